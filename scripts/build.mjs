@@ -1,0 +1,4 @@
+/** `npm run build`: installs and builds what is missing. */
+import { setUp } from './setup.mjs'
+
+setUp()

@@ -1,0 +1,70 @@
+/**
+ * Makes a fresh clone ready: installs when something is missing or older than the lockfile, builds when sources are
+ * newer than the build. Uses nothing but Node, because it runs before anything is installed.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const at = (...names) => join(root, ...names)
+const timeOf = path => (existsSync(path) ? statSync(path).mtimeMs : 0)
+
+export function setUp() {
+  refuseOldNode()
+  install()
+  build()
+}
+
+export function install() {
+  const installed = timeOf(at('node_modules', '.package-lock.json'))
+  const wanted = Math.max(timeOf(at('package-lock.json')), timeOf(at('package.json')))
+  if (installed >= wanted) return
+  say(installed ? 'The lockfile is newer than what is installed: installing.' : 'Installing dependencies.')
+  run('npm', ['ci', '--no-audit', '--no-fund'])
+  // npm keeps the time of an identical lockfile; without this the next start would install again.
+  const now = new Date()
+  utimesSync(at('node_modules', '.package-lock.json'), now, now)
+}
+
+export function build() {
+  const stamp = at('dist', '.built')
+  const newest = Math.max(newestIn(at('src')), timeOf(at('tsconfig.json')), timeOf(at('package.json')))
+  if (timeOf(stamp) >= newest) return
+  say('Building.')
+  run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'])
+  writeFileSync(stamp, '')
+}
+
+function newestIn(folder) {
+  let newest = 0
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    newest = Math.max(newest, statSync(join(entry.parentPath ?? entry.path, entry.name)).mtimeMs)
+  }
+  return newest
+}
+
+function refuseOldNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return
+  console.error(`Colloquy needs Node 20.19 or newer; this is ${process.versions.node}.`)
+  process.exit(1)
+}
+
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+    ...options,
+  })
+  if (result.status !== 0) {
+    say(`${[command, ...args].join(' ')} failed${result.error ? `: ${result.error.message}` : ''}.`)
+    process.exit(result.status ?? 1)
+  }
+}
+
+export function say(text) {
+  console.log(`colloquy: ${text}`)
+}

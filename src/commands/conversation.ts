@@ -1,0 +1,63 @@
+/** What happens to a conversation as a whole. Completed and archived ones are read-only until reopened or restored. */
+import { IllegalState, NotFound } from '../errors.ts'
+import type { ConversationCreated } from '../events/conversation.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { ConversationHead } from '../views/conversation.ts'
+import type { Heads } from '../views/heads.ts'
+import type { Decision } from './decision.ts'
+
+export function createConversation(created: Omit<ConversationCreated, 'type'>): Decision {
+  return heads => {
+    if (heads.conversation) {
+      throw new IllegalState(
+        `Its work item has a conversation already, ${heads.conversation.info.id}. Use that one, or name another thread.`,
+        { conversationId: heads.conversation.info.id },
+      )
+    }
+    return [{ type: 'conversation.created', ...created }]
+  }
+}
+
+export function annotateConversation(id: string, changes: { title?: string; metadata?: Metadata }): Decision {
+  return heads => {
+    existing(heads, id)
+    return [{ type: 'conversation.annotated', ...changes }]
+  }
+}
+
+export function completeConversation(id: string, summary?: string): Decision {
+  return heads => {
+    const { status } = existing(heads, id).info
+    if (status === 'completed') return []
+    if (status === 'archived') throw new IllegalState(`Conversation ${id} is archived; restore it first.`, { id })
+    return [{ type: 'conversation.completed', ...(summary !== undefined && { summary }) }]
+  }
+}
+
+export function reopenConversation(id: string, reason?: string): Decision {
+  return heads => {
+    const { status } = existing(heads, id).info
+    if (status === 'active') return []
+    if (status === 'archived') throw new IllegalState(`Conversation ${id} is archived; restore it first.`, { id })
+    return [{ type: 'conversation.reopened', ...(reason !== undefined && { reason }) }]
+  }
+}
+
+export function archiveConversation(id: string, reason?: string): Decision {
+  return heads => {
+    if (existing(heads, id).info.status === 'archived') return []
+    return [{ type: 'conversation.archived', ...(reason !== undefined && { reason }) }]
+  }
+}
+
+export function restoreConversation(id: string, reason?: string): Decision {
+  return heads => {
+    if (existing(heads, id).info.status !== 'archived') return []
+    return [{ type: 'conversation.restored', ...(reason !== undefined && { reason }) }]
+  }
+}
+
+function existing(heads: Heads, id: string): ConversationHead {
+  if (!heads.conversation) throw new NotFound('conversation', id)
+  return heads.conversation
+}

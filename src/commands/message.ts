@@ -1,0 +1,162 @@
+/** Somebody says something: what callers hand in, and the fact that is recorded of it. */
+import { z } from 'zod'
+import { ContentTooLarge, InvalidInput } from '../errors.ts'
+import { Audience, everyone } from '../events/audience.ts'
+import { Id } from '../events/id.ts'
+import { type MessageAdded, Role, type TokenCount, Usage } from '../events/message.ts'
+import { Metadata } from '../events/metadata.ts'
+import { Part } from '../events/part.ts'
+import type { SessionHead } from '../views/session.ts'
+import { type Decision, openConversationIn, openSessionIn } from './decision.ts'
+import { parseInput } from './input.ts'
+import { jsonCopy } from './json.ts'
+
+export const MessageInput = z.strictObject({
+  role: Role,
+  /** Plain text, wherever parts are not needed. */
+  content: z.string().optional(),
+  parts: z.array(Part).optional(),
+  /** Default: the agent for its own messages, else the role. */
+  author: Id.optional(),
+  agentType: Id.optional(),
+  featureId: Id.optional(),
+  taskId: Id.optional(),
+  iteration: z.int().nonnegative().optional(),
+  addressees: z.array(Id).optional(),
+  mentions: z.array(Id).optional(),
+  replyTo: Id.optional(),
+  /** Default: what the session's sharing says. */
+  audience: Audience.optional(),
+  internal: z.boolean().optional(),
+  pinned: z.boolean().optional(),
+  usage: Usage.optional(),
+  metadata: Metadata.optional(),
+  envelope: z.unknown().optional(),
+})
+export type MessageInput = z.input<typeof MessageInput>
+
+/** A message that passed every check, before it is counted and placed. */
+export type CheckedMessage = Omit<
+  MessageAdded,
+  'type' | 'messageId' | 'author' | 'audience' | 'tokens' | 'sessionId'
+> & {
+  author?: string
+  audience?: Audience
+}
+
+const SeedMetadata = z.object({
+  agentType: Id.optional().catch(undefined),
+  featureId: Id.optional().catch(undefined),
+  taskId: Id.optional().catch(undefined),
+  iteration: z.int().nonnegative().optional().catch(undefined),
+  internal: z.boolean().optional().catch(undefined),
+  tokens: z.object({ input: z.int().nonnegative(), output: z.int().nonnegative() }).optional().catch(undefined),
+  toolUse: z
+    .object({ name: z.string().min(1), input: z.unknown(), result: z.unknown() })
+    .optional()
+    .catch(undefined),
+})
+
+/** Checks a caller's message. `callId` names the tool call when it comes in the seeds' `toolUse` form. */
+export function checkMessage(input: MessageInput, limits: { maxMessageBytes: number; callId: string }): CheckedMessage {
+  const { content, parts: given = [], metadata, envelope, ...rest } = parseInput(MessageInput, input)
+  const { known, left } = fromSeed(metadata)
+  const { tokens, toolUse, ...fields } = known
+  const parts: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
+  for (const part of given) parts.push(plainPart(part))
+  if (toolUse) parts.push(...toolParts(toolUse, limits.callId))
+  if (!parts.some(part => !('text' in part) || part.text !== '' || part.type === 'file')) {
+    throw new InvalidInput('content', 'must not be empty: give content, or at least one part')
+  }
+  const checked = withoutUndefined({
+    ...fields,
+    ...rest,
+    parts,
+    usage: rest.usage ?? tokens,
+    metadata: left,
+    envelope: envelope === undefined ? undefined : jsonCopy(envelope, 'envelope'),
+  }) as CheckedMessage
+  refuseOversize(checked, limits.maxMessageBytes)
+  return checked
+}
+
+/** Seed 000 puts some of these into `metadata`; they are taken from there, and the rest stays free metadata. */
+function fromSeed(metadata: Metadata | undefined): {
+  known: z.output<typeof SeedMetadata>
+  left: Metadata | undefined
+} {
+  if (metadata === undefined) return { known: {}, left: undefined }
+  const known = SeedMetadata.parse(metadata)
+  const left = jsonCopy(metadata, 'metadata') as Metadata
+  for (const [key, value] of Object.entries(known)) if (value !== undefined) delete left[key]
+  return { known, left: Object.keys(left).length > 0 ? left : undefined }
+}
+
+function plainPart(part: Part): Part {
+  if (part.type === 'tool-call') return { ...part, input: jsonCopy(part.input ?? null, 'parts.input') }
+  if (part.type === 'tool-result') return { ...part, output: jsonCopy(part.output ?? null, 'parts.output') }
+  return part
+}
+
+function toolParts(toolUse: { name: string; input?: unknown; result?: unknown }, callId: string): Part[] {
+  const { name, input, result } = toolUse
+  const call: Part = { type: 'tool-call', callId, name, input: jsonCopy(input ?? {}, 'metadata.toolUse.input') }
+  if (result === undefined) return [call]
+  return [call, { type: 'tool-result', callId, name, output: jsonCopy(result, 'metadata.toolUse.result') }]
+}
+
+function refuseOversize(message: CheckedMessage, limit: number): void {
+  let bytes = 0
+  for (const part of message.parts) {
+    // A plain text is measured without copying it; three bytes are the most a UTF-16 unit takes.
+    if (part.type !== 'text') bytes += Buffer.byteLength(JSON.stringify(part))
+    else bytes += part.text.length * 3 <= limit ? part.text.length : Buffer.byteLength(part.text)
+  }
+  if (message.metadata) bytes += Buffer.byteLength(JSON.stringify(message.metadata))
+  if (message.envelope !== undefined) bytes += Buffer.byteLength(JSON.stringify(message.envelope))
+  if (bytes > limit) throw new ContentTooLarge({ bytes, limit })
+}
+
+function withoutUndefined(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined))
+}
+
+interface Placed {
+  message: CheckedMessage
+  messageId: string
+  tokens: TokenCount
+}
+
+/** Adds a message through a session. */
+export function addToSession(sessionId: string, { message, messageId, tokens }: Placed): Decision {
+  return (heads, now) => {
+    const session = openSessionIn(heads, sessionId, now)
+    openConversationIn(heads, session.conversationId)
+    const { author, audience, ...rest } = message
+    return [
+      {
+        type: 'message.added',
+        messageId,
+        ...rest,
+        author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
+        audience: audience ?? audienceOf(session),
+        tokens,
+        sessionId,
+      },
+    ]
+  }
+}
+
+/** Adds a message to the conversation itself: everyone sees it unless it says otherwise. */
+export function addToConversation(conversationId: string, { message, messageId, tokens }: Placed): Decision {
+  return heads => {
+    openConversationIn(heads, conversationId)
+    const { author, audience = everyone, ...rest } = message
+    return [{ type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }]
+  }
+}
+
+/** Sessions that share their messages speak to everyone; the others to themselves. */
+function audienceOf(session: SessionHead): Audience {
+  return session.sharing === 'messages' ? everyone : { to: 'session', sessionId: session.id }
+}

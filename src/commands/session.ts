@@ -1,0 +1,131 @@
+/** What happens to sessions: made, cleared, reset, archived, reopened, expired, hidden. Nothing is ever removed. */
+import { IllegalState, NotFound } from '../errors.ts'
+import type { ConversationEvent } from '../events/event.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { SessionCreated, Sharing } from '../events/session.ts'
+import type { WorkItem } from '../events/work-item.ts'
+import type { Heads } from '../views/heads.ts'
+import { type Decision, isExpired, openConversationIn, openSessionIn, sessionIn } from './decision.ts'
+
+export interface NewSession {
+  sessionId: string
+  agentName: string
+  agentType: string
+  taskState?: string
+  sharing: Sharing
+  expiresInMs: number | null
+  metadata?: Metadata
+}
+
+export interface NewConversation {
+  title: string
+  workItem: WorkItem
+}
+
+/** The active session of a natural key, or a new one, and its conversation if there is none yet. */
+export function ensureSession(session: NewSession, conversation: NewConversation): Decision {
+  return (heads, now) => {
+    if (heads.session && !isExpired(heads, now)) return []
+    return newSession(session, conversation, heads, now)
+  }
+}
+
+/** A new session in any case; an active one of the same natural key is archived first. */
+export function createSession(session: NewSession, conversation: NewConversation): Decision {
+  return (heads, now) => newSession(session, conversation, heads, now)
+}
+
+function newSession(
+  session: NewSession,
+  conversation: NewConversation,
+  heads: Heads,
+  now: number,
+): ConversationEvent[] {
+  const events: ConversationEvent[] = []
+  if (heads.conversation) openConversationIn(heads, heads.conversation.info.id)
+  else events.push({ type: 'conversation.created', ...conversation })
+  const old = heads.session?.head
+  if (old) {
+    events.push(
+      isExpired(heads, now)
+        ? expired(heads)
+        : { type: 'session.archived', sessionId: old.id, reason: 'a new session was asked for' },
+    )
+  }
+  const created: SessionCreated = { type: 'session.created', ...session, ...(old && { replaces: old.id }) }
+  events.push(created)
+  return events
+}
+
+function expired(heads: Heads): ConversationEvent {
+  const { head, lastActiveAtMs } = heads.session!
+  return { type: 'session.expired', sessionId: head.id, lastActiveAt: new Date(lastActiveAtMs).toISOString() }
+}
+
+export function clearMessages(sessionId: string): Decision {
+  return (heads, now) => {
+    const session = openSessionIn(heads, sessionId, now)
+    openConversationIn(heads, session.conversationId)
+    return [{ type: 'session.cleared', sessionId }]
+  }
+}
+
+/** `firstSystemMessage` is its version, found beforehand; it stands in the log, so it cannot change meanwhile. */
+export function resetSession(sessionId: string, firstSystemMessage: number | undefined): Decision {
+  return (heads, now) => {
+    const session = openSessionIn(heads, sessionId, now)
+    openConversationIn(heads, session.conversationId)
+    return [{ type: 'session.reset', sessionId, kept: firstSystemMessage === undefined ? [] : [firstSystemMessage] }]
+  }
+}
+
+export function archiveSession(sessionId: string, reason?: string): Decision {
+  return heads => {
+    const session = sessionIn(heads, sessionId)
+    if (session.status === 'archived') return []
+    return [{ type: 'session.archived', sessionId, ...(reason !== undefined && { reason }) }]
+  }
+}
+
+/** `rivalId` is the active session of the same natural key, if another took its place. */
+export function reopenSession(sessionId: string, rivalId: string | undefined): Decision {
+  return heads => {
+    const session = sessionIn(heads, sessionId)
+    if (session.status === 'active') return []
+    if (rivalId !== undefined) {
+      throw new IllegalState(
+        `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Archive that one first.`,
+        { sessionId, rivalId },
+      )
+    }
+    return [{ type: 'session.reopened', sessionId }]
+  }
+}
+
+export function deleteSession(sessionId: string, reason?: string): Decision {
+  return heads => {
+    if (!heads.session) throw new NotFound('session', sessionId)
+    if (heads.session.head.status === 'deleted') return []
+    return [{ type: 'session.deleted', sessionId, ...(reason !== undefined && { reason }) }]
+  }
+}
+
+/** Records the expiry if it is really due; use since the sweep looked makes it nothing. */
+export function expireSession(): Decision {
+  return (heads, now) => (heads.session?.head.status === 'active' && isExpired(heads, now) ? [expired(heads)] : [])
+}
+
+export function annotateSession(sessionId: string, metadata: Metadata): Decision {
+  return heads => {
+    sessionIn(heads, sessionId)
+    return [{ type: 'session.annotated', sessionId, metadata }]
+  }
+}
+
+export function linkSession(sessionId: string, system: string, outsideId: string | null): Decision {
+  return heads => {
+    const session = sessionIn(heads, sessionId)
+    if ((session.outsideIds[system] ?? null) === outsideId) return []
+    return [{ type: 'session.linked', sessionId, system, outsideId }]
+  }
+}

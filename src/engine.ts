@@ -1,0 +1,69 @@
+/**
+ * Read, decide, append, publish. The only writer of the log.
+ *
+ * A decision runs inside the store's write, on the heads as they are then, so nothing can come between looking and
+ * recording. Publishing is the log's own subscription: what was appended is what subscribers get.
+ */
+import { createHash } from 'node:crypto'
+import type { Decision } from './commands/decision.ts'
+import type { Origin } from './events/recorded.ts'
+import type { WorkItem } from './events/work-item.ts'
+import type { Appended } from './log/event-log.ts'
+import type { Store } from './log/store.ts'
+
+/** Who acts, where, and through what: every write carries it. */
+export interface Scope extends Origin {
+  project: string
+}
+
+/** What every writing call accepts beside its own arguments. */
+export interface WriteOptions {
+  /** Makes the call happen once: repeated with the same key it gives the first result. */
+  idempotencyKey?: string
+  /** Refuses the write unless the conversation is at this version. */
+  expectedVersion?: number
+  /** Refuses the write unless this lease is still held. */
+  fence?: { name: string; generation: number }
+}
+
+export interface Execution {
+  /** By id, by work item (made under `id` if there is none), or the one the session is on. */
+  conversation: { id: string; workItem?: WorkItem } | 'of-session'
+  session?: { id: string } | { key: string }
+  decide: Decision
+  options?: WriteOptions | undefined
+  /** What the caller asked for, to tell a repeated call from another one under the same key. */
+  asked: readonly unknown[]
+}
+
+export interface Engine {
+  readonly store: Store
+  readonly clock: () => number
+  readonly newId: () => string
+  execute(scope: Scope, execution: Execution): Promise<Appended>
+}
+
+export function engine({ store, clock, newId }: { store: Store; clock: () => number; newId: () => string }): Engine {
+  return {
+    store,
+    clock,
+    newId,
+    execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {
+      const { idempotencyKey, expectedVersion = 'any', fence } = options
+      return store.append({
+        project,
+        conversation,
+        ...(session && { session }),
+        expected: expectedVersion,
+        decide: heads => decide(heads, clock()),
+        origin: { actor, channel, ...(requestId !== undefined && { requestId }) },
+        ...(idempotencyKey !== undefined && { once: { key: idempotencyKey, digest: digestOf(asked) } }),
+        ...(fence && { fence }),
+      })
+    },
+  }
+}
+
+function digestOf(asked: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(asked)).digest('base64url')
+}

@@ -1,0 +1,215 @@
+/**
+ * Every error Colloquy throws on purpose. A plain list.
+ *
+ * Inside the process they are classes; over a wire their `code` stands for them. Each says what happened, carries the
+ * facts as fields, and tells the catcher what to do. Failures of models and tools are events, not errors.
+ */
+
+export abstract class ColloquyError extends Error {
+  /** Stable name of the error over a wire and in exit messages. */
+  abstract readonly code: string
+  /** The HTTP status that says the same. */
+  abstract readonly status: number
+  /** The facts, for machines. */
+  readonly facts: Readonly<Record<string, unknown>>
+
+  constructor(message: string, facts: Record<string, unknown> = {}, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.facts = facts
+  }
+}
+
+/** The log moved on between the caller's read and its append. Read again, decide again, append again. */
+export class VersionConflict extends ColloquyError {
+  override readonly code = 'log/version-conflict'
+  override readonly status = 409
+  readonly expected: number
+  readonly actual: number
+
+  constructor(facts: { conversationId: string; expected: number; actual: number }) {
+    super(
+      `Conversation ${facts.conversationId} is at version ${facts.actual}, not ${facts.expected}. Nothing was written: read it again and decide again.`,
+      facts,
+    )
+    this.expected = facts.expected
+    this.actual = facts.actual
+  }
+}
+
+/** The idempotency key was used before for something else. Use a fresh key for a different write. */
+export class KeyReused extends ColloquyError {
+  override readonly code = 'log/key-reused'
+  override readonly status = 409
+
+  constructor(key: string) {
+    super(`The idempotency key "${key}" was used before with a different body. Use a new key for a new write.`, { key })
+  }
+}
+
+/** A position that this store did not hand out, or handed out before it was restored or copied. Start over. */
+export class PositionUnknown extends ColloquyError {
+  override readonly code = 'log/position-unknown'
+  override readonly status = 410
+
+  constructor(position: string, reason: string) {
+    super(
+      `Cannot resume from position "${position}": ${reason}. Subscribe from 'start' and rebuild what you derived.`,
+      {
+        position,
+        reason,
+      },
+    )
+  }
+}
+
+/** Somebody else holds the lease. Try again after `expiresAt`, or leave the work to the holder. */
+export class LeaseHeld extends ColloquyError {
+  override readonly code = 'lease/held'
+  override readonly status = 409
+
+  constructor(facts: { name: string; holder: string; expiresAt: string }) {
+    super(`"${facts.name}" is held by ${facts.holder} until ${facts.expiresAt}.`, facts)
+  }
+}
+
+/** The lease ran out or was taken over: what its old holder writes is refused. Claim again before going on. */
+export class LeaseLost extends ColloquyError {
+  override readonly code = 'lease/lost'
+  override readonly status = 409
+
+  constructor(facts: { name: string; generation: number }) {
+    super(
+      `The lease "${facts.name}" (generation ${facts.generation}) is no longer held. Nothing was written: stop, or claim it again.`,
+      facts,
+    )
+  }
+}
+
+/** The input breaks a rule. Correct the named field and call again; nothing was written. */
+export class InvalidInput extends ColloquyError {
+  override readonly code = 'input/invalid'
+  override readonly status = 400
+  readonly field: string
+
+  constructor(field: string, reason: string) {
+    super(`${field}: ${reason}`, { field, reason })
+    this.field = field
+  }
+}
+
+/** The message is larger than the limit. Split it, store it as a file and refer to it, or raise `maxMessageBytes`. */
+export class ContentTooLarge extends ColloquyError {
+  override readonly code = 'input/too-large'
+  override readonly status = 413
+
+  constructor(facts: { bytes: number; limit: number }) {
+    super(
+      `The message has ${facts.bytes} bytes, the limit is ${facts.limit}. Split it, refer to a file, or raise maxMessageBytes.`,
+      facts,
+    )
+  }
+}
+
+/** There is no such conversation, session, message or project here. Check the id and the project. */
+export class NotFound extends ColloquyError {
+  override readonly code = 'not-found'
+  override readonly status = 404
+
+  constructor(what: 'conversation' | 'session' | 'message' | 'archive', id: string, hint = '') {
+    super(`There is no ${what} "${id}" in this project.${hint && ` ${hint}`}`, { what, id })
+  }
+}
+
+/** The session takes no more messages. Reopen it, or get a new one with getOrCreateSession. */
+export class SessionClosed extends ColloquyError {
+  override readonly code = 'session/closed'
+  override readonly status = 409
+
+  constructor(facts: { sessionId: string; sessionStatus: string }) {
+    const remedy =
+      facts.sessionStatus === 'archived'
+        ? 'It can be read; reopenSession makes it writable again.'
+        : 'It can be read; getOrCreateSession gives its successor.'
+    super(`Session ${facts.sessionId} is ${facts.sessionStatus}. ${remedy}`, facts)
+  }
+}
+
+/** The conversation is completed or archived and so read-only. Reopen or restore it first. */
+export class ConversationClosed extends ColloquyError {
+  override readonly code = 'conversation/closed'
+  override readonly status = 409
+
+  constructor(facts: { conversationId: string; conversationStatus: string }) {
+    const remedy = facts.conversationStatus === 'completed' ? 'reopen' : 'restore'
+    super(
+      `Conversation ${facts.conversationId} is ${facts.conversationStatus} and read-only; ${remedy} it first.`,
+      facts,
+    )
+  }
+}
+
+/** What was asked does not fit the state things are in. The message says which state and what would fit. */
+export class IllegalState extends ColloquyError {
+  override readonly code = 'state/illegal'
+  override readonly status = 409
+}
+
+/** The conversation was purged; its archive still has it. */
+export class ConversationPurged extends ColloquyError {
+  override readonly code = 'conversation/purged'
+  override readonly status = 410
+
+  constructor(facts: { conversationId: string; archive: string }) {
+    super(
+      `Conversation ${facts.conversationId} was purged; its archive is ${facts.archive}. restore brings it back.`,
+      facts,
+    )
+  }
+}
+
+/** Another process kept the write lock for too long. Nothing was written; try again. */
+export class StoreBusy extends ColloquyError {
+  override readonly code = 'store/busy'
+  override readonly status = 503
+}
+
+/** The disk is full. Nothing was written; free some room and call again. */
+export class StoreFull extends ColloquyError {
+  override readonly code = 'store/full'
+  override readonly status = 507
+}
+
+/** The file, or its folder, cannot be written. Reading works; check permissions and mounts. */
+export class StoreReadOnly extends ColloquyError {
+  override readonly code = 'store/read-only'
+  override readonly status = 503
+}
+
+/** The file is damaged. Nothing was overwritten; `colloquy verify --salvage NEW` rescues what can be read. */
+export class StoreDamaged extends ColloquyError {
+  override readonly code = 'store/damaged'
+  override readonly status = 500
+}
+
+/** The store cannot be opened: no such place, not a database, too new, too old. The message says what to do. */
+export class StoreUnusable extends ColloquyError {
+  override readonly code = 'store/unusable'
+  override readonly status = 500
+}
+
+/** The operating system failed a read, write or sync. What was not acknowledged may or may not be there. */
+export class StoreFailed extends ColloquyError {
+  override readonly code = 'store/failed'
+  override readonly status = 500
+}
+
+/** The store was closed. Open it again. */
+export class StoreClosed extends ColloquyError {
+  override readonly code = 'store/closed'
+  override readonly status = 503
+
+  constructor() {
+    super('The store is closed. Open it again with openColloquy.')
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Who an event is for. Stored on the event when it is written and never changed.
+ *
+ * Whether a given session sees it is decided in one place only: `log/visibility.ts`.
+ */
+import { z } from 'zod'
+import { Id } from './id.ts'
+
+export const Audience = z.discriminatedUnion('to', [
+  z.object({ to: z.literal('everyone') }),
+  z.object({ to: z.literal('session'), sessionId: Id }),
+  z.object({ to: z.literal('agents'), agents: z.array(Id).min(1).max(64) }),
+  z.object({ to: z.literal('delegation'), delegationId: Id }),
+  /** For the log and its audit alone: no agent's model sees it. */
+  z.object({ to: z.literal('internal') }),
+])
+export type Audience = z.infer<typeof Audience>
+
+export const everyone: Audience = { to: 'everyone' }
+
+/** One string per audience, equal for equal audiences: the key of the running token sums. */
+export function audienceKey(audience: Audience): string {
+  switch (audience.to) {
+    case 'everyone':
+      return 'everyone'
+    case 'session':
+      return `session ${audience.sessionId}`
+    case 'agents':
+      return `agents ${JSON.stringify([...new Set(audience.agents)].sort())}`
+    case 'delegation':
+      return `delegation ${audience.delegationId}`
+    case 'internal':
+      return 'internal'
+  }
+}

@@ -1,0 +1,48 @@
+/** Facts about a conversation as a whole. */
+import { z } from 'zod'
+import { Id } from './id.ts'
+import { Metadata } from './metadata.ts'
+import { WorkItem } from './work-item.ts'
+
+export const ConversationCreated = z.object({
+  type: z.literal('conversation.created'),
+  title: z.string(),
+  workItem: WorkItem,
+  phase: Id.optional(),
+  /** Follows the conversation through traces of other systems. */
+  tracingId: Id.optional(),
+  metadata: Metadata.optional(),
+})
+export type ConversationCreated = z.infer<typeof ConversationCreated>
+
+/** A new title, or metadata merged key by key over the old (null removes a key). */
+export const ConversationAnnotated = z.object({
+  type: z.literal('conversation.annotated'),
+  title: z.string().optional(),
+  metadata: Metadata.optional(),
+})
+export type ConversationAnnotated = z.infer<typeof ConversationAnnotated>
+
+export const ConversationCompleted = z.object({
+  type: z.literal('conversation.completed'),
+  summary: z.string().optional(),
+})
+export type ConversationCompleted = z.infer<typeof ConversationCompleted>
+
+export const ConversationReopened = z.object({
+  type: z.literal('conversation.reopened'),
+  reason: z.string().optional(),
+})
+export type ConversationReopened = z.infer<typeof ConversationReopened>
+
+export const ConversationArchived = z.object({
+  type: z.literal('conversation.archived'),
+  reason: z.string().optional(),
+})
+export type ConversationArchived = z.infer<typeof ConversationArchived>
+
+export const ConversationRestored = z.object({
+  type: z.literal('conversation.restored'),
+  reason: z.string().optional(),
+})
+export type ConversationRestored = z.infer<typeof ConversationRestored>

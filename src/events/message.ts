@@ -1,0 +1,60 @@
+/** Somebody said something; and later, perhaps, its content was erased. */
+import { z } from 'zod'
+import { Audience } from './audience.ts'
+import { Id } from './id.ts'
+import { Metadata } from './metadata.ts'
+import { Part } from './part.ts'
+
+export const Role = z.enum(['user', 'assistant', 'system'])
+export type Role = z.infer<typeof Role>
+
+/** What a provider reported for the call that made this message. Never added to the message's own size. */
+export const Usage = z.object({
+  input: z.int().nonnegative(),
+  output: z.int().nonnegative(),
+  cacheRead: z.int().nonnegative().optional(),
+  cacheWrite: z.int().nonnegative().optional(),
+  reasoning: z.int().nonnegative().optional(),
+  cost: z.number().nonnegative().optional(),
+})
+export type Usage = z.infer<typeof Usage>
+
+/** The content's own size in tokens, counted once when it was written. */
+export const TokenCount = z.object({ count: z.int().nonnegative(), by: z.string() })
+export type TokenCount = z.infer<typeof TokenCount>
+
+export const MessageAdded = z.object({
+  type: z.literal('message.added'),
+  messageId: Id,
+  role: Role,
+  author: Id,
+  audience: Audience,
+  parts: z.array(Part),
+  tokens: TokenCount,
+  /** The session it was said through; absent when it was said to the conversation itself. */
+  sessionId: Id.optional(),
+  agentType: Id.optional(),
+  featureId: Id.optional(),
+  taskId: Id.optional(),
+  iteration: z.int().nonnegative().optional(),
+  addressees: z.array(Id).optional(),
+  mentions: z.array(Id).optional(),
+  replyTo: Id.optional(),
+  /** Not for the chat a person reads. */
+  internal: z.boolean().optional(),
+  pinned: z.boolean().optional(),
+  usage: Usage.optional(),
+  metadata: Metadata.optional(),
+  /** The original signed envelope, where the message came from a network that signs. */
+  envelope: z.unknown().optional(),
+})
+export type MessageAdded = z.infer<typeof MessageAdded>
+
+export const MessageErased = z.object({
+  type: z.literal('message.erased'),
+  messageId: Id,
+  /** Version of the message whose content is gone. */
+  version: z.int().positive(),
+  reason: z.string().optional(),
+})
+export type MessageErased = z.infer<typeof MessageErased>

@@ -1,0 +1,43 @@
+/** The front door: open a store, and the nouns that go in and out of it. */
+
+export { MessageInput } from './commands/message.ts'
+export type { Scope, WriteOptions } from './engine.ts'
+export * from './errors.ts'
+export { Audience } from './events/audience.ts'
+export {
+  ConversationEvent,
+  type DamagedEvent,
+  type ErasedEvent,
+  type StoredEvent,
+  type UnknownEvent,
+} from './events/event.ts'
+export { type MessageAdded, Role, Usage } from './events/message.ts'
+export { Part } from './events/part.ts'
+export { isOfType, type Origin, type RecordedEvent } from './events/recorded.ts'
+export type { Sharing } from './events/session.ts'
+export { WorkItem } from './events/work-item.ts'
+export type { ArchivePlace } from './log/archive-place.ts'
+export type { Listed, ProjectTotals } from './log/directory.ts'
+export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
+export type { Lease, Leases } from './log/leases.ts'
+export type { SearchHit, SearchQuery, TitleHit } from './log/search.ts'
+export type { Store, StoreOptions } from './log/store.ts'
+export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkeep.ts'
+export { isVisible, type Viewer } from './log/visibility.ts'
+export {
+  type Conversation,
+  ConversationManager,
+  type NewConversationInput,
+  type SearchResult,
+} from './managers/conversation-manager.ts'
+export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export type { Session, SessionStats } from './managers/session.ts'
+export { type ListSessions, type MessagePage, type SessionLinks, SessionManager } from './managers/session-manager.ts'
+export { SessionOptions } from './managers/session-options.ts'
+export type { Settings, SettingsInput } from './managers/settings.ts'
+export type { Swept } from './managers/sweep.ts'
+export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
+export type { ConversationInfo, ConversationStatus } from './views/conversation.ts'
+export type { Message } from './views/message.ts'
+export type { SessionHead, SessionStatus } from './views/session.ts'
+export type { ConversationUpdated, SessionUpdated, Update } from './views/update.ts'

@@ -1,0 +1,53 @@
+/** The port for finding conversations and sessions by their heads. */
+import type { WorkItem } from '../events/work-item.ts'
+import type { ConversationHead, ConversationStatus } from '../views/conversation.ts'
+import type { SessionHead, SessionStatus } from '../views/session.ts'
+import type { LaneSums } from './lane.ts'
+
+export interface ConversationQuery {
+  project: string
+  status?: readonly ConversationStatus[]
+  type?: WorkItem['type']
+  /** The `next` of the page before. */
+  cursor?: string
+  /** Default 50. */
+  limit?: number
+}
+
+export interface SessionQuery {
+  project: string
+  conversationId?: string
+  workItem?: WorkItem
+  agentName?: string
+  /** Default all but deleted ones. */
+  status?: readonly SessionStatus[]
+  cursor?: string
+  limit?: number
+}
+
+/** A page of a list; `next` is absent on the last. */
+export interface Listed<T> {
+  items: T[]
+  next?: string
+}
+
+export interface ProjectTotals extends LaneSums {
+  conversations: number
+  sessions: number
+  events: number
+  compactions: number
+}
+
+export interface Directory {
+  conversation(project: string, id: string): Promise<ConversationHead | undefined>
+  conversationOf(project: string, workItem: WorkItem): Promise<ConversationHead | undefined>
+  /** Most recently active first, to the minute. */
+  conversations(query: ConversationQuery): Promise<Listed<ConversationHead>>
+  session(project: string, id: string): Promise<SessionHead | undefined>
+  /** The active session of a natural key. */
+  sessionByKey(project: string, key: string): Promise<SessionHead | undefined>
+  /** Newest first. */
+  sessions(query: SessionQuery): Promise<Listed<SessionHead>>
+  projects(): Promise<string[]>
+  totals(project: string): Promise<ProjectTotals>
+}

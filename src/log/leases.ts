@@ -1,0 +1,37 @@
+/**
+ * The port of leases: who may do a piece of work now. `test/contract/leases.ts` is what stores must promise.
+ *
+ * Each claim raises the lease's generation; a fenced append checks it in its own transaction, so a holder that was
+ * paused past its time cannot write over its successor.
+ */
+export interface Lease {
+  name: string
+  holder: string
+  /** Grows with every claim of this name, for ever. */
+  generation: number
+  /** ISO time. */
+  expiresAt: string
+}
+
+export interface Leases {
+  /**
+   * Takes the lease if nobody holds it, or if its holder's time is over.
+   * A holder that claims what it holds gets a new generation: its earlier self is fenced off.
+   *
+   * @throws {LeaseHeld} when somebody else holds it
+   */
+  claim(request: { project: string; name: string; holder: string; forMs: number }): Promise<Lease>
+
+  /**
+   * Extends a lease that is still held.
+   *
+   * @throws {LeaseLost} when it ran out or somebody else took it
+   */
+  renew(request: { project: string; name: string; generation: number; forMs: number }): Promise<Lease>
+
+  /** Gives it back. Quiet when it was lost already. */
+  release(request: { project: string; name: string; generation: number }): Promise<void>
+
+  /** Who holds it now, if anybody. */
+  holderOf(request: { project: string; name: string }): Promise<Lease | undefined>
+}

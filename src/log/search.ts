@@ -1,0 +1,57 @@
+/** The port of full-text search over messages and fuzzy search over titles. No input is a syntax error. */
+import type { Role } from '../events/message.ts'
+import type { WorkItem } from '../events/work-item.ts'
+import type { ConversationStatus } from '../views/conversation.ts'
+import type { Viewer } from './visibility.ts'
+
+export interface SearchQuery {
+  project: string
+  /** What a person typed. Words are stemmed; "quoted words" stand together. */
+  text: string
+  conversationId?: string
+  author?: string
+  role?: Role
+  /** The phase the conversation was in when the message was written. */
+  phase?: string
+  /** ISO times, inclusive. */
+  since?: string
+  until?: string
+  /** Default: archived conversations too. */
+  archived?: boolean
+  /** Default: the whole log. */
+  viewer?: Viewer
+  /** Default 20. */
+  limit?: number
+  offset?: number
+}
+
+export interface SearchHit {
+  conversationId: string
+  title: string
+  messageId: string
+  version: number
+  author: string
+  role: Role
+  at: string
+  archived: boolean
+  /** The text around the match. */
+  snippet: string
+  /** Where in `snippet` the matched words stand: [start, end) pairs. */
+  highlights: ReadonlyArray<readonly [number, number]>
+  /** Higher is better; comparable within one search only. */
+  score: number
+}
+
+export interface TitleHit {
+  conversationId: string
+  title: string
+  status: ConversationStatus
+  workItem: WorkItem
+  /** 0 to 1: how alike the title and the query are. */
+  score: number
+}
+
+export interface Search {
+  search(query: SearchQuery): Promise<SearchHit[]>
+  searchTitles(query: { project: string; text: string; archived?: boolean; limit?: number }): Promise<TitleHit[]>
+}

@@ -1,0 +1,21 @@
+/** All that a store offers. One file, one server: the ports together, and a way to let go. */
+import type { Directory } from './directory.ts'
+import type { EventLog } from './event-log.ts'
+import type { Leases } from './leases.ts'
+import type { Search } from './search.ts'
+import type { Upkeep } from './upkeep.ts'
+import type { Windows } from './windows.ts'
+
+export interface Store extends EventLog, Leases, Windows, Directory, Search, Upkeep {
+  /** Finishes what is under way, then lets go of the file or the connections. */
+  close(): Promise<void>
+}
+
+/** What `openColloquy` hands to a store's door. */
+export interface StoreOptions {
+  clock: () => number
+  /** 'full': an acknowledged write survives power loss. 'relaxed': it survives kill -9, but the last may be lost at power loss. */
+  durability?: 'full' | 'relaxed'
+  /** How long a write waits for other processes before it is refused. */
+  busyTimeoutMs?: number
+}

@@ -1,0 +1,18 @@
+/** Times on their way out of a store. */
+
+let second = Number.NaN
+let upToSecond = ''
+
+/**
+ * Milliseconds as an ISO time. Neighbouring events mostly fall into one second, and then only the last three digits
+ * are new: a tenth of the cost of formatting a date, fifty times per window.
+ */
+export function isoTime(milliseconds: number): string {
+  const rest = ((milliseconds % 1000) + 1000) % 1000
+  const start = milliseconds - rest
+  if (start !== second) {
+    upToSecond = new Date(start).toISOString().slice(0, -4)
+    second = start
+  }
+  return `${upToSecond}${String(rest).padStart(3, '0')}Z`
+}

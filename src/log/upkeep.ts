@@ -1,0 +1,85 @@
+/** The port for what is done to a store now and then: checking, erasing, purging, restoring, expiring. */
+import type { Origin } from '../events/recorded.ts'
+import type { ConversationHead } from '../views/conversation.ts'
+import type { SessionHead } from '../views/session.ts'
+import type { ArchivePlace } from './archive-place.ts'
+
+export interface Damage {
+  project: string
+  conversationId: string
+  /** Undefined when the damage is not in one event: a head, a sum, a session. */
+  version?: number
+  what: string
+}
+
+export interface VerifyReport {
+  conversations: number
+  events: number
+  damages: Damage[]
+  /** True when no damage was found. */
+  clean: boolean
+}
+
+export type Progress = (done: number, total: number) => void
+
+export interface Erased {
+  conversationId: string
+  version: number
+  /** Archive files that may still hold the content: out of this store's reach. */
+  archives: string[]
+}
+
+export interface Purged {
+  conversationId: string
+  events: number
+  /** Where the archive file is. */
+  archive: string
+}
+
+export interface Upkeep {
+  /** Refolds every head and sum, checks every hash, and reports each damaged record. Changes nothing. */
+  verify(options?: { project?: string; onProgress?: Progress }): Promise<VerifyReport>
+
+  /**
+   * Removes a message's content and salt, its blobs and its words in the index. The hash chain stays provable.
+   *
+   * @throws {NotFound} when there is no such message
+   */
+  erase(request: { project: string; messageId: string; reason?: string; origin: Origin }): Promise<Erased>
+
+  /**
+   * Writes a conversation to an archive file, then removes it. Its idempotency keys stay.
+   *
+   * @throws {NotFound} when there is no such conversation
+   */
+  purge(request: {
+    project: string
+    conversationId: string
+    to: ArchivePlace
+    reason?: string
+    origin: Origin
+  }): Promise<Purged>
+
+  /** What was purged, newest first. */
+  purges(project: string): Promise<Array<{ conversationId: string; archive: string; at: string; events: number }>>
+
+  /**
+   * Brings an archive back, byte for byte, hashes checked.
+   *
+   * @throws {IllegalState} when the conversation is there already
+   */
+  restore(request: { project: string; lines: AsyncIterable<string>; origin: Origin }): Promise<ConversationHead>
+
+  /** A conversation as the lines of an archive file: every event with its hashes, then a closing line. */
+  export(request: { project: string; conversationId: string }): AsyncIterable<string>
+
+  /** Sessions that look expired at `now`, a batch at a time; the caller decides and records it. */
+  expiring(project: string, now: number, limit: number): Promise<SessionHead[]>
+
+  /** Conversations due for archiving: completed, or made before, or untouched since the given times. */
+  archivable(
+    project: string,
+    due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
+    limit: number,
+  ): Promise<ConversationHead[]>
+}

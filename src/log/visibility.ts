@@ -1,0 +1,36 @@
+/**
+ * Who sees what: one pure predicate over the audience stored on each event.
+ *
+ * Windows, sums, catch-up, coverage, recall and search ask it, and nothing else decides.
+ */
+import type { Audience } from '../events/audience.ts'
+import type { SessionHead } from '../views/session.ts'
+
+/** Somebody who looks: a session's agent, or the whole log (a person, an audit, an export). */
+export type Viewer =
+  | { sees: 'everything' }
+  | { sees: 'as-session'; sessionId: string; agentName: string; delegations?: readonly string[] }
+
+export const everything: Viewer = { sees: 'everything' }
+
+export function viewerOf(session: SessionHead): Viewer {
+  return { sees: 'as-session', sessionId: session.id, agentName: session.agentName }
+}
+
+export function isVisible(audience: Audience, viewer: Viewer): boolean {
+  if (viewer.sees === 'everything') return true
+  switch (audience.to) {
+    case 'everyone':
+      return true
+    case 'session':
+      return audience.sessionId === viewer.sessionId
+    case 'agents':
+      return audience.agents.includes(viewer.agentName)
+    case 'delegation':
+      return viewer.delegations?.includes(audience.delegationId) ?? false
+    case 'internal':
+      return false
+    default:
+      return audience satisfies never
+  }
+}

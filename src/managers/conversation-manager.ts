@@ -1,0 +1,281 @@
+/**
+ * Conversations with seed 004's method names: thin over the engine.
+ */
+import * as command from '../commands/conversation.ts'
+import type { Decision } from '../commands/decision.ts'
+import { parseInput } from '../commands/input.ts'
+import { jsonCopy } from '../commands/json.ts'
+import { addToConversation, type MessageInput } from '../commands/message.ts'
+import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { ConversationPurged, NotFound } from '../errors.ts'
+import { ConversationCreated } from '../events/conversation.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { RecordedEvent } from '../events/recorded.ts'
+import type { WorkItem } from '../events/work-item.ts'
+import type { ArchivePlace } from '../log/archive-place.ts'
+import type { ConversationQuery, Listed } from '../log/directory.ts'
+import type { EventRange } from '../log/event-log.ts'
+import { type LaneSums, laneKinds } from '../log/lane.ts'
+import type { SearchHit, SearchQuery, TitleHit } from '../log/search.ts'
+import type { Erased, Purged } from '../log/upkeep.ts'
+import { everything } from '../log/visibility.ts'
+import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
+import type { Message } from '../views/message.ts'
+import { recordedMessage, type Scribe } from './scribe.ts'
+
+export interface Conversation extends ConversationInfo {
+  version: number
+  /** ISO time of the newest event. */
+  activeAt: string
+}
+
+export interface NewConversationInput {
+  title: string
+  /** Default: a thread named after the conversation's id. */
+  workItem?: WorkItem
+  phase?: string
+  tracingId?: string
+  metadata?: Metadata
+  /** What is said first. */
+  initial?: MessageInput
+}
+
+export interface SearchResult {
+  /** Messages whose text matches, best first. */
+  messages: SearchHit[]
+  /** Conversations whose title is like the text, best first. */
+  conversations: TitleHit[]
+}
+
+export class ConversationManager {
+  readonly #engine: Engine
+  readonly #scope: Scope
+  readonly #scribe: Scribe
+  readonly #archives: () => Promise<ArchivePlace>
+
+  constructor(parts: { engine: Engine; scope: Scope; scribe: Scribe; archives: () => Promise<ArchivePlace> }) {
+    this.#engine = parts.engine
+    this.#scope = parts.scope
+    this.#scribe = parts.scribe
+    this.#archives = parts.archives
+  }
+
+  /** @throws {IllegalState} when the work item has a conversation already */
+  async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
+    const id = this.#engine.newId()
+    const { initial, metadata, workItem = { type: 'thread', threadId: id }, ...rest } = input
+    const { type: _, ...created } = parseInput(ConversationCreated, {
+      type: 'conversation.created',
+      ...rest,
+      workItem,
+      ...(metadata !== undefined && { metadata: jsonCopy(metadata, 'metadata') }),
+    })
+    const create = command.createConversation(created)
+    const first = initial && (await this.#scribe.prepare(initial))
+    const decide: Decision = (heads, now) => {
+      const events = create(heads, now)
+      if (!first) return events
+      const { author, audience = { to: 'everyone' }, ...content } = first.message
+      return [
+        ...events,
+        {
+          type: 'message.added',
+          messageId: first.messageId,
+          ...content,
+          author: author ?? content.role,
+          audience,
+          tokens: first.tokens,
+        },
+      ]
+    }
+    const asked = ['createConversation', input]
+    const { conversation } = await this.#engine.execute(this.#scope, {
+      conversation: { id, workItem },
+      decide,
+      options: write,
+      asked,
+    })
+    return shown(conversation!)
+  }
+
+  /**
+   * @throws {NotFound} when there is none
+   * @throws {ConversationPurged} when it was purged; `restore` brings it back
+   */
+  async getConversation(conversationId: string): Promise<Conversation> {
+    return shown(await this.#head(conversationId))
+  }
+
+  /** The conversation of a work item, if there is one. */
+  async findConversation(workItem: WorkItem): Promise<Conversation | undefined> {
+    const head = await this.#engine.store.conversationOf(this.#scope.project, workItem)
+    return head && shown(head)
+  }
+
+  /** Most recently active first. */
+  async listConversations(query: Omit<ConversationQuery, 'project'> = {}): Promise<Listed<Conversation>> {
+    const { items, next } = await this.#engine.store.conversations({ project: this.#scope.project, ...query })
+    return { items: items.map(shown), ...(next !== undefined && { next }) }
+  }
+
+  /** Records a message in the conversation itself, outside any session. Everyone sees it unless it says otherwise. */
+  async addEvent(conversationId: string, message: MessageInput, write?: WriteOptions): Promise<Message> {
+    const prepared = await this.#scribe.prepare(message)
+    const decide = addToConversation(conversationId, prepared)
+    return recordedMessage(await this.#execute(conversationId, decide, ['addEvent', conversationId, message], write))
+  }
+
+  /** The log itself: every event, in order, with its envelope. */
+  async getEvents(
+    conversationId: string,
+    range: Omit<EventRange, 'project' | 'conversationId'> = {},
+  ): Promise<RecordedEvent[]> {
+    await this.#head(conversationId)
+    return this.#engine.store.read({ project: this.#scope.project, conversationId, ...range })
+  }
+
+  /** Every message of the conversation, whoever it is for; the newest `limit` before a version. */
+  async getMessages(
+    conversationId: string,
+    page: { limit?: number; before?: number; after?: number } = {},
+  ): Promise<Message[]> {
+    await this.#head(conversationId)
+    return this.#engine.store.messages(this.#whole(conversationId), { limit: 100, ...page })
+  }
+
+  /** A message by its id. */
+  async getMessage(messageId: string): Promise<Message> {
+    const message = await this.#engine.store.message(this.#scope.project, messageId)
+    if (!message) throw new NotFound('message', messageId)
+    return message
+  }
+
+  async stats(conversationId: string): Promise<LaneSums> {
+    await this.#head(conversationId)
+    const { lastActiveAt: _, ...sums } = await this.#engine.store.measure(this.#whole(conversationId))
+    return sums
+  }
+
+  /** A new title; metadata merged key by key, null removes a key. */
+  annotate(
+    conversationId: string,
+    changes: { title?: string; metadata?: Metadata },
+    write?: WriteOptions,
+  ): Promise<Conversation> {
+    const { title, metadata } = changes
+    const checked = {
+      ...(title !== undefined && { title }),
+      ...(metadata !== undefined && { metadata: jsonCopy(metadata, 'metadata') as Metadata }),
+    }
+    return this.#change(
+      conversationId,
+      command.annotateConversation(conversationId, checked),
+      ['annotate', changes],
+      write,
+    )
+  }
+
+  /** Read-only from here on, until reopened. */
+  complete(conversationId: string, summary?: string, write?: WriteOptions): Promise<Conversation> {
+    const decide = command.completeConversation(conversationId, summary)
+    return this.#change(conversationId, decide, ['complete', conversationId, summary], write)
+  }
+
+  reopen(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
+    const decide = command.reopenConversation(conversationId, reason)
+    return this.#change(conversationId, decide, ['reopen', conversationId, reason], write)
+  }
+
+  /** Puts it away: read-only, out of the default lists, still searchable. */
+  archive(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
+    const decide = command.archiveConversation(conversationId, reason)
+    return this.#change(conversationId, decide, ['archive', conversationId, reason], write)
+  }
+
+  /** Takes it out of the archive; one that was purged is read back from its archive file, hashes checked. */
+  async restore(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
+    const { store } = this.#engine
+    const { project } = this.#scope
+    if (!(await store.conversation(project, conversationId))) {
+      const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
+      if (!purged) throw new NotFound('conversation', conversationId)
+      return this.restoreFrom(purged.archive)
+    }
+    const decide = command.restoreConversation(conversationId, reason)
+    return this.#change(conversationId, decide, ['restore', conversationId, reason], write)
+  }
+
+  /** Brings back the conversation in an archive file. */
+  async restoreFrom(archive: string): Promise<Conversation> {
+    const places = await this.#archives()
+    const { project, ...origin } = this.#scope
+    return shown(await this.#engine.store.restore({ project, lines: places.read(archive), origin }))
+  }
+
+  /** Messages by text and conversations by title, in one call. */
+  async search(query: Omit<SearchQuery, 'project'>): Promise<SearchResult> {
+    const { project } = this.#scope
+    const { store } = this.#engine
+    const { text, archived, limit } = query
+    const [messages, conversations] = await Promise.all([
+      store.search({ ...query, project }),
+      store.searchTitles({
+        project,
+        text,
+        ...(archived !== undefined && { archived }),
+        ...(limit !== undefined && { limit }),
+      }),
+    ])
+    return { messages, conversations }
+  }
+
+  /** Removes a message's content for ever. That it was there stays provable. */
+  erase(messageId: string, reason?: string): Promise<Erased> {
+    const { project, ...origin } = this.#scope
+    return this.#engine.store.erase({ project, messageId, origin, ...(reason !== undefined && { reason }) })
+  }
+
+  /** Writes the whole conversation to an archive file, then removes it. */
+  async purge(conversationId: string, reason?: string): Promise<Purged> {
+    const { project, ...origin } = this.#scope
+    const to = await this.#archives()
+    return this.#engine.store.purge({ project, conversationId, to, origin, ...(reason !== undefined && { reason }) })
+  }
+
+  /** The lines of an archive file, as `purge` writes it; nothing is removed. */
+  export(conversationId: string): AsyncIterable<string> {
+    return this.#engine.store.export({ project: this.#scope.project, conversationId })
+  }
+
+  async #head(conversationId: string): Promise<ConversationHead> {
+    const { project } = this.#scope
+    const head = await this.#engine.store.conversation(project, conversationId)
+    if (head) return head
+    const purged = (await this.#engine.store.purges(project)).find(one => one.conversationId === conversationId)
+    if (purged) throw new ConversationPurged({ conversationId, archive: purged.archive })
+    throw new NotFound('conversation', conversationId)
+  }
+
+  #whole(conversationId: string) {
+    const { project } = this.#scope
+    return { project, conversationId, viewer: everything, kinds: laneKinds, start: 0, kept: [] }
+  }
+
+  #execute(conversationId: string, decide: Decision, asked: readonly unknown[], options: WriteOptions | undefined) {
+    return this.#engine.execute(this.#scope, { conversation: { id: conversationId }, decide, options, asked })
+  }
+
+  async #change(
+    conversationId: string,
+    decide: Decision,
+    asked: readonly unknown[],
+    options: WriteOptions | undefined,
+  ) {
+    const { conversation } = await this.#execute(conversationId, decide, asked, options)
+    return shown(conversation!)
+  }
+}
+
+function shown({ info, version, activeAt }: ConversationHead): Conversation {
+  return { ...info, version, activeAt }
+}

@@ -1,0 +1,40 @@
+/** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
+import { type CheckedMessage, checkMessage, type MessageInput } from '../commands/message.ts'
+import { NotFound } from '../errors.ts'
+import type { TokenCount } from '../events/message.ts'
+import type { Appended } from '../log/event-log.ts'
+import { countParts, type TokenEstimator } from '../request/tokens.ts'
+import { type Message, messageOf } from '../views/message.ts'
+
+export interface Scribe {
+  prepare(input: MessageInput): Promise<{ message: CheckedMessage; messageId: string; tokens: TokenCount }>
+}
+
+export function scribe({
+  maxMessageBytes,
+  newId,
+  estimator,
+}: {
+  maxMessageBytes: number
+  newId: () => string
+  estimator: () => TokenEstimator | Promise<TokenEstimator>
+}): Scribe {
+  return {
+    async prepare(input) {
+      const messageId = newId()
+      const message = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
+      const counting = estimator()
+      const counter = counting instanceof Promise ? await counting : counting
+      return { message, messageId, tokens: { count: countParts(message.parts, counter), by: counter.name } }
+    },
+  }
+}
+
+/** The message an append recorded. */
+export function recordedMessage(appended: Appended): Message {
+  for (const recorded of appended.events) {
+    const message = messageOf(recorded)
+    if (message) return message
+  }
+  throw new NotFound('message', '', 'The call recorded none.')
+}

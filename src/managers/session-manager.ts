@@ -1,0 +1,361 @@
+/**
+ * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
+ */
+import type { Decision } from '../commands/decision.ts'
+import { parseInput } from '../commands/input.ts'
+import { jsonCopy } from '../commands/json.ts'
+import { addToSession, type MessageInput } from '../commands/message.ts'
+import * as command from '../commands/session.ts'
+import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
+import { Id } from '../events/id.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { WorkItem } from '../events/work-item.ts'
+import type { Listed } from '../log/directory.ts'
+import { type LaneKind, laneKinds } from '../log/lane.ts'
+import { viewerOf } from '../log/visibility.ts'
+import type { Window } from '../log/windows.ts'
+import type { Message } from '../views/message.ts'
+import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
+import { recordedMessage, type Scribe } from './scribe.ts'
+import type { Session, SessionStats } from './session.ts'
+import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
+import type { Settings } from './settings.ts'
+
+/** A page of messages. Without `limit`, all of them. */
+export interface MessagePage {
+  limit?: number
+  /** Only messages before this version. */
+  before?: number
+  /** Only messages after this version; then the oldest of them first. */
+  after?: number
+}
+
+export interface ListSessions {
+  conversationId?: string
+  agentName?: string
+  /** A work item's sessions. */
+  workItem?: WorkItem
+  status?: readonly SessionStatus[]
+  cursor?: string
+  limit?: number
+}
+
+/** Which sessions worked on an item, by the item's state at the time (seed 002). */
+export interface SessionLinks {
+  conversationId: string | undefined
+  /** Session ids, oldest first; the key is '' for sessions without a state. */
+  states: Record<string, string[]>
+}
+
+const sliceSize = 1000
+
+export class SessionManager {
+  readonly #engine: Engine
+  readonly #scope: Scope
+  readonly #settings: Settings
+  readonly #scribe: Scribe
+
+  constructor(parts: { engine: Engine; scope: Scope; settings: Settings; scribe: Scribe }) {
+    this.#engine = parts.engine
+    this.#scope = parts.scope
+    this.#settings = parts.settings
+    this.#scribe = parts.scribe
+  }
+
+  /**
+   * The active session of an agent on a work item (and, for tasks, a state), made if there is none. An expired one is
+   * replaced and stays in the log. However many callers ask at once, one session is made.
+   */
+  async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
+    const meant = meantSession(options)
+    const known = await this.#active(meant)
+    if (known && !(await this.#isOver(known))) return this.#session(known)
+    return this.#start(command.ensureSession, meant, options, write)
+  }
+
+  /** A new session in any case. One that is active for the same agent, item and state is archived first. */
+  async createSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
+    return this.#start(command.createSession, meantSession(options), options, write)
+  }
+
+  /** The active session of a natural key, if there is one that has not expired. */
+  async getActiveSession(options: SessionOptions): Promise<Session | undefined> {
+    const known = await this.#active(meantSession(options))
+    return known && !(await this.#isOver(known)) ? this.#session(known) : undefined
+  }
+
+  /** @throws {NotFound} when there is none, or it was deleted */
+  async getSession(sessionId: string): Promise<Session> {
+    return this.#session(await this.#head(sessionId))
+  }
+
+  async listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
+    const { items, next } = await this.#engine.store.sessions({ project: this.#scope.project, ...query })
+    return { items: await Promise.all(items.map(head => this.#session(head))), ...(next !== undefined && { next }) }
+  }
+
+  /** Links from a work item and its states to the sessions that worked on it. */
+  async getSessionLinks(workItem: WorkItem): Promise<SessionLinks> {
+    const { project } = this.#scope
+    const conversation = await this.#engine.store.conversationOf(project, workItem)
+    const states: Record<string, string[]> = {}
+    let cursor: string | undefined
+    do {
+      const page = await this.#engine.store.sessions({ project, workItem, limit: 500, ...(cursor && { cursor }) })
+      for (const head of page.items) {
+        const state = head.taskState ?? ''
+        states[state] = [head.id, ...(states[state] ?? [])]
+      }
+      cursor = page.next
+    } while (cursor)
+    return { conversationId: conversation?.info.id, states }
+  }
+
+  /**
+   * Records a message. When this resolves it is durable.
+   *
+   * @throws {SessionClosed} when the session is archived or expired
+   * @throws {ContentTooLarge} when it exceeds `maxMessageBytes`
+   */
+  async addMessage(sessionId: string, message: MessageInput, write?: WriteOptions): Promise<Message> {
+    const prepared = await this.#scribe.prepare(message)
+    const decide = addToSession(sessionId, prepared)
+    return recordedMessage(await this.#execute(sessionId, decide, ['addMessage', sessionId, message], write))
+  }
+
+  /** The newest messages a person would read: no internal ones, no system ones. */
+  getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
+    return this.#messages(sessionId, ['talk'], { limit })
+  }
+
+  /** The newest messages of the window, all kinds. */
+  getRecentMessages(sessionId: string, limit = 50, page: Omit<MessagePage, 'limit'> = {}): Promise<Message[]> {
+    return this.#messages(sessionId, laneKinds, { ...page, limit })
+  }
+
+  /** Every message of the window, internal ones included. */
+  getAllMessages(sessionId: string, page: MessagePage = {}): Promise<Message[]> {
+    return this.#messages(sessionId, laneKinds, page)
+  }
+
+  /** Every message of the window but internal ones. */
+  getUserFacingMessages(sessionId: string, page: MessagePage = {}): Promise<Message[]> {
+    return this.#messages(sessionId, ['talk', 'system'], page)
+  }
+
+  /** Starts the window anew. The log keeps what was said. */
+  async clearMessages(sessionId: string, write?: WriteOptions): Promise<Session> {
+    return this.#change(sessionId, command.clearMessages(sessionId), ['clearMessages', sessionId], write)
+  }
+
+  /** Starts the window anew, with the first system message in it if `keepSystemMessage` (the default). */
+  async resetSession(
+    sessionId: string,
+    { keepSystemMessage = true }: { keepSystemMessage?: boolean } = {},
+    write?: WriteOptions,
+  ): Promise<Session> {
+    const first = keepSystemMessage ? await this.#firstSystemMessage(sessionId) : undefined
+    const decide = command.resetSession(sessionId, first)
+    return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
+  }
+
+  /** Makes it read-only. It can be viewed, and reopened. */
+  async archiveSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<Session> {
+    return this.#change(sessionId, command.archiveSession(sessionId, reason), ['archiveSession', sessionId], write)
+  }
+
+  /** @throws {IllegalState} when another session took its place */
+  async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
+    const head = await this.#head(sessionId)
+    const rival = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
+    const decide = command.reopenSession(sessionId, rival && rival.id !== sessionId ? rival.id : undefined)
+    return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
+  }
+
+  /** Hides it from lists and look-ups. The log keeps all of it. */
+  async deleteSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<void> {
+    await this.#execute(sessionId, command.deleteSession(sessionId, reason), ['deleteSession', sessionId], write)
+  }
+
+  /** Merges free metadata key by key; null removes a key. */
+  async setMetadata(sessionId: string, metadata: Metadata, write?: WriteOptions): Promise<Session> {
+    const decide = command.annotateSession(sessionId, jsonCopy(metadata, 'metadata') as Metadata)
+    return this.#change(sessionId, decide, ['setMetadata', sessionId, metadata], write)
+  }
+
+  /** Keeps an id the session has in another system, such as a Claude session id; null forgets it. */
+  async setOutsideId(
+    sessionId: string,
+    system: string,
+    outsideId: string | null,
+    write?: WriteOptions,
+  ): Promise<Session> {
+    parseInput(Id, system)
+    if (outsideId !== null) parseInput(Id, outsideId)
+    const decide = command.linkSession(sessionId, system, outsideId)
+    return this.#change(sessionId, decide, ['setOutsideId', sessionId, system, outsideId], write)
+  }
+
+  /** Messages, tokens and use, exact at any moment: differences of running sums, nothing counted again. */
+  async stats(sessionId: string): Promise<SessionStats> {
+    return (await this.getSession(sessionId)).stats
+  }
+
+  // From options to a session, and from a head to what callers see.
+
+  async #start(
+    decide: typeof command.ensureSession,
+    meant: MeantSession,
+    asked: SessionOptions,
+    options: WriteOptions | undefined,
+  ): Promise<Session> {
+    const { workItem, agentName, agentType, taskState, title, metadata } = meant
+    const { newId } = this.#engine
+    const session: command.NewSession = {
+      sessionId: newId(),
+      agentName,
+      agentType,
+      ...(taskState !== undefined && { taskState }),
+      sharing: meant.sharing ?? this.#settings.sharing[workItem.type],
+      expiresInMs: meant.expiresInMs === undefined ? this.#settings.sessionExpiresInMs : meant.expiresInMs,
+      ...(metadata !== undefined && { metadata }),
+    }
+    const appended = await this.#engine.execute(this.#scope, {
+      conversation: { id: newId(), workItem },
+      session: { key: sessionKey(meant) },
+      decide: decide(session, { title: title ?? titleOf(workItem), workItem }),
+      options,
+      asked: ['session', asked],
+    })
+    return this.#session(appended.session!)
+  }
+
+  async #head(sessionId: string): Promise<SessionHead> {
+    const head = await this.#engine.store.session(this.#scope.project, sessionId)
+    if (!head || head.status === 'deleted') throw new NotFound('session', sessionId)
+    return head
+  }
+
+  #active(meant: MeantSession): Promise<SessionHead | undefined> {
+    return this.#engine.store.sessionByKey(this.#scope.project, sessionKey(meant))
+  }
+
+  async #isOver(head: SessionHead): Promise<boolean> {
+    if (head.expiresInMs === null) return false
+    const now = this.#engine.clock()
+    if (Date.parse(head.updatedAt) + head.expiresInMs > now) return false
+    return expiryOf(head, Date.parse((await this.#session(head)).stats.lastActivityAt))! <= now
+  }
+
+  #execute(sessionId: string, decide: Decision, asked: readonly unknown[], options: WriteOptions | undefined) {
+    return this.#engine.execute(this.#scope, {
+      conversation: 'of-session',
+      session: { id: sessionId },
+      decide,
+      options,
+      asked,
+    })
+  }
+
+  async #change(
+    sessionId: string,
+    decide: Decision,
+    asked: readonly unknown[],
+    options: WriteOptions | undefined,
+  ): Promise<Session> {
+    const { session } = await this.#execute(sessionId, decide, asked, options)
+    return this.#session(session!)
+  }
+
+  #window(head: SessionHead, kinds: readonly LaneKind[]): Window {
+    return {
+      project: head.project,
+      conversationId: head.conversationId,
+      viewer: viewerOf(head),
+      kinds,
+      start: head.windowStart,
+      kept: head.kept,
+    }
+  }
+
+  async #messages(sessionId: string, kinds: readonly LaneKind[], page: MessagePage): Promise<Message[]> {
+    const { limit } = page
+    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
+      throw new InvalidInput('limit', 'must be a positive whole number')
+    }
+    const window = this.#window(await this.#head(sessionId), kinds)
+    const { store } = this.#engine
+    if (limit !== undefined && limit <= sliceSize) return store.messages(window, { ...page, limit })
+    return page.after !== undefined ? this.#forwards(window, page) : this.#backwards(window, page)
+  }
+
+  /** Long lists are read in slices, so that appends and streams go on in between. */
+  async #backwards(window: Window, { limit = Number.POSITIVE_INFINITY, before }: MessagePage): Promise<Message[]> {
+    const slices: Message[][] = []
+    let left = limit
+    let end = before
+    while (left > 0) {
+      const size = Math.min(left, sliceSize)
+      const slice = await this.#engine.store.messages(window, {
+        limit: size,
+        ...(end !== undefined && { before: end }),
+      })
+      slices.unshift(slice)
+      left -= slice.length
+      end = slice[0]?.version
+      if (slice.length < size) break
+    }
+    return slices.flat()
+  }
+
+  async #forwards(
+    window: Window,
+    { limit = Number.POSITIVE_INFINITY, before, after = 0 }: MessagePage,
+  ): Promise<Message[]> {
+    const found: Message[] = []
+    let start = after
+    while (found.length < limit) {
+      const size = Math.min(limit - found.length, sliceSize)
+      const slice = await this.#engine.store.messages(window, {
+        limit: size,
+        after: start,
+        ...(before !== undefined && { before }),
+      })
+      found.push(...slice)
+      start = slice.at(-1)?.version ?? start
+      if (slice.length < size) break
+    }
+    return found
+  }
+
+  async #firstSystemMessage(sessionId: string): Promise<number | undefined> {
+    const window = this.#window(await this.#head(sessionId), ['system'])
+    if (window.kept.length > 0) return window.kept[0]
+    const [first] = await this.#engine.store.messages(window, { limit: 1, after: 0 })
+    return first?.version
+  }
+
+  async #session(head: SessionHead): Promise<Session> {
+    const { store } = this.#engine
+    const window = this.#window(head, laneKinds)
+    const [now, total] = await Promise.all([store.measure(window), store.measure({ ...window, start: 0, kept: [] })])
+    const lastActivityAt =
+      now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
+    const expiry = expiryOf(head, Date.parse(lastActivityAt))
+    return {
+      ...head,
+      type: head.workItem.type,
+      expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),
+      stats: {
+        messages: now.messages,
+        tokens: now.tokens,
+        tokensIn: now.input,
+        tokensOut: now.output,
+        compactions: head.compactions,
+        lastActivityAt,
+        total: { messages: total.messages, tokens: total.tokens, tokensIn: total.input, tokensOut: total.output },
+      },
+    }
+  }
+}

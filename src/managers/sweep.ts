@@ -1,0 +1,88 @@
+/** The maintenance sweep: marks sessions that expired, archives conversations that are due. Deletes nothing. */
+import { archiveConversation } from '../commands/conversation.ts'
+import { expireSession } from '../commands/session.ts'
+import type { Engine, Scope } from '../engine.ts'
+import { LeaseHeld } from '../errors.ts'
+import type { ArchiveSettings } from './settings.ts'
+
+export interface Swept {
+  expired: number
+  archived: number
+  /** Another process is at it. */
+  skipped: boolean
+}
+
+const lease = { name: 'maintenance', forMs: 5 * 60_000 }
+const batchSize = 100
+
+export async function sweep(engine: Engine, scope: Scope, archive: ArchiveSettings): Promise<Swept> {
+  const { store, newId } = engine
+  const { project } = scope
+  const held = await store.claim({ project, holder: newId(), ...lease }).catch(error => {
+    if (error instanceof LeaseHeld) return undefined
+    throw error
+  })
+  if (!held) return { expired: 0, archived: 0, skipped: true }
+  const fence = { name: held.name, generation: held.generation }
+  try {
+    const expired = await expireSessions(engine, scope, fence)
+    const archived = await archiveConversations(engine, scope, archive, fence)
+    return { expired, archived, skipped: false }
+  } finally {
+    await store.release({ project, ...fence })
+  }
+}
+
+type Fence = { name: string; generation: number }
+
+async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promise<number> {
+  let count = 0
+  for (;;) {
+    const due = await engine.store.expiring(scope.project, engine.clock(), batchSize)
+    const done = await Promise.all(
+      due.map(({ id, conversationId }) =>
+        engine.execute(scope, {
+          conversation: { id: conversationId },
+          session: { id },
+          decide: expireSession(),
+          options: { fence },
+          asked: [],
+        }),
+      ),
+    )
+    const expired = done.filter(appended => appended.events.length > 0).length
+    count += expired
+    if (due.length < batchSize || expired === 0) return count
+    await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
+  }
+}
+
+async function archiveConversations(
+  engine: Engine,
+  scope: Scope,
+  archive: ArchiveSettings,
+  fence: Fence,
+): Promise<number> {
+  const now = engine.clock()
+  const due = {
+    completed: archive.onCompletion,
+    ...(archive.afterMs !== null && { createdBefore: now - archive.afterMs }),
+    ...(archive.inactiveForMs !== null && { inactiveSince: now - archive.inactiveForMs }),
+  }
+  let count = 0
+  for (;;) {
+    const heads = await engine.store.archivable(scope.project, due, batchSize)
+    for (const { info } of heads) {
+      const reason = info.status === 'completed' ? 'completed' : 'not used for long'
+      const { events } = await engine.execute(scope, {
+        conversation: { id: info.id },
+        decide: archiveConversation(info.id, reason),
+        options: { fence },
+        asked: [],
+      })
+      count += events.length
+    }
+    if (heads.length < batchSize) return count
+    await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
+  }
+}

@@ -1,0 +1,62 @@
+/** Archive files in a folder. */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { NotFound, StoreFailed } from '../../errors.ts'
+import type { ArchivePlace } from '../../log/archive-place.ts'
+import { fileNameOf } from './name.ts'
+
+export function folderArchives(folder: string): ArchivePlace {
+  return {
+    /** Written under another name, synced, then renamed: a file with the right name is whole. */
+    async write(name, lines) {
+      await mkdir(folder, { recursive: true })
+      const path = resolve(join(folder, fileNameOf(name)))
+      const draft = `${path}.part`
+      try {
+        await pipeline(Readable.from(ended(lines)), createGzip(), createWriteStream(draft))
+        const file = await open(draft, 'r+')
+        await file.sync()
+        await file.close()
+        await rename(draft, path)
+        await syncFolder(folder)
+      } catch (error) {
+        await rm(draft, { force: true })
+        const message = error instanceof Error ? error.message : String(error)
+        throw new StoreFailed(
+          `The archive ${path} could not be written (${message}). Nothing was purged.`,
+          { path },
+          { cause: error },
+        )
+      }
+      return path
+    },
+
+    async *read(address) {
+      const stream = createReadStream(address)
+      const text = stream.pipe(createGunzip())
+      stream.on('error', error => text.destroy(error))
+      try {
+        for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new NotFound('archive', address)
+        throw error
+      }
+    },
+  }
+}
+
+async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${line}\n`
+}
+
+/** Makes the new name itself survive a power loss. Some systems cannot sync folders; there it is a no-op. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
+}

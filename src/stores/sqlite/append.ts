@@ -1,0 +1,201 @@
+/** Records what a proposal decides. Runs inside the writer's transaction. */
+import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict } from '../../errors.ts'
+import type { RecordedEvent } from '../../events/recorded.ts'
+import type { Appended, Proposal } from '../../log/event-log.ts'
+import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
+import { isoTime } from '../../log/time.ts'
+import { viewerOf } from '../../log/visibility.ts'
+import { type ConversationHead, evolveConversation } from '../../views/conversation.ts'
+import type { Heads, SessionInUse } from '../../views/heads.ts'
+import { evolveSession, type SessionHead, sessionOf } from '../../views/session.ts'
+import type { Database } from './database.ts'
+import type { ConversationEntry, HeadStore, SessionEntry } from './heads.ts'
+import { eventInserter } from './insert-event.ts'
+import type { CheckFence } from './leases.ts'
+import { positionText } from './position.ts'
+import type { ReadEvents } from './read.ts'
+
+export function appender({
+  database,
+  heads,
+  epoch,
+  clock,
+  read,
+  checkFence,
+  nextPosition,
+}: {
+  database: Database
+  heads: HeadStore
+  epoch: () => string
+  clock: () => number
+  read: ReadEvents
+  checkFence: CheckFence
+  nextPosition: () => number
+}) {
+  const sql = {
+    key: database.prepare(`
+      select digest, conversation_id, first_version, last_version, session_id from keys where project = ? and key = ?`),
+    insertKey: database.prepare(`
+      insert into keys (project, key, digest, conversation_id, first_version, last_version, session_id)
+      values (?, ?, ?, ?, ?, ?, ?)`),
+    purge: database.prepare(`
+      select archive from purges where project = ? and conversation_id = ? order by purge desc limit 1`),
+  }
+
+  const insert = eventInserter(database, heads)
+
+  function append(proposal: Proposal): Appended {
+    const { project, origin, once, fence } = proposal
+    const projectRow = heads.projectRow(project)
+    const earlier = once && projectRow !== undefined ? replay(proposal, projectRow, once) : undefined
+    if (earlier) return earlier
+    if (fence) checkFence(projectRow, fence)
+
+    const session = findSession(proposal)
+    const { entry, conversationId: id } = find(proposal, session)
+    const version = entry?.head.version ?? 0
+    if (proposal.expected !== 'any' && proposal.expected !== version) {
+      throw new VersionConflict({ conversationId: id, expected: proposal.expected, actual: version })
+    }
+    const events = proposal.decide(headsOf(entry, session))
+    if (events.length === 0) {
+      return { conversation: entry?.head, session: session?.head, events: [], replayed: false }
+    }
+    if (!entry && events[0]?.type !== 'conversation.created') {
+      throw new NotFound('conversation', id)
+    }
+    // Everything that can refuse has run: from here on the transaction is written to.
+    const encoded = events.map(encode)
+    const now = clock()
+    const ordinal = heads.ensureProject(project, now)
+    const recorded: RecordedEvent[] = []
+    let current = entry
+    let head: ConversationHead | undefined = entry?.head
+    let hash: Uint8Array = entry?.hash ?? genesis(project, id)
+    let sessionHead = session?.head
+    const at = isoTime(now)
+
+    for (let index = 0; index < encoded.length; index++) {
+      const one = encoded[index]!
+      const eventVersion = version + 1 + index
+      const salt = freshSalt()
+      const digest = digestOf(salt, one.body)
+      const { type, schema, messageId, lane, adds } = one
+      const header: Header = {
+        version: eventVersion,
+        type,
+        schema,
+        at: now,
+        actor: origin.actor,
+        channel: origin.channel,
+        requestId: origin.requestId,
+        messageId,
+        lane,
+        adds,
+      }
+      hash = hashOf(hash, header, digest)
+      const position = nextPosition()
+      const event: RecordedEvent = {
+        project,
+        conversationId: id,
+        version: eventVersion,
+        position: positionText(epoch(), position, hash),
+        at,
+        actor: origin.actor,
+        channel: origin.channel,
+        ...(origin.requestId !== undefined && { requestId: origin.requestId }),
+        hash: Buffer.from(hash).toString('hex'),
+        event: events[index]!,
+      }
+      head = evolveConversation(head, event)
+      if (!head) throw new InvalidInput('events', 'a conversation starts with conversation.created')
+      current ??= heads.createConversation(head, hash, now)
+      const audience = event.event.type === 'message.added' ? event.event.audience : undefined
+      insert(current, ordinal, header, { position, audience, salt, body: one.body, digest, hash, blobs: one.blobs })
+      recorded.push(event)
+      const about = sessionOf(event)
+      if (about !== undefined) {
+        const next = evolveSession(heads.session(project, about)?.head, event, head.info.workItem)
+        if (next) {
+          heads.saveSession(current.row, next, now)
+          sessionHead = next
+        }
+      }
+    }
+    heads.saveConversation(current!, head!, hash, now)
+    if (once) {
+      const last = version + events.length
+      sql.insertKey.run(ordinal, once.key, once.digest, id, version + 1, last, sessionHead?.id ?? null)
+    }
+    return { conversation: head, session: sessionHead, events: recorded, replayed: false }
+  }
+
+  function find(
+    { project, conversation, session: asked }: Proposal,
+    session: SessionEntry | undefined,
+  ): { entry: ConversationEntry | undefined; conversationId: string } {
+    if (conversation === 'of-session') {
+      if (!session) throw new NotFound('session', asked && 'id' in asked ? asked.id : 'of that kind')
+      const { conversationId } = session.head
+      return { entry: heads.conversation(project, conversationId), conversationId }
+    }
+    const entry = conversation.workItem
+      ? heads.conversationOf(project, conversation.workItem)
+      : heads.conversation(project, conversation.id)
+    return { entry, conversationId: entry?.head.info.id ?? conversation.id }
+  }
+
+  function findSession({ project, session }: Proposal): SessionEntry | undefined {
+    if (!session) return undefined
+    return 'id' in session ? heads.session(project, session.id) : heads.sessionByKey(project, session.key)
+  }
+
+  function headsOf(entry: ConversationEntry | undefined, session: SessionEntry | undefined): Heads {
+    return {
+      conversation: entry?.head,
+      session:
+        session &&
+        new LiveSession(session.head, () => heads.lastActiveAt(entry?.row ?? 0, session.head, viewerOf(session.head))),
+    }
+  }
+
+  /** What the same key recorded before. */
+  function replay(
+    { project }: Proposal,
+    projectRow: number,
+    once: { key: string; digest: string },
+  ): Appended | undefined {
+    const found = sql.key.get(projectRow, once.key) as [string, string, number, number, string | null] | undefined
+    if (!found) return undefined
+    const [digest, conversationId, first, last, sessionId] = found
+    if (digest !== once.digest) throw new KeyReused(once.key)
+    const entry = heads.conversation(project, conversationId)
+    if (!entry) {
+      const [archive] = (sql.purge.get(projectRow, conversationId) as [string] | undefined) ?? ['unknown']
+      throw new ConversationPurged({ conversationId, archive })
+    }
+    return {
+      conversation: entry.head,
+      session: sessionId === null ? undefined : heads.session(project, sessionId)?.head,
+      events: read({ project, conversationId, from: first, to: last }),
+      replayed: true,
+    }
+  }
+
+  return append
+}
+
+/** A session for a decision. Its last use is looked up only if the decision asks. */
+class LiveSession implements SessionInUse {
+  readonly head: SessionHead
+  readonly #lastActiveAt: () => number
+
+  constructor(head: SessionHead, lastActiveAt: () => number) {
+    this.head = head
+    this.#lastActiveAt = lastActiveAt
+  }
+
+  get lastActiveAtMs(): number {
+    return this.#lastActiveAt()
+  }
+}

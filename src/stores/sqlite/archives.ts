@@ -1,0 +1,49 @@
+/** Archives on the engine's side: lines out of the worker and into it, and what was purged. */
+import { randomUUID } from 'node:crypto'
+import { isoTime } from '../../log/time.ts'
+import type { Beside } from './beside/client.ts'
+import type { Database } from './database.ts'
+
+export async function* archiveLines(
+  side: Beside,
+  place: { project: string; conversationId: string },
+): AsyncGenerator<string> {
+  let after = 0
+  for (;;) {
+    const { lines, last } = await side.call('exportPage', { ...place, after })
+    yield* lines
+    if (last === after) return
+    after = last
+  }
+}
+
+const pageLines = 500
+
+export async function restoreLines(
+  side: Beside,
+  { project, lines, now }: { project: string; lines: AsyncIterable<string>; now: number },
+): Promise<string> {
+  const ticket = randomUUID()
+  let page: string[] = []
+  for await (const line of lines) {
+    page.push(line)
+    if (page.length < pageLines) continue
+    await side.call('restorePage', { ticket, project, lines: page, last: false, now })
+    page = []
+  }
+  return (await side.call('restorePage', { ticket, project, lines: page, last: true, now }))!
+}
+
+export function purges(database: Database, project: string) {
+  const rows = database
+    .prepare(`
+      select g.conversation_id, g.archive, g.at, g.events from purges g join projects p using (project)
+      where p.id = ? and g.restored_at is null order by g.purge desc`)
+    .all(project) as Array<[string, string, number, number]>
+  return rows.map(([conversationId, archive, at, events]) => ({
+    conversationId,
+    archive,
+    at: isoTime(at),
+    events,
+  }))
+}

@@ -1,0 +1,62 @@
+/** A conversation as the lines of an archive, a page at a time. */
+import type { Audience } from '../../../events/audience.ts'
+import type { ArchiveEnd, ArchiveHeading } from '../../../log/archive.ts'
+import type { LaneKind } from '../../../log/lane.ts'
+import type { Database } from '../database.ts'
+import { headStore } from '../heads.ts'
+import { blobLoader } from '../rows.ts'
+import { type ArchiveRow, archiveColumns, archivist } from './archived-rows.ts'
+import type { Operations } from './protocol.ts'
+
+/** Bodies can be large; a page ends when it holds this much. */
+const pageBytes = 1024 * 1024
+const pageRows = 500
+
+export function exporter(database: Database) {
+  const heads = headStore(database)
+  const blobs = blobLoader(database)
+  const sql = {
+    rows: database.prepare(`
+      select ${archiveColumns} from events e where e.conversation = ? and e.version > ? order by e.version limit ${pageRows}`),
+    lane: database.prepare('select audience_key, kind, audience from lanes where lane = ?'),
+  }
+
+  return ({ project, conversationId, after }: Operations['exportPage']['takes']): Operations['exportPage']['gives'] => {
+    heads.refresh()
+    const entry = heads.conversation(project, conversationId)
+    if (!entry) return { lines: [], last: after }
+    const lines: string[] = []
+    if (after === 0) {
+      const heading: ArchiveHeading = {
+        colloquy: 'archive',
+        format: 1,
+        project,
+        conversationId,
+        events: entry.head.version,
+      }
+      lines.push(JSON.stringify(heading))
+    }
+    const linesOf = archivist({
+      laneOf(lane) {
+        const [audienceKey, kind, audience] = sql.lane.get(lane) as [string, LaneKind, string]
+        return { audienceKey, kind, audience: JSON.parse(audience) as Audience }
+      },
+      sumsBefore: (lane, version) => heads.sumsUpTo(lane, version - 1),
+      blobOf: blobs(heads.projectRow(project)!),
+    })
+    let last = after
+    let bytes = 0
+    const rows = sql.rows.all(entry.row, after) as ArchiveRow[]
+    for (const row of rows) {
+      for (const line of linesOf(row)) lines.push(JSON.stringify(line))
+      last = row[0]
+      bytes += row[14]?.length ?? 0
+      if (bytes > pageBytes) break
+    }
+    if (last === entry.head.version && last > after) {
+      const end: ArchiveEnd = { end: true, events: last, hash: Buffer.from(entry.hash).toString('base64') }
+      lines.push(JSON.stringify(end))
+    }
+    return { lines, last }
+  }
+}

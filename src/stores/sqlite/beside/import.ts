@@ -1,0 +1,201 @@
+/**
+ * Brings the events of an archive back as they were: same versions, salts and hashes; new positions at the end of the
+ * log. Heads, lanes and sums are folded again. Nothing is visible before all of it is checked and there.
+ */
+import { createHash } from 'node:crypto'
+import { IllegalState } from '../../../errors.ts'
+import type { RecordedEvent } from '../../../events/recorded.ts'
+import { type ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
+import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from '../../../log/record.ts'
+import { isoTime } from '../../../log/time.ts'
+import { evolveConversation } from '../../../views/conversation.ts'
+import { evolveSession, sessionOf } from '../../../views/session.ts'
+import type { Database } from '../database.ts'
+import { type ConversationEntry, headStore } from '../heads.ts'
+import { eventInserter } from '../insert-event.ts'
+import type { Operations } from './protocol.ts'
+
+interface Draft {
+  lines: ArchiveLine[]
+}
+
+export function importer(database: Database) {
+  const write = conversationImporter(database)
+  const drafts = new Map<string, Draft>()
+
+  return ({
+    ticket,
+    project,
+    lines,
+    last,
+    now,
+  }: Operations['restorePage']['takes']): Operations['restorePage']['gives'] => {
+    const draft = drafts.get(ticket) ?? { lines: [] }
+    drafts.set(ticket, draft)
+    try {
+      for (const line of lines) draft.lines.push(parsed(line))
+    } catch (error) {
+      drafts.delete(ticket)
+      throw error
+    }
+    if (!last) return undefined
+    drafts.delete(ticket)
+    return write({ project, lines: draft.lines, now, strict: true })
+  }
+}
+
+function parsed(line: string): ArchiveLine {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new IllegalState('The archive is damaged: a line of it is not JSON. Nothing was restored.')
+  }
+  const result = ArchiveLine.safeParse(value)
+  if (!result.success)
+    throw new IllegalState('The archive is damaged: a line of it is not of its format. Nothing was restored.')
+  return result.data
+}
+
+export interface ConversationImport {
+  project: string
+  lines: readonly ArchiveLine[]
+  now: number
+  /** Refuse anything that does not add up. Salvage is lenient: it takes what there is, `verify` tells the rest. */
+  strict: boolean
+}
+
+export function conversationImporter(database: Database) {
+  const heads = headStore(database)
+  const sql = {
+    floor: database.prepare(`select value from meta where name = 'position_floor'`),
+    last: database.prepare('select max(position) from events'),
+    restored: database.prepare(`
+      update purges set restored_at = ? where project = ? and conversation_id = ? and restored_at is null`),
+  }
+
+  const insert = eventInserter(database, heads)
+
+  return function write({ project, lines, now, strict }: ConversationImport): string {
+    const heading = lines[0]
+    if (!heading || !('colloquy' in heading))
+      throw new IllegalState('The archive has no heading. Nothing was restored.')
+    const { conversationId } = heading
+    if (heading.project !== project) {
+      throw new IllegalState(`The archive is of project "${heading.project}", not "${project}". Nothing was restored.`)
+    }
+    const end = lines.at(-1)
+    if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
+      throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
+    }
+    database.exec('begin immediate')
+    try {
+      heads.refresh()
+      if (heads.conversation(project, conversationId)) {
+        throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
+      }
+      writeAll(conversationId, { project, lines, now, strict })
+      sql.restored.run(now, heads.ensureProject(project, now), conversationId)
+      database.exec('commit')
+      return conversationId
+    } catch (error) {
+      heads.forget()
+      database.exec('rollback')
+      throw error
+    }
+  }
+
+  function writeAll(conversationId: string, { project, lines, now, strict }: ConversationImport): void {
+    const projectRow = heads.ensureProject(project, now)
+    const blobs = new Map<string, string>()
+    let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
+    let hash: Uint8Array = genesis(project, conversationId)
+    let entry: ConversationEntry | undefined
+    let head = undefined as ReturnType<typeof evolveConversation>
+    let version = 0
+    for (const line of lines) {
+      if ('blob' in line) {
+        blobs.set(line.blob, line.json)
+        continue
+      }
+      if (!('version' in line)) continue
+      if (strict) check(line, version, hash)
+      version = line.version
+      hash = Buffer.from(line.hash, 'base64')
+      const { type, schema, body, messageId } = line
+      const recorded: RecordedEvent = {
+        project,
+        conversationId,
+        version,
+        position: '',
+        at: isoTime(line.at),
+        actor: line.actor,
+        channel: line.channel,
+        hash: '',
+        event: decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
+      }
+      head = evolveConversation(head, recorded)
+      if (!head)
+        throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
+      if (!entry) {
+        const rival = heads.conversationOf(project, head.info.workItem)
+        if (rival) {
+          throw new IllegalState(
+            `Its work item has a new conversation, ${rival.head.info.id}; purge that first. Nothing was restored.`,
+          )
+        }
+        entry = heads.createConversation(head, hash, line.at)
+      }
+      insertLine(entry, projectRow, ++position, line, blobs)
+      const about = sessionOf(recorded)
+      const next =
+        about === undefined
+          ? undefined
+          : evolveSession(heads.session(project, about)?.head, recorded, head.info.workItem)
+      if (next) heads.saveSession(entry.row, next, line.at)
+    }
+    if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
+  }
+
+  function check(line: ArchivedEvent, version: number, previous: Uint8Array): void {
+    const damaged = (what: string) =>
+      new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
+    if (line.version !== version + 1) throw damaged(`version ${version + 1} is missing`)
+    const digest = Buffer.from(line.digest, 'base64')
+    if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
+      throw damaged('its content does not match its digest')
+    }
+    if (!hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))) {
+      throw damaged('its hash does not follow from the one before')
+    }
+  }
+
+  function insertLine(
+    entry: ConversationEntry,
+    projectRow: number,
+    position: number,
+    line: ArchivedEvent,
+    blobs: ReadonlyMap<string, string>,
+  ): void {
+    const { lane, salt, body } = line
+    insert(entry, projectRow, headerOf(line), {
+      position,
+      audience: lane?.audience,
+      salt: salt === null ? null : Buffer.from(salt, 'base64'),
+      body,
+      digest: Buffer.from(line.digest, 'base64'),
+      hash: Buffer.from(line.hash, 'base64'),
+      blobs: (body === null ? [] : blobsIn(body)).flatMap(digest => {
+        const json = blobs.get(digest)
+        const intact = json !== undefined && createHash('sha256').update(json).digest('hex') === digest
+        return intact ? [{ digest, json }] : []
+      }),
+    })
+  }
+}
+
+function headerOf(line: ArchivedEvent): Header {
+  const { version, type, schema, at, actor, channel, requestId, messageId, adds } = line
+  const lane = line.lane && { audience: line.lane.audienceKey, kind: line.lane.kind }
+  return { version, type, schema, at, actor, channel, requestId, messageId, lane, adds }
+}

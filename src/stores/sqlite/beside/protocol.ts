@@ -1,0 +1,68 @@
+/** What the engine's thread and the worker beside it say to each other. */
+
+import type { Origin } from '../../../events/recorded.ts'
+import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
+import type { VerifyReport } from '../../../log/upkeep.ts'
+
+export interface WorkerSettings {
+  path: string
+  durability: 'full' | 'relaxed'
+  epoch: string
+  readOnly: boolean
+}
+
+/** The worker's operations: what each takes and gives. */
+export interface Operations {
+  /** Brings the index up to the newest event. */
+  feed: { takes: undefined; gives: undefined }
+  checkpoint: { takes: undefined; gives: undefined }
+  search: { takes: SearchQuery; gives: SearchHit[] }
+  titles: { takes: { project: string; text: string; archived?: boolean; limit?: number }; gives: TitleHit[] }
+  /** Positions of the messages with an id. */
+  find: { takes: string; gives: number[] }
+  verify: { takes: { project?: string }; gives: VerifyReport }
+  /** Lines of an archive from a place on; an empty page ends it. */
+  exportPage: {
+    takes: { project: string; conversationId: string; after: number }
+    gives: { lines: string[]; last: number }
+  }
+  purge: {
+    takes: {
+      project: string
+      conversationId: string
+      archive: string
+      hash: string
+      now: number
+      reason?: string
+      origin: Origin
+    }
+    gives: { events: number }
+  }
+  /** One restore is several pages of lines; the last says so, and then the conversation appears. */
+  restorePage: {
+    takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
+    gives: string | undefined
+  }
+  /** Overwrites what erased content may have left in the write-ahead log. */
+  scrub: { takes: undefined; gives: undefined }
+}
+
+export type Operation = keyof Operations
+
+export interface Call {
+  id: number
+  operation: Operation
+  input: unknown
+}
+
+export type Reply =
+  | { id: number; kind: 'result'; value: unknown }
+  | { id: number; kind: 'progress'; done: number; total: number }
+  | { id: number; kind: 'error'; error: CarriedError }
+
+/** An error that crosses the threads: SQLite's code, or that it is a refusal, and the words. */
+export interface CarriedError {
+  message: string
+  errcode?: number
+  refusal?: boolean
+}

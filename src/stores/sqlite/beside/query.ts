@@ -1,0 +1,35 @@
+/** What a person typed, as full-text terms. Every word is quoted, so no input is a syntax error. */
+import { splitScript } from './searchable.ts'
+
+export interface Term {
+  /** An FTS5 string that matches the word, or the words in a row. */
+  match: string
+}
+
+/** More would make a query of a pasted page slow without making it better. */
+const mostTerms = 32
+
+export function termsOf(text: string): Term[] {
+  const terms = new Map<string, Term>()
+  // "Quoted words", or single ones; whatever is left over (operators, brackets, stray quotes) is not searched for.
+  for (const [, quoted, word] of text.matchAll(/"([^"]*)"|([\p{L}\p{N}\p{M}]+)/gu)) {
+    const words = wordsIn(quoted ?? word ?? '')
+    if (words.length === 0) continue
+    const match = `"${words.join(' ')}"`
+    terms.set(match.toLowerCase(), { match })
+    if (terms.size === mostTerms) break
+  }
+  return [...terms.values()]
+}
+
+function wordsIn(text: string): string[] {
+  return splitScript(text).match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
+}
+
+/** The three-character pieces of a title or a query, in lower case. */
+export function trigramsOf(text: string): Set<string> {
+  const characters = [...splitScript(text).toLowerCase().trim()]
+  const grams = new Set<string>()
+  for (let i = 0; i + 3 <= characters.length; i++) grams.add(characters.slice(i, i + 3).join(''))
+  return grams
+}

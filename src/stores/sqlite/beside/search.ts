@@ -1,0 +1,223 @@
+/**
+ * Search over the index: ranked by words (bm25), lifted by neighbours that have the words a message lacks.
+ *
+ * A question and its answer share few words. So a message counts as covering a query word also when one of the two
+ * messages on either side has it.
+ */
+import type { Audience } from '../../../events/audience.ts'
+import type { Role } from '../../../events/message.ts'
+import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
+import { isoTime } from '../../../log/time.ts'
+import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
+import type { ConversationInfo } from '../../../views/conversation.ts'
+import type { Value } from '../database.ts'
+import { blobLoader, eventIn } from '../rows.ts'
+import { type Term, termsOf, trigramsOf } from './query.ts'
+import type { SearchIndex } from './search-index.ts'
+import { seam, searchableText, splitScript } from './searchable.ts'
+
+type Candidate = {
+  position: number
+  conversation: number
+  version: number
+  lane: number
+  score: number
+}
+
+const candidateLimit = 300
+const neighbourReach = 2
+const marks = { open: '\u0002', close: '\u0003' }
+
+export function searcher({ database }: SearchIndex) {
+  database.exec(`create virtual table temp.shown using fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')`)
+  const sql = {
+    project: database.prepare('select project from log.projects where id = ?'),
+    audience: database.prepare('select audience from log.lanes where lane = ?'),
+    around: database.prepare('select position from docs where conversation = ? and version between ? and ?'),
+    having: database.prepare(
+      'select rowid from words where words match ? and rowid in (select value from json_each(?))',
+    ),
+    hit: database.prepare(`
+      select e.type, e.schema, e.message, e.crc, e.body, e.at, e.version, c.id, c.info, c.project
+      from log.events e join log.conversations c using (conversation) where e.position = ?`),
+    clearShown: database.prepare('delete from temp.shown'),
+    show: database.prepare('insert into temp.shown (rowid, text) values (?, ?)'),
+    snippets: database.prepare(`
+      select rowid, snippet(shown, 0, '${marks.open}', '${marks.close}', '…', 40) from temp.shown where shown match ?`),
+    titles: database.prepare(`
+      select c.id, c.info from titles t join log.conversations c on c.conversation = t.rowid
+      where titles match ? and c.project = ? order by rank limit 200`),
+  }
+  const blobs = blobLoader(database)
+
+  function messages(query: SearchQuery): SearchHit[] {
+    const terms = termsOf(query.text)
+    const project = sql.project.get(query.project) as [number] | undefined
+    if (terms.length === 0 || !project) return []
+    const ranked = liftByNeighbours(candidates(query, project[0], terms), terms)
+    const { limit = 20, offset = 0 } = query
+    return present(ranked.slice(offset, offset + limit), terms)
+  }
+
+  function candidates(query: SearchQuery, project: number, terms: readonly Term[]): Candidate[] {
+    const conditions = ['words match ?', 'd.project = ?']
+    const values: Value[] = [anyOf(terms), project]
+    const where = (condition: string, ...given: Value[]) => {
+      conditions.push(condition)
+      values.push(...given)
+    }
+    if (query.conversationId !== undefined) {
+      where(
+        'd.conversation = (select conversation from log.conversations where project = ? and id = ?)',
+        project,
+        query.conversationId,
+      )
+    }
+    if (query.author !== undefined) where('d.author = (select name from names where text = ?)', query.author)
+    if (query.role !== undefined) where('d.role = (select name from names where text = ?)', query.role)
+    if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
+    if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
+    if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
+    if (query.archived !== undefined) {
+      where(
+        `(select status = 'archived' from log.conversations c where c.conversation = d.conversation) = ?`,
+        query.archived ? 1 : 0,
+      )
+    }
+    const statement = database.prepare(`
+      select d.position, d.conversation, d.version, d.lane, -bm25(words) as score
+      from words join docs d on d.position = words.rowid
+      where ${conditions.join(' and ')} order by rank`)
+    const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
+    const found: Candidate[] = []
+    const sees = visibleLanes(query.viewer ?? everything)
+    for (const row of statement.iterate(...values)) {
+      const [position, conversation, version, lane, score] = row as [number, number, number, number, number]
+      if (!sees(lane)) continue
+      found.push({ position, conversation, version, lane, score })
+      if (found.length === wanted) break
+    }
+    return found
+  }
+
+  function visibleLanes(viewer: Viewer): (lane: number) => boolean {
+    if (viewer.sees === 'everything') return () => true
+    const known = new Map<number, boolean>()
+    return lane => {
+      let visible = known.get(lane)
+      if (visible === undefined) {
+        const row = sql.audience.get(lane) as [string] | undefined
+        visible = row !== undefined && isVisible(JSON.parse(row[0]) as Audience, viewer)
+        known.set(lane, visible)
+      }
+      return visible
+    }
+  }
+
+  function liftByNeighbours(found: Candidate[], terms: readonly Term[]): Candidate[] {
+    if (terms.length < 2 || found.length === 0) return found
+    const neighbourhoods = found.map(one => {
+      const rows = sql.around.all(one.conversation, one.version - neighbourReach, one.version + neighbourReach)
+      return (rows as Array<[number]>).map(([position]) => position)
+    })
+    const everywhere = JSON.stringify([...new Set(neighbourhoods.flat())])
+    const having = terms.map(
+      term => new Set((sql.having.all(term.match, everywhere) as Array<[number]>).map(([position]) => position)),
+    )
+    const lifted = found.map((one, index) => {
+      let own = 0
+      let near = 0
+      for (const positions of having) {
+        if (positions.has(one.position)) own++
+        else if (neighbourhoods[index]!.some(position => positions.has(position))) near++
+      }
+      const coverage = (own + near / 2) / terms.length
+      return { ...one, score: one.score * (0.25 + coverage) }
+    })
+    return lifted.sort((a, b) => b.score - a.score || b.position - a.position)
+  }
+
+  function present(found: readonly Candidate[], terms: readonly Term[]): SearchHit[] {
+    sql.clearShown.run()
+    const hits = new Map<number, SearchHit>()
+    for (const one of found) {
+      const row = sql.hit.get(one.position) as
+        | [string, number, string | null, number, string | null, number, number, string, string, number]
+        | undefined
+      if (!row) continue
+      const [type, schema, message, crc, body, at, version, conversationId, infoText, project] = row
+      const event = eventIn({ type, schema, message, crc, body }, blobs(project))
+      if (event.type !== 'message.added') continue
+      const info = JSON.parse(infoText) as ConversationInfo
+      const text = searchableText(event.parts)
+      sql.show.run(one.position, text)
+      hits.set(one.position, {
+        conversationId,
+        title: info.title,
+        messageId: event.messageId,
+        version,
+        author: event.author,
+        role: event.role as Role,
+        at: isoTime(at),
+        archived: info.status === 'archived',
+        snippet: text.slice(0, 200).replaceAll(seam, ''),
+        highlights: [],
+        score: one.score,
+      })
+    }
+    for (const row of sql.snippets.all(anyOf(terms))) {
+      const [position, marked] = row as [number, string]
+      const hit = hits.get(position)
+      if (hit) Object.assign(hit, unmark(marked))
+    }
+    return [...hits.values()]
+  }
+
+  function titles(query: { project: string; text: string; archived?: boolean; limit?: number }): TitleHit[] {
+    const project = sql.project.get(query.project) as [number] | undefined
+    const wanted = trigramsOf(query.text)
+    if (!project || wanted.size === 0) return []
+    const match = [...wanted].map(gram => `"${gram.replaceAll('"', '""')}"`).join(' OR ')
+    const rows = sql.titles.all(match, project[0]) as Array<[string, string]>
+    const hits = rows.flatMap(([conversationId, infoText]) => {
+      const info = JSON.parse(infoText) as ConversationInfo
+      if (query.archived !== undefined && (info.status === 'archived') !== query.archived) return []
+      const score = likeness(wanted, trigramsOf(splitScript(info.title)))
+      return score < 0.2
+        ? []
+        : [{ conversationId, title: info.title, status: info.status, workItem: info.workItem, score }]
+    })
+    return hits.sort((a, b) => b.score - a.score).slice(0, query.limit ?? 20)
+  }
+
+  return { messages, titles }
+}
+
+function anyOf(terms: readonly Term[]): string {
+  return terms.map(term => term.match).join(' OR ')
+}
+
+/** Plain text and the places of the marks in it. */
+function unmark(marked: string): Pick<SearchHit, 'snippet' | 'highlights'> {
+  let snippet = ''
+  const highlights: Array<[number, number]> = []
+  let start = -1
+  for (const character of marked.replaceAll(seam, '')) {
+    if (character === marks.open) start = snippet.length
+    else if (character === marks.close && start >= 0) {
+      const last = highlights.at(-1)
+      // Characters of unspaced scripts are marked one by one; side by side they are one match.
+      if (last && last[1] === start) last[1] = snippet.length
+      else highlights.push([start, snippet.length])
+      start = -1
+    } else snippet += character
+  }
+  return { snippet, highlights }
+}
+
+/** How much of the query is in the title (mostly), and of the title in the query. */
+function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
+  let common = 0
+  for (const gram of query) if (title.has(gram)) common++
+  return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
+}

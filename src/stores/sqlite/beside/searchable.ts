@@ -1,0 +1,53 @@
+/** The cleaned, capped copy of a message that the index sees. */
+import type { Part } from '../../../events/part.ts'
+
+const limits = { message: 64 * 1024, toolInput: 2 * 1024, toolOutput: 16 * 1024 }
+
+/** Stands between characters of scripts that write without spaces; no word contains it, and snippets drop it. */
+export const seam = '\u200b'
+
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/gu
+
+/** Makes each character of an unspaced script a word of its own; a query for several becomes a phrase. */
+export function splitScript(text: string): string {
+  return clean(text).replace(unspaced, `${seam}$&${seam}`)
+}
+
+export function searchableText(parts: readonly Part[]): string {
+  const pieces: string[] = []
+  let left = limits.message
+  for (const part of parts) {
+    if (left <= 0) break
+    const piece = textOfPart(part).slice(0, left)
+    left -= piece.length
+    pieces.push(piece)
+  }
+  return splitScript(pieces.join('\n'))
+}
+
+function textOfPart(part: Part): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'reasoning':
+      return ''
+    case 'file':
+      return [part.name, part.path, part.text].filter(Boolean).join(' ')
+    case 'tool-call':
+      return `${part.name} ${plain(part.input).slice(0, limits.toolInput)}`
+    case 'tool-result':
+      return plain(part.output).slice(0, limits.toolOutput)
+    default:
+      return part satisfies never
+  }
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+/** NUL bytes would end the text for the tokenizer, lone surrogates are no characters. */
+function clean(text: string): string {
+  return text.replaceAll('\0', ' ').toWellFormed()
+}

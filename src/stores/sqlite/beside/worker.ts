@@ -1,0 +1,105 @@
+/**
+ * The worker beside the engine's thread: search, verify, export, purge, restore, the full-text feed and checkpoints, on
+ * connections of its own and in short slices, so that neither appends nor streams wait for them.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { ColloquyError } from '../../../errors.ts'
+import { type Database, openDatabase } from '../database.ts'
+import { checkpointer } from './checkpoint.ts'
+import { exporter } from './export.ts'
+import { importer } from './import.ts'
+import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
+import { purger } from './purge.ts'
+import { searcher } from './search.ts'
+import { openSearchIndex, type SearchIndex } from './search-index.ts'
+import { verifier } from './verify.ts'
+
+type Handlers = {
+  [O in Operation]: (
+    input: Operations[O]['takes'],
+    onProgress: (done: number, total: number) => void,
+  ) => Operations[O]['gives'] | Promise<Operations[O]['gives']>
+}
+
+const settings = workerData as WorkerSettings
+const port = parentPort as MessagePort
+const busyTimeoutMs = 10_000
+
+/** Each connection is opened when its first operation comes. */
+let openLog: Database | undefined
+const log = () => (openLog ??= openDatabase({ ...settings, busyTimeoutMs }))
+let openIndex: SearchIndex | undefined
+const index = () => (openIndex ??= openSearchIndex({ ...settings, busyTimeoutMs }))
+
+const once = <T>(make: () => T) => {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+const search = once(() => searcher(index()))
+const verify = once(() => verifier(log()))
+const exportPage = once(() => exporter(log()))
+const purge = once(() => purger(log()))
+const restorePage = once(() => importer(log()))
+const checkpoint = once(() => checkpointer(log()))
+
+const handlers: Handlers = {
+  feed: () => index().feed(),
+  checkpoint: () => checkpoint().restart(),
+  async search(query) {
+    await index().feed()
+    return search().messages(query)
+  },
+  async titles(query) {
+    await index().feed()
+    return search().titles(query)
+  },
+  async find(messageId) {
+    await index().feed()
+    return index().find(messageId)
+  },
+  verify: ({ project }, onProgress) => verify()({ ...(project !== undefined && { project }), onProgress }),
+  exportPage: input => exportPage()(input),
+  async purge(input) {
+    const result = purge()(input)
+    index().forget(result.positions)
+    checkpoint().truncate()
+    return { events: result.events }
+  },
+  restorePage: input => restorePage()(input),
+  async scrub() {
+    await index().feed()
+    checkpoint().truncate()
+    return undefined
+  },
+}
+
+/** Operations run one after another, but each lets the next message in between its slices. */
+port.on('message', (message: Call | 'stop') => {
+  if (message === 'stop') {
+    running = running.then(() => {
+      port.close()
+      openIndex?.close()
+      openLog?.close()
+    })
+    return
+  }
+  running = running.then(() => run(message))
+})
+let running: Promise<void> = Promise.resolve()
+
+async function run({ id, operation, input }: Call): Promise<void> {
+  const reply = (message: Reply) => port.postMessage(message)
+  try {
+    const handle = handlers[operation] as (input: unknown, progress: (done: number, total: number) => void) => unknown
+    const value = await handle(input, (done, total) => reply({ id, kind: 'progress', done, total }))
+    reply({ id, kind: 'result', value })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
+    reply({
+      id,
+      kind: 'error',
+      error: { message, ...(errcode !== undefined && { errcode }), refusal: error instanceof ColloquyError },
+    })
+  }
+}

@@ -1,0 +1,144 @@
+/** Finding conversations and sessions, a page at a time. */
+import { InvalidInput } from '../../errors.ts'
+import { workItemKey } from '../../events/work-item.ts'
+import type { ConversationQuery, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
+import { isoTime } from '../../log/time.ts'
+import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import type { SessionHead } from '../../views/session.ts'
+import type { Database, Value } from './database.ts'
+import type { HeadStore } from './heads.ts'
+
+type ConversationRow = [conversation: number, recentAt: number, info: string, version: number, activeAt: number]
+
+export function directory({ database, heads }: { database: Database; heads: HeadStore }) {
+  const sql = {
+    projects: database.prepare('select id from projects order by id'),
+    counts: database.prepare(`
+      select (select count(*) from conversations where project = ?1),
+             (select count(*) from sessions where project = ?1 and status <> 'deleted'),
+             (select coalesce(sum((select max(version) from events e where e.conversation = c.conversation)), 0)
+              from conversations c where c.project = ?1),
+             (select coalesce(sum(json_extract(head, '$.compactions')), 0) from sessions where project = ?1)`),
+    sums: database.prepare(`
+      select coalesce(sum(e.messages), 0), coalesce(sum(e.tokens), 0), coalesce(sum(e.input), 0), coalesce(sum(e.output), 0)
+      from conversations c join lanes l using (conversation)
+      join events e on e.lane = l.lane and e.version = (select max(version) from events where lane = l.lane)
+      where c.project = ?`),
+  }
+
+  function conversations(query: ConversationQuery): Listed<ConversationHead> {
+    const project = heads.projectRow(query.project)
+    if (project === undefined) return { items: [] }
+    const limit = query.limit ?? 50
+    const conditions = ['c.project = ?']
+    const values: Value[] = [project]
+    if (query.status) conditions.push(`c.status in (${marks(query.status, values)})`)
+    if (query.type) {
+      conditions.push('c.work_type = ?')
+      values.push(query.type)
+    }
+    if (query.cursor) {
+      const [recentAt, conversation] = numbersIn(query.cursor, 2)
+      conditions.push('(c.recent_at, c.conversation) < (?, ?)')
+      values.push(recentAt!, conversation!)
+    }
+    const rows = database
+      .prepare(`
+        select c.conversation, c.recent_at, c.info, e.version, e.at
+        from conversations c join events e on e.conversation = c.conversation
+          and e.version = (select max(version) from events where conversation = c.conversation)
+        where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
+      .all(...values, limit + 1) as ConversationRow[]
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      items: shown.map(([, , info, version, activeAt]) => ({
+        info: JSON.parse(info) as ConversationInfo,
+        version,
+        activeAt: isoTime(activeAt),
+      })),
+      ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
+    }
+  }
+
+  function sessions(query: SessionQuery): Listed<SessionHead> {
+    const project = heads.projectRow(query.project)
+    if (project === undefined) return { items: [] }
+    const limit = query.limit ?? 50
+    const conditions = ['s.project = ?']
+    const values: Value[] = [project]
+    if (query.conversationId !== undefined) {
+      conditions.push('s.conversation = (select conversation from conversations where project = ? and id = ?)')
+      values.push(project, query.conversationId)
+    }
+    if (query.workItem) {
+      conditions.push('s.conversation = (select conversation from conversations where project = ? and work_key = ?)')
+      values.push(project, workItemKey(query.workItem))
+    }
+    if (query.agentName !== undefined) {
+      conditions.push('s.agent = ?')
+      values.push(query.agentName)
+    }
+    if (query.status) conditions.push(`s.status in (${marks(query.status, values)})`)
+    else conditions.push(`s.status <> 'deleted'`)
+    if (query.cursor) {
+      conditions.push('s.session < ?')
+      values.push(numbersIn(query.cursor, 1)[0]!)
+    }
+    const rows = database
+      .prepare(`
+        select s.session, s.head from sessions s
+        where ${conditions.join(' and ')} order by s.session desc limit ?`)
+      .all(...values, limit + 1) as Array<[number, string]>
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      items: shown.map(([, head]) => JSON.parse(head) as SessionHead),
+      ...(rows.length > limit && last && { next: String(last[0]) }),
+    }
+  }
+
+  function totals(project: string): ProjectTotals {
+    const row = heads.projectRow(project)
+    if (row === undefined) {
+      return { conversations: 0, sessions: 0, events: 0, compactions: 0, messages: 0, tokens: 0, input: 0, output: 0 }
+    }
+    const [conversationCount, sessionCount, events, compactions] = sql.counts.get(row) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    const [messages, tokens, input, output] = sql.sums.get(row) as [number, number, number, number]
+    return {
+      conversations: conversationCount,
+      sessions: sessionCount,
+      events,
+      compactions,
+      messages,
+      tokens,
+      input,
+      output,
+    }
+  }
+
+  return {
+    conversations,
+    sessions,
+    totals,
+    projects: () => (sql.projects.all() as Array<[string]>).map(([id]) => id),
+  }
+}
+
+function marks(list: readonly string[], values: Value[]): string {
+  values.push(...list)
+  return list.map(() => '?').join(', ')
+}
+
+function numbersIn(cursor: string, count: number): number[] {
+  const numbers = cursor.split('.').map(Number)
+  if (numbers.length !== count || !numbers.every(Number.isSafeInteger)) {
+    throw new InvalidInput('cursor', 'is not one that a list gave')
+  }
+  return numbers
+}

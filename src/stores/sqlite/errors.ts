@@ -1,0 +1,89 @@
+/** Turns the driver's errors into ours, by SQLite's primary result code. */
+import {
+  ColloquyError,
+  IllegalState,
+  StoreBusy,
+  StoreDamaged,
+  StoreFailed,
+  StoreFull,
+  StoreReadOnly,
+  StoreUnusable,
+} from '../../errors.ts'
+
+const code = {
+  busy: 5,
+  locked: 6,
+  readOnly: 8,
+  io: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  notADatabase: 26,
+}
+
+/** SQLite's primary result code, or undefined when the error did not come from SQLite. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+}
+
+export function isBusy(error: unknown): boolean {
+  const found = sqliteCode(error)
+  return found === code.busy || found === code.locked
+}
+
+export function asStoreError(error: unknown, path: string): Error {
+  if (error instanceof ColloquyError) return error
+  const found = sqliteCode(error)
+  if (found === undefined) return error instanceof Error ? error : new Error(String(error))
+  const facts = { path, sqlite: error instanceof Error ? error.message : String(error) }
+  const because: ErrorOptions = { cause: error }
+  switch (found) {
+    case code.busy:
+    case code.locked:
+      return new StoreBusy(`${path} is locked by another process. Nothing was written; try again.`, facts, because)
+    case code.full:
+      return new StoreFull(
+        `The disk that holds ${path} is full. Nothing was written; free some room and try again.`,
+        facts,
+        because,
+      )
+    case code.readOnly:
+      return new StoreReadOnly(
+        `${path} cannot be written. Check its permissions and those of its folder.`,
+        facts,
+        because,
+      )
+    case code.corrupt:
+      return new StoreDamaged(
+        `${path} is damaged (${facts.sqlite}). Nothing was overwritten. 'colloquy verify --salvage NEW' rescues what can be read.`,
+        facts,
+        because,
+      )
+    case code.constraint:
+      return new IllegalState(
+        'Somebody else changed the same thing at the same moment. Nothing was written; try again.',
+        facts,
+        because,
+      )
+    case code.notADatabase:
+      return new StoreUnusable(
+        `${path} is not a Colloquy store, or its first page is damaged. Nothing was overwritten; choose another path, or try 'colloquy verify --salvage NEW'.`,
+        facts,
+        because,
+      )
+    case code.cannotOpen:
+      return new StoreUnusable(
+        `${path} cannot be opened. Check that its folder exists and may be written.`,
+        facts,
+        because,
+      )
+    default:
+      return new StoreFailed(
+        `${path}: ${facts.sqlite}. What was not acknowledged may or may not be stored.`,
+        facts,
+        because,
+      )
+  }
+}

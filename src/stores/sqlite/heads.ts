@@ -1,0 +1,313 @@
+/**
+ * Heads of conversations and sessions, and the lanes' running sums: read from the file, kept for a while, written back
+ * in the transaction that changes them.
+ *
+ * What is kept is good as long as nobody else wrote: `pragma data_version` changes when another connection commits, and
+ * then everything kept is dropped.
+ */
+import type { Audience } from '../../events/audience.ts'
+import { type WorkItem, workItemKey } from '../../events/work-item.ts'
+import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
+import { isoTime } from '../../log/time.ts'
+import { isVisible, type Viewer } from '../../log/visibility.ts'
+import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
+import type { Database } from './database.ts'
+import { Recent } from './recent.ts'
+
+export interface ConversationEntry {
+  row: number
+  head: ConversationHead
+  hash: Uint8Array
+  /** The recency stored in the row, which lags behind by up to a minute. */
+  recentAt: number
+  lanes: Map<string, LaneEntry>
+}
+
+export interface LaneEntry extends Lane {
+  row: number
+  sums: LaneSums
+}
+
+export interface SessionEntry {
+  row: number
+  head: SessionHead
+}
+
+/** How many heads are kept: of sessions as many as seed 003 asks for, of conversations some more. */
+const limits = { sessions: 100, conversations: 256 }
+
+const minute = 60_000
+
+export type HeadStore = ReturnType<typeof headStore>
+
+export function headStore(database: Database) {
+  const conversations = new Recent<ConversationEntry>(limits.conversations)
+  const sessions = new Recent<SessionEntry>(limits.sessions)
+  const projects = new Map<string, number>()
+  let seenVersion = -1
+  let fresh = false
+  let refreshedAt = 0
+
+  const sql = {
+    dataVersion: database.prepare('pragma data_version'),
+    project: database.prepare('select project from projects where id = ?'),
+    insertProject: database.prepare('insert into projects (id, created_at) values (?, ?)'),
+    byId: database.prepare(`
+      select c.conversation, c.recent_at, c.info, e.version, e.hash, e.at
+      from conversations c join events e using (conversation)
+      where c.project = ? and c.id = ? order by e.version desc limit 1`),
+    byWork: database.prepare('select id from conversations where project = ? and work_key = ?'),
+    insertConversation: database.prepare(`
+      insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info)
+      values (?, ?, ?, ?, ?, ?, ?, ?)`),
+    updateInfo: database.prepare('update conversations set status = ?, info = ? where conversation = ?'),
+    updateRecency: database.prepare('update conversations set recent_at = ? where conversation = ?'),
+    lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
+    insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
+    lanesAll: database.prepare('select lane, kind from lanes where conversation = ?'),
+    // Every audience but single sessions sorts before 'session ': two index ranges, however many sessions there are.
+    lanesSeen: database.prepare(`
+      select lane, kind, audience from lanes where conversation = ?1 and audience_key < 'session '
+      union all
+      select lane, kind, audience from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
+    lastSums: database.prepare(`
+      select messages, tokens, input, output from events indexed by events_by_lane
+      where lane = ? order by version desc limit 1`),
+    sumsUpTo: database.prepare(`
+      select messages, tokens, input, output from events indexed by events_by_lane
+      where lane = ? and version <= ? order by version desc limit 1`),
+    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
+    session: database.prepare('select session, head from sessions where project = ? and id = ?'),
+    sessionByKey: database.prepare(
+      `select id from sessions where project = ? and session_key = ? and status = 'active'`,
+    ),
+    insertSession: database.prepare(`
+      insert into sessions (project, id, conversation, session_key, agent, status, expires_at, head)
+      values (?, ?, ?, ?, ?, ?, ?, ?)`),
+    updateSession: database.prepare('update sessions set status = ?, expires_at = ?, head = ? where session = ?'),
+    postponeExpiry: database.prepare('update sessions set expires_at = ? where session = ?'),
+  }
+
+  const keyOf = (project: string, id: string) => `${project}\0${id}`
+
+  function forget(): void {
+    conversations.clear()
+    sessions.clear()
+    projects.clear()
+  }
+
+  /**
+   * Drops what is kept if another connection wrote. To be called before heads are read.
+   *
+   * Asked once per turn of the event loop: what another process tells us can reach us only in a later turn.
+   */
+  function refreshForReading(): void {
+    const now = performance.now()
+    if (fresh && now - refreshedAt < 1) return
+    refreshedAt = now
+    refresh()
+    if (fresh) return
+    fresh = true
+    process.nextTick(() => {
+      fresh = false
+    })
+  }
+
+  function refresh(): boolean {
+    const [version] = sql.dataVersion.get() as [number]
+    if (version === seenVersion) return false
+    seenVersion = version
+    forget()
+    return true
+  }
+
+  function projectRow(project: string): number | undefined {
+    const known = projects.get(project)
+    if (known !== undefined) return known
+    const found = sql.project.get(project) as [number] | undefined
+    if (found) projects.set(project, found[0])
+    return found?.[0]
+  }
+
+  function ensureProject(project: string, now: number): number {
+    const known = projectRow(project)
+    if (known !== undefined) return known
+    const row = Number(sql.insertProject.run(project, now).lastInsertRowid)
+    projects.set(project, row)
+    return row
+  }
+
+  function conversation(project: string, id: string): ConversationEntry | undefined {
+    const key = keyOf(project, id)
+    const known = conversations.get(key)
+    if (known) return known
+    const projectNumber = projectRow(project)
+    if (projectNumber === undefined) return undefined
+    const found = sql.byId.get(projectNumber, id) as [number, number, string, number, Uint8Array, number] | undefined
+    if (!found) return undefined
+    const [row, recentAt, info, version, hash, activeAt] = found
+    const entry: ConversationEntry = {
+      row,
+      recentAt,
+      hash,
+      head: { info: JSON.parse(info) as ConversationInfo, version, activeAt: isoTime(activeAt) },
+      lanes: new Map(),
+    }
+    conversations.set(key, entry)
+    return entry
+  }
+
+  function conversationOf(project: string, workItem: WorkItem): ConversationEntry | undefined {
+    const projectNumber = projectRow(project)
+    if (projectNumber === undefined) return undefined
+    const found = sql.byWork.get(projectNumber, workItemKey(workItem)) as [string] | undefined
+    return found && conversation(project, found[0])
+  }
+
+  function createConversation(head: ConversationHead, hash: Uint8Array, now: number): ConversationEntry {
+    const { info } = head
+    const recentAt = now - (now % minute)
+    const row = Number(
+      sql.insertConversation.run(
+        ensureProject(info.project, now),
+        info.id,
+        workItemKey(info.workItem),
+        info.workItem.type,
+        info.status,
+        now,
+        recentAt,
+        JSON.stringify(info),
+      ).lastInsertRowid,
+    )
+    const entry: ConversationEntry = { row, recentAt, hash, head, lanes: new Map() }
+    conversations.set(keyOf(info.project, info.id), entry)
+    return entry
+  }
+
+  function saveConversation(entry: ConversationEntry, head: ConversationHead, hash: Uint8Array, now: number): void {
+    if (head.info !== entry.head.info) sql.updateInfo.run(head.info.status, JSON.stringify(head.info), entry.row)
+    const recentAt = now - (now % minute)
+    if (recentAt > entry.recentAt) {
+      sql.updateRecency.run(recentAt, entry.row)
+      entry.recentAt = recentAt
+    }
+    entry.head = head
+    entry.hash = hash
+  }
+
+  /** The lane for writing, made if it is new. */
+  function lane(entry: ConversationEntry, lane: Lane, audience: Audience): LaneEntry {
+    const key = `${lane.kind} ${lane.audience}`
+    const known = entry.lanes.get(key)
+    if (known) return known
+    const found = sql.lane.get(entry.row, lane.audience, lane.kind) as [number] | undefined
+    const made: LaneEntry = found
+      ? { ...lane, row: found[0], sums: sumsIn(sql.lastSums.get(found[0])) }
+      : {
+          ...lane,
+          row: Number(
+            sql.insertLane.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience)).lastInsertRowid,
+          ),
+          sums: noSums,
+        }
+    entry.lanes.set(key, made)
+    return made
+  }
+
+  /** The lanes a viewer sees, for reading. */
+  function lanesSeen(conversationRow: number, viewer: Viewer): Array<{ row: number; kind: LaneKind }> {
+    if (viewer.sees === 'everything') {
+      return (sql.lanesAll.all(conversationRow) as Array<[number, LaneKind]>).map(([row, kind]) => ({ row, kind }))
+    }
+    const rows = sql.lanesSeen.all(conversationRow, viewer.sessionId) as Array<[number, LaneKind, string]>
+    const seen: Array<{ row: number; kind: LaneKind }> = []
+    for (const [row, kind, audience] of rows) {
+      if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
+    }
+    return seen
+  }
+
+  function session(project: string, id: string): SessionEntry | undefined {
+    const key = keyOf(project, id)
+    const known = sessions.get(key)
+    if (known) return known
+    const projectNumber = projectRow(project)
+    if (projectNumber === undefined) return undefined
+    const found = sql.session.get(projectNumber, id) as [number, string] | undefined
+    if (!found) return undefined
+    const entry = { row: found[0], head: JSON.parse(found[1]) as SessionHead }
+    sessions.set(key, entry)
+    return entry
+  }
+
+  function sessionByKey(project: string, naturalKey: string): SessionEntry | undefined {
+    const projectNumber = projectRow(project)
+    if (projectNumber === undefined) return undefined
+    const found = sql.sessionByKey.get(projectNumber, naturalKey) as [string] | undefined
+    return found && session(project, found[0])
+  }
+
+  function saveSession(conversationRow: number, head: SessionHead, now: number): void {
+    const expiresAt = expiryOf(head, now) ?? null
+    const text = JSON.stringify(head)
+    const known = session(head.project, head.id)
+    if (known) {
+      sql.updateSession.run(head.status, expiresAt, text, known.row)
+      known.head = head
+      return
+    }
+    const row = Number(
+      sql.insertSession.run(
+        ensureProject(head.project, now),
+        head.id,
+        conversationRow,
+        sessionKey(head),
+        head.agentName,
+        head.status,
+        expiresAt,
+        text,
+      ).lastInsertRowid,
+    )
+    sessions.set(keyOf(head.project, head.id), { row, head })
+  }
+
+  /** When the session itself, or a message it sees, last changed. */
+  function lastActiveAt(conversationRow: number, head: SessionHead, viewer: Viewer): number {
+    let last = Date.parse(head.updatedAt)
+    for (const { row } of lanesSeen(conversationRow, viewer)) {
+      const found = sql.lastAt.get(row) as [number] | undefined
+      if (found && found[0] > last) last = found[0]
+    }
+    return last
+  }
+
+  return {
+    refresh,
+    refreshForReading,
+    forget,
+    projectRow,
+    ensureProject,
+    conversation,
+    conversationOf,
+    createConversation,
+    saveConversation,
+    lane,
+    lanesSeen,
+    lastSums: (row: number) => sumsIn(sql.lastSums.get(row)),
+    sumsUpTo: (row: number, version: number) => sumsIn(sql.sumsUpTo.get(row, version)),
+    session,
+    sessionByKey,
+    saveSession,
+    lastActiveAt,
+    postponeExpiry: (row: number, expiresAt: number) => sql.postponeExpiry.run(expiresAt, row),
+    /** How much is kept; for those who watch over memory. */
+    kept: () => ({ conversations: conversations.size, sessions: sessions.size }),
+  }
+}
+
+function sumsIn(row: unknown): LaneSums {
+  if (row === undefined) return noSums
+  const [messages, tokens, input, output] = row as [number, number, number, number]
+  return { messages, tokens, input, output }
+}

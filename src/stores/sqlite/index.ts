@@ -1,0 +1,247 @@
+/**
+ * The embedded store: one SQLite file, several processes, no server.
+ *
+ * This thread appends and reads windows. Everything longer runs in the worker beside it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
+import type { Proposal } from '../../log/event-log.ts'
+import type { Store, StoreOptions } from '../../log/store.ts'
+import { appender } from './append.ts'
+import { archiveLines, purges, restoreLines } from './archives.ts'
+import { type Beside, beside } from './beside/client.ts'
+import { whenFree } from './busy.ts'
+import { type Database, openDatabase } from './database.ts'
+import { directory } from './directory.ts'
+import { readEpoch } from './epoch.ts'
+import { eraser } from './erase.ts'
+import { asStoreError } from './errors.ts'
+import { headStore } from './heads.ts'
+import { leaseKeeper } from './leases.ts'
+import { maintenance } from './maintenance.ts'
+import { migrate, refuseForeign } from './migrate.ts'
+import { reader } from './read.ts'
+import { feed } from './subscribe.ts'
+import { commitsBeforeGrowth, growWal } from './wal.ts'
+import { windowReader } from './windows.ts'
+import { type Writer, writer } from './writer.ts'
+
+export { type Salvaged, salvage } from './salvage.ts'
+
+export interface SqliteOptions extends StoreOptions {
+  /** Open without writing, not even a schema. */
+  readOnly?: boolean
+}
+
+/** The index is fed when appends pause, so that a burst is taken in few batches. */
+const feedDelayMs = 250
+/** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
+const pagesPerCheckpoint = 2000
+
+/**
+ * Opens the store at a path, or a fresh one that goes away when it is closed (`:memory:`).
+ *
+ * `:memory:` is a file in the system's temporary folder, because a worker cannot share a database in memory; it is not
+ * synced.
+ */
+export async function sqliteStore(path: string, options: SqliteOptions): Promise<Store> {
+  const temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'colloquy-')) : undefined
+  const file = temporary ? join(temporary, 'colloquy.db') : resolve(path)
+  const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
+  const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
+  const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
+  let identity: string
+  try {
+    identity = await whenFree(() => readEpoch(database), busyTimeoutMs)
+  } catch (error) {
+    database.close()
+    throw asStoreError(error, file)
+  }
+  const epoch = () => identity
+
+  const heads = headStore(database)
+  const read = reader({ database, heads, epoch })
+  const events = feed({ database, heads, epoch })
+  const windows = windowReader({ database, heads })
+  const lists = directory({ database, heads })
+  const keeper = leaseKeeper({ database, heads, clock })
+  const side = beside(() => ({ path: file, durability, epoch: identity, readOnly }))
+
+  let position = 0
+  let closed = false
+  const housekeeping = keepHouse(side)
+  const write: Writer = writer({
+    database,
+    busyTimeoutMs,
+    begun(transactions) {
+      if (transactions === 1) position = events.lastRow()
+      if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
+    },
+    refresh() {
+      const othersWrote = heads.refresh()
+      if (othersWrote) position = events.lastRow()
+      return othersWrote
+    },
+    forget() {
+      heads.forget()
+      position = events.lastRow()
+    },
+    committed(writes) {
+      events.wake()
+      housekeeping.committed(writes)
+    },
+  })
+  const append = appender({
+    database,
+    heads,
+    epoch,
+    clock,
+    read,
+    checkFence: keeper.checkFence,
+    nextPosition: () => ++position,
+  })
+  const erase = eraser({ database, heads, append })
+  const upkeep = maintenance({ database, heads, writer: write })
+
+  /** Reading sees what other processes wrote, and its errors are ours. */
+  async function reading<T>(read: () => T): Promise<T> {
+    if (closed) throw new StoreClosed()
+    try {
+      heads.refreshForReading()
+      return read()
+    } catch (error) {
+      throw asStoreError(error, file)
+    }
+  }
+
+  function writing<T>(change: () => T): Promise<T> {
+    if (closed) return Promise.reject(new StoreClosed())
+    if (readOnly) return Promise.reject(new StoreReadOnly(`${file} was opened for reading only.`, { path: file }))
+    return write.submit(change)
+  }
+
+  return {
+    append: (proposal: Proposal) => writing(() => append(proposal)),
+    read: range => reading(() => read(range)),
+    subscribe(options) {
+      if (closed) throw new StoreClosed()
+      return events.subscribe(options)
+    },
+    position: () => reading(() => events.position()),
+
+    ...keeper.leases({ submit: writing, close: write.close }),
+
+    messages: (window, page) => reading(() => windows.messages(window, page)),
+    measure: window => reading(() => windows.measure(window)),
+    async message(project, id) {
+      const places = await side.call('find', id)
+      return reading(() => places.map(place => windows.message(project, id, place)).find(found => found !== undefined))
+    },
+
+    conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
+    conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
+    conversations: query => reading(() => lists.conversations(query)),
+    session: (project, id) => reading(() => heads.session(project, id)?.head),
+    sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
+    sessions: query => reading(() => lists.sessions(query)),
+    projects: () => reading(() => lists.projects()),
+    totals: project => reading(() => lists.totals(project)),
+
+    search: query => side.call('search', query),
+    searchTitles: query => side.call('titles', query),
+
+    verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
+    async erase(request) {
+      const places = await side.call('find', request.messageId)
+      const erased = await writing(() => erase(request, places))
+      await side.call('scrub', undefined)
+      return erased
+    },
+    async purge({ project, conversationId, to, reason, origin }) {
+      const entry = await reading(() => heads.conversation(project, conversationId))
+      if (!entry) throw await missing(project, conversationId)
+      const hash = Buffer.from(entry.hash).toString('base64')
+      const archive = await to.write(`${project}-${conversationId}`, archiveLines(side, { project, conversationId }))
+      const { events } = await side.call('purge', {
+        project,
+        conversationId,
+        archive,
+        hash,
+        now: clock(),
+        origin,
+        ...(reason !== undefined && { reason }),
+      })
+      return { conversationId, events, archive }
+    },
+    purges: project => reading(() => purges(database, project)),
+    async restore({ project, lines }) {
+      const id = await restoreLines(side, { project, lines, now: clock() })
+      events.wake()
+      const head = await reading(() => heads.conversation(project, id)?.head)
+      if (!head) throw new StoreFailed(`Conversation ${id} was restored but cannot be read.`, { id })
+      return head
+    },
+    async *export({ project, conversationId }) {
+      const entry = await reading(() => heads.conversation(project, conversationId))
+      if (!entry) throw await missing(project, conversationId)
+      yield* archiveLines(side, { project, conversationId })
+    },
+    expiring: upkeep.expiring,
+    archivable: upkeep.archivable,
+
+    async close() {
+      if (closed) return
+      closed = true
+      await write.close()
+      housekeeping.stop()
+      events.close()
+      await side.close()
+      database.close()
+      if (temporary) rmSync(temporary, { recursive: true, force: true })
+    },
+  }
+
+  async function missing(project: string, conversationId: string): Promise<Error> {
+    const purged = (await reading(() => purges(database, project))).find(one => one.conversationId === conversationId)
+    return purged
+      ? new ConversationPurged({ conversationId, archive: purged.archive })
+      : new NotFound('conversation', conversationId)
+  }
+}
+
+function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: boolean): Database {
+  const database = openDatabase({ path, durability, readOnly })
+  try {
+    if (readOnly) refuseForeign(database)
+    else migrate(database)
+    return database
+  } catch (error) {
+    database.close()
+    throw asStoreError(error, path)
+  }
+}
+
+/** Feeds the index and moves the write-ahead log when it is due, beside the engine's thread. */
+function keepHouse(side: Beside) {
+  let pages = 0
+  let timer: NodeJS.Timeout | undefined
+  // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
+  const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
+  return {
+    committed(writes: number) {
+      // A commit writes the end of the log and of its indexes; about five messages fill a page more.
+      pages += 4 + writes / 5
+      if (pages >= pagesPerCheckpoint) {
+        pages = 0
+        quietly(side.call('checkpoint', undefined))
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined
+        quietly(side.call('feed', undefined))
+      }, feedDelayMs).unref()
+    },
+    stop: () => clearTimeout(timer),
+  }
+}

@@ -1,0 +1,62 @@
+/** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+import { viewerOf } from '../../log/visibility.ts'
+import type { ConversationHead } from '../../views/conversation.ts'
+import { expiryOf, type SessionHead } from '../../views/session.ts'
+import type { Database } from './database.ts'
+import type { HeadStore } from './heads.ts'
+import type { Writer } from './writer.ts'
+
+export function maintenance({ database, heads, writer }: { database: Database; heads: HeadStore; writer: Writer }) {
+  const sql = {
+    expiring: database.prepare(`
+      select s.session, s.id, s.conversation from sessions s
+      where s.project = ? and s.status = 'active' and s.expires_at <= ? order by s.expires_at limit ?`),
+    archivable: database.prepare(`
+      select c.id from conversations c
+      where c.project = ?1 and c.status <> 'archived' and (
+        (c.status = 'completed' and ?2)
+        or (?3 is not null and c.created_at <= ?3)
+        or (?4 is not null and c.recent_at <= ?4
+            and (select at from events where conversation = c.conversation order by version desc limit 1) <= ?4))
+      order by c.conversation limit ?5`),
+  }
+
+  return {
+    /** Use since the row was written moves its expiry on; only those that are really due are given. */
+    async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
+      heads.refresh()
+      const projectRow = heads.projectRow(project)
+      if (projectRow === undefined) return []
+      for (;;) {
+        const rows = sql.expiring.all(projectRow, now, limit) as Array<[number, string, number]>
+        const due: SessionHead[] = []
+        const used: Array<[row: number, expiresAt: number]> = []
+        for (const [row, id, conversationRow] of rows) {
+          const head = heads.session(project, id)!.head
+          const expiresAt = expiryOf(head, heads.lastActiveAt(conversationRow, head, viewerOf(head)))
+          if (expiresAt === undefined || expiresAt > now) used.push([row, expiresAt ?? Number.MAX_SAFE_INTEGER])
+          else due.push(head)
+        }
+        if (used.length > 0) {
+          await writer.submit(() => {
+            for (const [row, expiresAt] of used) heads.postponeExpiry(row, expiresAt)
+          })
+        }
+        if (due.length > 0 || rows.length === 0) return due
+      }
+    },
+
+    async archivable(
+      project: string,
+      due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
+      limit: number,
+    ): Promise<ConversationHead[]> {
+      heads.refresh()
+      const projectRow = heads.projectRow(project)
+      if (projectRow === undefined) return []
+      const { completed = false, createdBefore = null, inactiveSince = null } = due
+      const rows = sql.archivable.all(projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit)
+      return (rows as Array<[string]>).map(([id]) => heads.conversation(project, id)!.head)
+    },
+  }
+}

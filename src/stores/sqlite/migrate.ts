@@ -1,0 +1,68 @@
+/**
+ * Brings a file to today's schema, one numbered step at a time, each in a transaction of its own: an interrupted
+ * migration leaves a whole earlier version and goes on at the next open.
+ */
+import { randomBytes } from 'node:crypto'
+import { StoreUnusable } from '../../errors.ts'
+import type { Database } from './database.ts'
+import { log } from './migrations/001-log.ts'
+
+/** 'CLQY': tells our files from other people's databases. */
+const applicationId = 0x434c5159
+
+const migrations: readonly string[] = [log]
+
+export const newestSchema = migrations.length
+
+export function migrate(database: Database): void {
+  refuseForeign(database)
+  while (schemaVersion(database) < migrations.length) {
+    database.exec('begin immediate')
+    try {
+      // Read again under the lock: another process may have taken this step meanwhile.
+      const version = schemaVersion(database)
+      const step = migrations[version]
+      if (step !== undefined) {
+        database.exec(step)
+        if (version === 0) createMeta(database)
+        database.exec(`pragma user_version = ${version + 1}`)
+      }
+      database.exec('commit')
+    } catch (error) {
+      database.exec('rollback')
+      throw error
+    }
+  }
+}
+
+/** Refuses a file that is somebody else's, or a newer program's. Writes nothing. */
+export function refuseForeign(database: Database): void {
+  const [[id]] = database.prepare('pragma application_id').all() as [[number]]
+  const [[tables]] = database.prepare('select count(*) from sqlite_schema').all() as [[number]]
+  if (id !== applicationId && tables > 0) {
+    throw new StoreUnusable(
+      `${database.path} is an SQLite database, but not a Colloquy store. Nothing was changed; choose another path.`,
+      { path: database.path },
+    )
+  }
+  const found = schemaVersion(database)
+  if (found > newestSchema) {
+    throw new StoreUnusable(
+      `${database.path} was written by a newer Colloquy (schema ${found}; this one knows ${newestSchema}). Nothing was changed; update Colloquy.`,
+      { path: database.path, found, newest: newestSchema },
+    )
+  }
+}
+
+function schemaVersion(database: Database): number {
+  const [[version]] = database.prepare('pragma user_version').all() as [[number]]
+  return version
+}
+
+/** What a new file says about itself. The epoch tells this store from every other, copies included. */
+function createMeta(database: Database): void {
+  database.exec(`pragma application_id = ${applicationId}`)
+  const insert = database.prepare('insert into meta (name, value) values (?, ?)')
+  insert.run('epoch', randomBytes(9).toString('base64url'))
+  insert.run('position_floor', '0')
+}

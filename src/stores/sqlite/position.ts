@@ -1,0 +1,29 @@
+/**
+ * Positions as callers hold them: opaque, and checked when they come back.
+ *
+ * A position names the store (its epoch), the row, and a few characters of the hash found there. A store that was
+ * restored from a backup, or copied and written since, has another hash at that row, and the resuming reader is told
+ * instead of silently missing what it never saw.
+ */
+import { PositionUnknown } from '../../errors.ts'
+
+export interface PositionParts {
+  epoch: string
+  row: number
+  check: string
+}
+
+export function positionText(epoch: string, row: number, hash: Uint8Array | undefined): string {
+  return `${epoch}.${row.toString(36)}.${hash ? checkOf(hash) : ''}`
+}
+
+export function checkOf(hash: Uint8Array): string {
+  return Buffer.from(hash.buffer, hash.byteOffset, 6).toString('base64url')
+}
+
+export function positionParts(position: string): PositionParts {
+  const match = /^([\w-]+)\.([0-9a-z]+)\.([\w-]*)$/.exec(position)
+  const row = match ? Number.parseInt(match[2]!, 36) : Number.NaN
+  if (!match || !Number.isSafeInteger(row)) throw new PositionUnknown(position, 'it is not a position')
+  return { epoch: match[1]!, row, check: match[3]! }
+}

@@ -1,0 +1,201 @@
+/**
+ * Ordered subscriptions. Each reader is a cursor over positions; new events are read once per process into a short
+ * tail that all readers at the end share, and a reader that fell behind the tail reads the file instead.
+ *
+ * Commits of this process wake readers at once; commits of other processes are noticed by polling `data_version`.
+ */
+import { PositionUnknown } from '../../errors.ts'
+import type { RecordedEvent } from '../../events/recorded.ts'
+import type { SubscribeOptions } from '../../log/event-log.ts'
+import type { Database } from './database.ts'
+import type { HeadStore } from './heads.ts'
+import { checkOf, positionParts, positionText } from './position.ts'
+import { blobLoader, type EventRow, eventColumns, recordedEvent } from './rows.ts'
+
+interface Entry {
+  row: number
+  event: RecordedEvent
+}
+
+const pageSize = 256
+/** How many of the newest events all readers share. */
+const tailSize = 1024
+const pollMs = 20
+
+type FeedRow = [...EventRow, conversationId: string, project: string, projectRow: number]
+
+export function feed({ database, heads, epoch }: { database: Database; heads: HeadStore; epoch: () => string }) {
+  const sql = {
+    after: database.prepare(`
+      select ${eventColumns}, c.id, p.id, p.project from events e
+      join conversations c using (conversation) join projects p using (project)
+      where e.position > ? order by e.position limit ${pageSize}`),
+    last: database.prepare('select position, hash from events order by position desc limit 1'),
+    hashAt: database.prepare('select hash from events where position = ?'),
+    floor: database.prepare(`select value from meta where name = 'position_floor'`),
+  }
+  const loadBlob = blobLoader(database)
+  /** The newest events in order; `tailStart` is the row the first of them comes after. */
+  let tail: Entry[] = []
+  let tailStart = 0
+  let readers = 0
+  let waiting: Array<() => void> = []
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function lastRow(): { row: number; hash: Uint8Array | undefined } {
+    const [floor] = sql.floor.get() as [string]
+    const found = sql.last.get() as [number, Uint8Array] | undefined
+    if (!found || found[0] < Number(floor)) return { row: Number(floor), hash: undefined }
+    return { row: found[0], hash: found[1] }
+  }
+
+  function page(after: number): Entry[] {
+    const rows = sql.after.all(after) as FeedRow[]
+    return rows.map(row => {
+      const [conversationId, project, projectRow] = row.slice(-3) as [string, string, number]
+      const event = recordedEvent(
+        row.slice(0, -3) as EventRow,
+        { project, conversationId, epoch: epoch() },
+        loadBlob(projectRow),
+      )
+      return { row: row[0], event }
+    })
+  }
+
+  /** Takes what is new into the tail. One read serves every reader that is at the end. */
+  function pull(): void {
+    for (;;) {
+      const end = tail.at(-1)?.row ?? tailStart
+      const fresh = page(end)
+      if (fresh.length === 0) break
+      tail.push(...fresh)
+      if (tail.length > tailSize) {
+        const dropped = tail.length - tailSize
+        tailStart = tail[dropped - 1]!.row
+        tail = tail.slice(dropped)
+      }
+      if (fresh.length < pageSize) break
+    }
+  }
+
+  function entriesAfter(row: number): Entry[] {
+    if (row < tailStart) return page(row)
+    let low = 0
+    let high = tail.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (tail[middle]!.row <= row) low = middle + 1
+      else high = middle
+    }
+    return tail.slice(low, low + pageSize)
+  }
+
+  /** Called after each commit of this process. */
+  function wake(): void {
+    if (readers === 0) return
+    pull()
+    const woken = waiting
+    waiting = []
+    for (const go of woken) go()
+  }
+
+  function poll(): void {
+    if (heads.refresh()) wake()
+  }
+
+  function startingRow(from: string): number {
+    if (from === 'start') return 0
+    if (from === 'now') return lastRow().row
+    const parts = positionParts(from)
+    if (parts.epoch !== epoch())
+      throw new PositionUnknown(from, 'it is from another store, or from before this one was restored or copied')
+    if (parts.row > lastRow().row) throw new PositionUnknown(from, 'it lies beyond the end of this log')
+    const found = parts.check === '' ? undefined : (sql.hashAt.get(parts.row) as [Uint8Array] | undefined)
+    if (found && checkOf(found[0]) !== parts.check) {
+      throw new PositionUnknown(from, 'another event stands there now: the store was restored or replaced')
+    }
+    return parts.row
+  }
+
+  /** The start is fixed when this is called, not when the first event is asked for. */
+  function subscribe({ project, from = 'now', signal }: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
+    let row = startingRow(from)
+    let page: Entry[] = []
+    let index = 0
+    let ended = false
+    let wakeUp: (() => void) | undefined
+    const end = () => {
+      if (ended) return
+      ended = true
+      leave()
+      signal?.removeEventListener('abort', end)
+      wakeUp?.()
+    }
+    join()
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
+
+    async function next(): Promise<IteratorResult<RecordedEvent, undefined>> {
+      while (!ended && !closed) {
+        const entry = page[index++]
+        if (entry) {
+          row = entry.row
+          if (entry.event.project === project) return { done: false, value: entry.event }
+          continue
+        }
+        page = entriesAfter(row)
+        index = 0
+        if (page.length === 0) {
+          await new Promise<void>(resolve => {
+            wakeUp = resolve
+            waiting.push(resolve)
+          })
+        }
+      }
+      end()
+      return { done: true, value: undefined }
+    }
+
+    return {
+      next,
+      async return() {
+        end()
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
+  }
+
+  function join(): void {
+    if (readers++ > 0) return
+    tail = []
+    tailStart = lastRow().row
+    timer = setInterval(poll, pollMs)
+    // A subscription alone does not keep a program running.
+    timer.unref()
+  }
+
+  function leave(): void {
+    if (--readers > 0) return
+    clearInterval(timer)
+    tail = []
+  }
+
+  return {
+    wake,
+    subscribe,
+    position(): string {
+      const { row, hash } = lastRow()
+      return positionText(epoch(), row, hash)
+    },
+    lastRow: () => lastRow().row,
+    close(): void {
+      closed = true
+      for (const go of waiting) go()
+      waiting = []
+    },
+  }
+}

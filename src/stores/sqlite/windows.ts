@@ -1,0 +1,120 @@
+/** Messages as a viewer sees them, and how much there is of them. */
+import { addSums, type LaneSums, laneKindOf, noSums, subtractSums } from '../../log/lane.ts'
+import { isoTime } from '../../log/time.ts'
+import type { Page, Window } from '../../log/windows.ts'
+import { type Message, messageOf } from '../../views/message.ts'
+import type { Database } from './database.ts'
+import type { HeadStore } from './heads.ts'
+import { blobLoader, eventIn, type LoadBlob } from './rows.ts'
+
+type MessageRow = [version: number, schema: number, at: number, message: string, crc: number, body: string | null]
+
+/** As few as will do: handing a text over from SQLite costs more than finding its row. */
+const messageColumns = 'e.version, e.schema, e.at, e.message, e.crc, e.body'
+
+export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
+  const page = (columns: string, direction: 'asc' | 'desc') => `
+    select ${columns} from events e indexed by events_by_lane
+    where e.lane = ? and e.version > ? and e.version < ? order by e.version ${direction} limit ?`
+  const sql = {
+    newest: database.prepare(page(messageColumns, 'desc')),
+    oldest: database.prepare(page(messageColumns, 'asc')),
+    newestPlaces: database.prepare(page('e.version, e.position', 'desc')),
+    oldestPlaces: database.prepare(page('e.version, e.position', 'asc')),
+    atPosition: database.prepare(`select ${messageColumns} from events e where e.position = ?`),
+    atVersion: database.prepare(`
+      select ${messageColumns} from events e where e.conversation = ? and e.version = ? and e.lane is not null`),
+    sumsAt: database.prepare(`
+      select lane, version, messages, tokens, input, output from events where conversation = ? and version = ?`),
+    atPlace: database.prepare(`
+      select ${messageColumns}, c.id from events e join conversations c using (conversation)
+      where e.position = ? and e.message = ? and c.project = ?`),
+    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
+  }
+  const blobs = blobLoader(database)
+
+  function messages(window: Window, { before = Number.MAX_SAFE_INTEGER, after, limit }: Page): Message[] {
+    const entry = heads.conversation(window.project, window.conversationId)
+    if (!entry || limit <= 0) return []
+    const load = blobs(heads.projectRow(window.project)!)
+    const lanes = seen(entry.row, window)
+    const from = Math.max(window.start, after ?? 0)
+    const forwards = after !== undefined
+    const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
+    if (!forwards) rows.reverse()
+    const found = rows.map(row => messageIn(row, window.conversationId, load))
+    const kept = keptMessages(entry.row, window, load).filter(one => one.version > (after ?? 0) && one.version < before)
+    if (kept.length === 0) return found
+    const all = [...kept, ...found]
+    return forwards ? all.slice(0, limit) : all.slice(-limit)
+
+    function oneLane(lane: number): MessageRow[] {
+      return (forwards ? sql.oldest : sql.newest).all(lane, from, before, limit) as MessageRow[]
+    }
+
+    /** Finds the places in the index alone, merges them, and reads only the bodies that are wanted. */
+    function manyLanes(): MessageRow[] {
+      const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
+      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Array<[number, number]>)
+      places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
+      return places.slice(0, limit).map(([, position]) => sql.atPosition.get(position) as MessageRow)
+    }
+  }
+
+  /** Messages that a reset kept although they stand before the window. */
+  function keptMessages(conversationRow: number, window: Window, load: LoadBlob): Message[] {
+    if (window.kept.length === 0) return []
+    const found: Message[] = []
+    for (const version of window.kept) {
+      const row = sql.atVersion.get(conversationRow, version) as MessageRow | undefined
+      if (!row) continue
+      const message = messageIn(row, window.conversationId, load)
+      if (window.kinds.includes(laneKindOf(message))) found.push(message)
+    }
+    return found
+  }
+
+  function measure(window: Window): LaneSums & { lastActiveAt: string | undefined } {
+    const entry = heads.conversation(window.project, window.conversationId)
+    let total = noSums
+    let last = 0
+    if (!entry) return { ...total, lastActiveAt: undefined }
+    for (const { row } of seen(entry.row, window)) {
+      const newest = heads.lastSums(row)
+      if (newest.messages === 0) continue
+      total = addSums(total, window.start > 0 ? subtractSums(newest, heads.sumsUpTo(row, window.start)) : newest)
+      const [at] = sql.lastAt.get(row) as [number]
+      if (at > last) last = at
+    }
+    for (const version of window.kept) total = addSums(total, sumsOf(entry.row, version))
+    return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
+  }
+
+  /** What one message adds to its lane: the difference to the one before. */
+  function sumsOf(conversationRow: number, version: number): LaneSums {
+    const row = sql.sumsAt.get(conversationRow, version) as [number | null, ...number[]] | undefined
+    if (!row || row[0] === null) return noSums
+    const [lane, , messages, tokens, input, output] = row as [number, number, number, number, number, number]
+    return subtractSums({ messages, tokens, input, output }, heads.sumsUpTo(lane, version - 1))
+  }
+
+  /** The message at a position the index gave. */
+  function message(project: string, messageId: string, position: number): Message | undefined {
+    const projectRow = heads.projectRow(project)
+    if (projectRow === undefined) return undefined
+    const row = sql.atPlace.get(position, messageId, projectRow) as [...MessageRow, string] | undefined
+    return row && messageIn(row.slice(0, -1) as MessageRow, row[row.length - 1] as string, blobs(projectRow))
+  }
+
+  function seen(conversationRow: number, window: Window) {
+    return heads.lanesSeen(conversationRow, window.viewer).filter(lane => window.kinds.includes(lane.kind))
+  }
+
+  return { messages, measure, message }
+}
+
+function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
+  const [version, schema, at, message, crc, body] = row
+  const event = eventIn({ type: 'message.added', schema, message, crc, body }, load)
+  return messageOf({ conversationId, version, at: isoTime(at), event })!
+}

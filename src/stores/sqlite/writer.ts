@@ -1,0 +1,170 @@
+/**
+ * Group commit: everything asked for in one tick shares one transaction and one sync, and each caller hears back after
+ * the commit. All writing of the engine's connection goes through here.
+ *
+ * The write lock is taken up front. When another process has it we try again a moment later without blocking the event
+ * loop, and after a commit we step aside briefly if others are writing, so that nobody starves.
+ */
+import { ColloquyError, StoreBusy, StoreClosed } from '../../errors.ts'
+import type { Database } from './database.ts'
+import { asStoreError, isBusy } from './errors.ts'
+
+/** Something to do inside the write transaction. It throws before it writes, or not at all. */
+export type Write<T> = () => T
+
+export interface Writer {
+  submit<T>(write: Write<T>): Promise<T>
+  /** Resolves when nothing is waiting any more; refuses what comes later. */
+  close(): Promise<void>
+}
+
+interface Waiting {
+  write: Write<unknown>
+  resolve(value: unknown): void
+  reject(error: Error): void
+  deadline: number
+  /** It shared a transaction that failed, and is tried again alone. */
+  alone: boolean
+}
+
+/** More than this in one transaction would hold the lock, and the event loop, for too long. */
+const largestGroup = 256
+
+export function writer({
+  database,
+  busyTimeoutMs,
+  begun,
+  refresh,
+  forget,
+  committed,
+}: {
+  database: Database
+  busyTimeoutMs: number
+  /** Called inside each transaction before anything is written, with the number of transactions so far. */
+  begun(transactions: number): void
+  /** Drops what is kept in memory if another process wrote; true if it did. */
+  refresh(): boolean
+  /** Drops what is kept in memory because the transaction it came from is gone. */
+  forget(): void
+  /** Called after each commit with the number of writes in it. */
+  committed(writes: number): void
+}): Writer {
+  const sql = {
+    begin: database.prepare('begin immediate'),
+    commit: database.prepare('commit'),
+    rollback: database.prepare('rollback'),
+  }
+  let queue: Waiting[] = []
+  let scheduled = false
+  let closed = false
+  let transactions = 0
+  let idle: (() => void) | undefined
+
+  function submit<T>(write: Write<T>): Promise<T> {
+    if (closed) return Promise.reject(new StoreClosed())
+    return new Promise<T>((resolve, reject) => {
+      queue.push({
+        write,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        deadline: performance.now() + busyTimeoutMs,
+        alone: false,
+      })
+      if (!scheduled) schedule(0)
+    })
+  }
+
+  function schedule(afterMs: number): void {
+    scheduled = true
+    if (afterMs === 0) setImmediate(flush)
+    else setTimeout(flush, afterMs)
+  }
+
+  function flush(): void {
+    scheduled = false
+    if (queue.length === 0) {
+      idle?.()
+      return
+    }
+    try {
+      sql.begin.run()
+    } catch (error) {
+      if (isBusy(error)) waitForLock()
+      else refuseAll(asStoreError(error, database.path))
+      return
+    }
+    const group = queue[0]?.alone ? queue.splice(0, 1) : queue.splice(0, largestGroup)
+    const othersWrote = writeGroup(group)
+    if (queue.length > 0) schedule(othersWrote ? 1 + Math.random() * 2 : 0)
+    else idle?.()
+  }
+
+  /** Returns whether another process wrote since our last commit. */
+  function writeGroup(group: Waiting[]): boolean {
+    const answers: Array<() => void> = []
+    let othersWrote = false
+    try {
+      othersWrote = refresh()
+      begun(++transactions)
+      for (const waiting of group) {
+        try {
+          const value = waiting.write()
+          answers.push(() => waiting.resolve(value))
+        } catch (error) {
+          // A refusal wrote nothing, so the others go on. Anything else leaves the transaction in doubt.
+          if (!(error instanceof ColloquyError)) throw error
+          answers.push(() => waiting.reject(error))
+        }
+      }
+      sql.commit.run()
+    } catch (error) {
+      rollBack()
+      fail(group, error)
+      return othersWrote
+    }
+    committed(group.length)
+    for (const answer of answers) answer()
+    return othersWrote
+  }
+
+  function rollBack(): void {
+    forget()
+    try {
+      sql.rollback.run()
+    } catch {
+      // A failed commit may have rolled back by itself; there is nothing left to undo then.
+    }
+  }
+
+  /** One bad write must not take the others of its group with it: each gets a transaction of its own. */
+  function fail(group: Waiting[], error: unknown): void {
+    if (group.length === 1) group[0]!.reject(asStoreError(error, database.path))
+    else queue = [...group.map(waiting => ({ ...waiting, alone: true })), ...queue]
+  }
+
+  function waitForLock(): void {
+    const now = performance.now()
+    const late = queue.filter(waiting => waiting.deadline <= now)
+    if (late.length > 0) {
+      queue = queue.filter(waiting => waiting.deadline > now)
+      const message = `Another process held the write lock of ${database.path} for ${busyTimeoutMs} ms. Nothing was written; try again.`
+      for (const waiting of late) waiting.reject(new StoreBusy(message, { path: database.path }))
+    }
+    if (queue.length > 0) schedule(1 + Math.random() * 3)
+    else idle?.()
+  }
+
+  function refuseAll(error: Error): void {
+    const refused = queue
+    queue = []
+    for (const waiting of refused) waiting.reject(error)
+    idle?.()
+  }
+
+  async function close(): Promise<void> {
+    closed = true
+    if (queue.length > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
+  }
+
+  return { submit, close }
+}

@@ -1,0 +1,106 @@
+/**
+ * A session's head: one agent's view of a conversation in a few fields, folded from the session's own events.
+ *
+ * Messages do not touch it: how many there are, and their tokens, are differences of running sums in the log.
+ */
+import type { Metadata } from '../events/metadata.ts'
+import type { RecordedEvent } from '../events/recorded.ts'
+import type { Sharing } from '../events/session.ts'
+import { type WorkItem, workItemKey } from '../events/work-item.ts'
+import { mergeMetadata } from './metadata.ts'
+
+/** Deleted sessions are hidden; expired ones were replaced or will be on next use. All stay in the log. */
+export type SessionStatus = 'active' | 'archived' | 'expired' | 'deleted'
+
+export interface SessionHead {
+  id: string
+  project: string
+  conversationId: string
+  agentName: string
+  agentType: string
+  workItem: WorkItem
+  taskState?: string
+  sharing: Sharing
+  status: SessionStatus
+  expiresInMs: number | null
+  /** Messages up to this version are outside the window, but for those in `kept`. */
+  windowStart: number
+  kept: readonly number[]
+  compactions: number
+  outsideIds: Readonly<Record<string, string>>
+  metadata: Metadata
+  replaces?: string
+  createdAt: string
+  /** Time of the newest event of the session itself; messages do not move it. */
+  updatedAt: string
+}
+
+/** What makes a session findable: one active session per agent, work item and state. Nothing reads it back. */
+export function sessionKey(key: { agentName: string; workItem: WorkItem; taskState?: string | undefined }): string {
+  return JSON.stringify([key.agentName, workItemKey(key.workItem), key.taskState ?? null])
+}
+
+/** The session an event is about, if it is about one. */
+export function sessionOf(recorded: RecordedEvent): string | undefined {
+  const { event } = recorded
+  return event.type.startsWith('session.') && 'sessionId' in event ? event.sessionId : undefined
+}
+
+export function evolveSession(
+  head: SessionHead | undefined,
+  recorded: RecordedEvent,
+  workItem: WorkItem,
+): SessionHead | undefined {
+  const { event, at, version } = recorded
+  if (event.type === 'session.created') {
+    return {
+      id: event.sessionId,
+      project: recorded.project,
+      conversationId: recorded.conversationId,
+      agentName: event.agentName,
+      agentType: event.agentType,
+      workItem,
+      ...(event.taskState !== undefined && { taskState: event.taskState }),
+      sharing: event.sharing,
+      status: 'active',
+      expiresInMs: event.expiresInMs,
+      windowStart: 0,
+      kept: [],
+      compactions: 0,
+      outsideIds: {},
+      metadata: event.metadata ?? {},
+      ...(event.replaces !== undefined && { replaces: event.replaces }),
+      createdAt: at,
+      updatedAt: at,
+    }
+  }
+  if (!head) return undefined
+  switch (event.type) {
+    case 'session.cleared':
+      return { ...head, windowStart: version, kept: [], updatedAt: at }
+    case 'session.reset':
+      return { ...head, windowStart: version, kept: event.kept, updatedAt: at }
+    case 'session.archived':
+      return { ...head, status: 'archived', updatedAt: at }
+    case 'session.reopened':
+      return { ...head, status: 'active', updatedAt: at }
+    case 'session.expired':
+      return { ...head, status: 'expired', updatedAt: at }
+    case 'session.deleted':
+      return { ...head, status: 'deleted', updatedAt: at }
+    case 'session.annotated':
+      return { ...head, metadata: mergeMetadata(head.metadata, event.metadata), updatedAt: at }
+    case 'session.linked': {
+      const { [event.system]: _, ...others } = head.outsideIds
+      const outsideIds = event.outsideId === null ? others : { ...others, [event.system]: event.outsideId }
+      return { ...head, outsideIds, updatedAt: at }
+    }
+    default:
+      return head
+  }
+}
+
+/** When a session ends for want of use, or undefined if it never does. */
+export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
+  return head.expiresInMs === null ? undefined : lastActiveAtMs + head.expiresInMs
+}

@@ -1,0 +1,86 @@
+/**
+ * What subscribers are told: every event of a project, named for those who listen for kinds of change.
+ *
+ * Seed names are kept (`session:updated` with its actions). One event gives one update; updates add nothing to the log.
+ */
+import type { RecordedEvent } from '../events/recorded.ts'
+import { type Message, messageOf } from './message.ts'
+
+interface Place {
+  project: string
+  conversationId: string
+  version: number
+  /** Resume a subscription from here. */
+  position: string
+  at: string
+  event: RecordedEvent
+}
+
+export type SessionUpdated = Place & { name: 'session:updated'; sessionId: string } & (
+    | { action: 'created'; agentName: string; agentType: string; replaces?: string }
+    | { action: 'message_added'; message: Message }
+    | { action: 'cleared'; kept: readonly number[] }
+    | { action: 'archived' | 'reopened' | 'expired' | 'deleted' | 'annotated' | 'linked' }
+  )
+
+export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
+    | { action: 'message_added'; message: Message }
+    | { action: 'created' | 'annotated' | 'completed' | 'reopened' | 'archived' | 'restored' | 'erased' | 'recorded' }
+  )
+
+export type Update = SessionUpdated | ConversationUpdated
+
+export function updateOf(recorded: RecordedEvent): Update {
+  const { project, conversationId, version, position, at, event } = recorded
+  const place = { project, conversationId, version, position, at, event: recorded }
+  const session = { ...place, name: 'session:updated' } as const
+  const conversation = { ...place, name: 'conversation:updated' } as const
+  switch (event.type) {
+    case 'message.added': {
+      const message = messageOf(recorded)!
+      return event.sessionId === undefined
+        ? { ...conversation, action: 'message_added', message }
+        : { ...session, sessionId: event.sessionId, action: 'message_added', message }
+    }
+    case 'session.created': {
+      const { sessionId, agentName, agentType, replaces } = event
+      return { ...session, sessionId, action: 'created', agentName, agentType, ...(replaces && { replaces }) }
+    }
+    case 'session.cleared':
+      return { ...session, sessionId: event.sessionId, action: 'cleared', kept: [] }
+    case 'session.reset':
+      return { ...session, sessionId: event.sessionId, action: 'cleared', kept: event.kept }
+    case 'session.archived':
+      return { ...session, sessionId: event.sessionId, action: 'archived' }
+    case 'session.reopened':
+      return { ...session, sessionId: event.sessionId, action: 'reopened' }
+    case 'session.expired':
+      return { ...session, sessionId: event.sessionId, action: 'expired' }
+    case 'session.deleted':
+      return { ...session, sessionId: event.sessionId, action: 'deleted' }
+    case 'session.annotated':
+      return { ...session, sessionId: event.sessionId, action: 'annotated' }
+    case 'session.linked':
+      return { ...session, sessionId: event.sessionId, action: 'linked' }
+    case 'conversation.created':
+      return { ...conversation, action: 'created' }
+    case 'conversation.annotated':
+      return { ...conversation, action: 'annotated' }
+    case 'conversation.completed':
+      return { ...conversation, action: 'completed' }
+    case 'conversation.reopened':
+      return { ...conversation, action: 'reopened' }
+    case 'conversation.archived':
+      return { ...conversation, action: 'archived' }
+    case 'conversation.restored':
+      return { ...conversation, action: 'restored' }
+    case 'message.erased':
+    case 'erased':
+      return { ...conversation, action: 'erased' }
+    case 'unknown':
+    case 'damaged':
+      return { ...conversation, action: 'recorded' }
+    default:
+      return event satisfies never
+  }
+}
