@@ -1,8 +1,11 @@
 /** The first thing to try: a PM agent's session, two messages, and the log that was written. */
+import assert from 'node:assert/strict'
 import { openColloquy } from 'colloquy'
 
+const store = process.env.COLLOQUY_STORE ?? 'sqlite::memory:'
+
 // #region first
-const colloquy = await openColloquy({ store: process.env.COLLOQUY_STORE ?? 'sqlite::memory:', project: 'shop' })
+const colloquy = await openColloquy({ store, project: 'shop' })
 
 const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
 await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })
@@ -14,12 +17,16 @@ for (const message of await colloquy.sessions.getRecentContext(session.id)) {
 // #endregion first
 
 console.log('\nThe log it wrote:')
-for (const recorded of await colloquy.conversations.getEvents(session.conversationId)) {
-  console.log(
-    `  ${recorded.version}  ${recorded.event.type.padEnd(20)} by ${recorded.actor}, hash ${recorded.hash.slice(0, 12)}…`,
-  )
+const log = await colloquy.conversations.getEvents(session.conversationId)
+for (const { version, event, actor, hash } of log) {
+  console.log(`  ${version}  ${event.type.padEnd(20)} by ${actor}, hash ${hash.slice(0, 12)}…`)
 }
 const { clean, events } = await colloquy.verify()
 console.log(`${events} events, ${clean ? 'every hash checks out' : 'damaged'}.`)
 
+assert.deepEqual(
+  log.map(({ event }) => event.type),
+  ['conversation.created', 'session.created', 'message.added', 'message.added'],
+)
+assert.equal(clean, true)
 await colloquy.close()

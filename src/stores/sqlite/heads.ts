@@ -46,6 +46,7 @@ export function headStore(database: Database) {
   const sessions = new Recent<SessionEntry>(limits.sessions)
   const projects = new Map<string, number>()
   let seenVersion = -1
+  let generation = 0
   let fresh = false
   let refreshedAt = 0
 
@@ -92,6 +93,7 @@ export function headStore(database: Database) {
   const keyOf = (project: string, id: string) => `${project}\0${id}`
 
   function forget(): void {
+    generation++
     conversations.clear()
     sessions.clear()
     projects.clear()
@@ -114,12 +116,11 @@ export function headStore(database: Database) {
     })
   }
 
-  function refresh(): boolean {
+  function refresh(): void {
     const [version] = sql.dataVersion.get() as [number]
-    if (version === seenVersion) return false
+    if (version === seenVersion) return
     seenVersion = version
     forget()
-    return true
   }
 
   function projectRow(project: string): number | undefined {
@@ -286,6 +287,8 @@ export function headStore(database: Database) {
     refresh,
     refreshForReading,
     forget,
+    /** Changes whenever what was kept was dropped: whoever keeps something of their own compares it. */
+    generation: () => generation,
     projectRow,
     ensureProject,
     conversation,

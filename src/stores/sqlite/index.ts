@@ -70,23 +70,29 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const side = beside(() => ({ path: file, durability, epoch: identity, readOnly }))
 
   let position = 0
+  let generation = -1
   let closed = false
+  function takePosition(): void {
+    position = events.lastRow()
+    generation = heads.generation()
+  }
   const housekeeping = keepHouse(side)
   const write: Writer = writer({
     database,
     busyTimeoutMs,
     begun(transactions) {
-      if (transactions === 1) position = events.lastRow()
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
     },
     refresh() {
-      const othersWrote = heads.refresh()
-      if (othersWrote) position = events.lastRow()
+      heads.refresh()
+      const othersWrote = heads.generation() !== generation
+      if (othersWrote) takePosition()
       return othersWrote
     },
     forget() {
       heads.forget()
-      position = events.lastRow()
+      // Taken anew at the next transaction: a file that just failed may fail again when read now.
+      generation = -1
     },
     committed(writes) {
       events.wake()

@@ -8,6 +8,7 @@ import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
 import type { Database } from './database.ts'
+import { asStoreError } from './errors.ts'
 import type { HeadStore } from './heads.ts'
 import { checkOf, positionParts, positionText } from './position.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from './rows.ts'
@@ -42,6 +43,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let waiting: Array<() => void> = []
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  let seenGeneration = -1
 
   function lastRow(): { row: number; hash: Uint8Array | undefined } {
     const [floor] = sql.floor.get() as [string]
@@ -67,6 +69,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   function pull(): void {
     for (;;) {
       const end = tail.at(-1)?.row ?? tailStart
+      if (end === Number.POSITIVE_INFINITY) return
       const fresh = page(end)
       if (fresh.length === 0) break
       tail.push(...fresh)
@@ -94,14 +97,23 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   /** Called after each commit of this process. */
   function wake(): void {
     if (readers === 0) return
-    pull()
+    try {
+      pull()
+    } catch {
+      // Each reader reads for itself from now on, and hears of the damage when it gets there.
+      tail = []
+      tailStart = Number.POSITIVE_INFINITY
+    }
     const woken = waiting
     waiting = []
     for (const go of woken) go()
   }
 
   function poll(): void {
-    if (heads.refresh()) wake()
+    heads.refresh()
+    if (heads.generation() === seenGeneration) return
+    seenGeneration = heads.generation()
+    wake()
   }
 
   function startingRow(from: string): number {
@@ -144,7 +156,12 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
           if (entry.event.project === project) return { done: false, value: entry.event }
           continue
         }
-        page = entriesAfter(row)
+        try {
+          page = entriesAfter(row)
+        } catch (error) {
+          end()
+          throw asStoreError(error, database.path)
+        }
         index = 0
         if (page.length === 0) {
           await new Promise<void>(resolve => {

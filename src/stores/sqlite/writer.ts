@@ -122,18 +122,18 @@ export function writer({
       fail(group, error)
       return othersWrote
     }
-    committed(group.length)
     for (const answer of answers) answer()
+    committed(group.length)
     return othersWrote
   }
 
   function rollBack(): void {
-    forget()
     try {
       sql.rollback.run()
     } catch {
       // A failed commit may have rolled back by itself; there is nothing left to undo then.
     }
+    forget()
   }
 
   /** One bad write must not take the others of its group with it: each gets a transaction of its own. */

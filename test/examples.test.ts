@@ -1,0 +1,30 @@
+/** Every example runs and checks its own output; the documentation shows exactly that code. */
+import { execFile } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const examples = readdirSync(join(root, 'examples')).filter(name => name.endsWith('.ts'))
+
+it.each(examples)('examples/%s runs and finds what it expects', async name => {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', join(root, 'examples', name)], { cwd: root })
+  expect(stdout.trim()).not.toBe('')
+})
+
+it('shows in README and docs the code that the examples run', async () => {
+  await run(process.execPath, [join(root, 'scripts', 'docs.mjs'), '--check'], { cwd: root })
+})
+
+it('shows no TypeScript in the documentation that no example runs', () => {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+  const loose = pages.flatMap(page => {
+    const text = readFileSync(join(root, page), 'utf8')
+    const blocks = text.match(/(<!-- example: .* -->\n)?```ts\n/g) ?? []
+    return blocks.filter(block => !block.startsWith('<!-- example')).map(() => page)
+  })
+  expect(loose).toEqual([])
+})

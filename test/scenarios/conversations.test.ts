@@ -1,0 +1,167 @@
+/** Conversations as a whole: made, completed, put away, purged and brought back. */
+import { ConversationClosed, ConversationPurged, NotFound } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { hour, opened } from '../support/colloquy.ts'
+
+describe('a conversation', () => {
+  it('starts with a title, a phase, a tracing id, metadata and what is said first', async () => {
+    const { colloquy } = await opened()
+    const conversation = await colloquy.conversations.createConversation({
+      title: 'Fix the login',
+      phase: 'chat',
+      tracingId: 'trace-1',
+      metadata: { branch: 'main' },
+      initial: { role: 'user', author: 'ana', content: 'It fails on Safari' },
+    })
+    expect(conversation).toMatchObject({
+      title: 'Fix the login',
+      phase: 'chat',
+      tracingId: 'trace-1',
+      status: 'active',
+      version: 2,
+      metadata: { branch: 'main' },
+    })
+    const [first] = await colloquy.conversations.getMessages(conversation.id)
+    expect(first).toMatchObject({ author: 'ana', content: 'It fails on Safari', audience: { to: 'everyone' } })
+  })
+
+  it('is the only one of its work item', async () => {
+    const { colloquy } = await opened()
+    const workItem = { type: 'feature', featureId: 'login' } as const
+    const session = await colloquy.sessions.getOrCreateSession({ ...workItem, agentType: 'pm' })
+    await expect(colloquy.conversations.createConversation({ title: 'another', workItem })).rejects.toMatchObject({
+      code: 'state/illegal',
+      facts: { conversationId: session.conversationId },
+    })
+    expect((await colloquy.conversations.findConversation(workItem))?.id).toBe(session.conversationId)
+  })
+
+  it('is read-only once completed, until it is reopened', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'Done soon' })
+    const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: id, agentType: 'pm' })
+    expect(session.conversationId).toBe(id)
+    await colloquy.conversations.complete(id, 'all shipped')
+    await expect(colloquy.conversations.addEvent(id, { role: 'user', content: 'wait' })).rejects.toThrow(
+      ConversationClosed,
+    )
+    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'wait' })).rejects.toThrow(
+      ConversationClosed,
+    )
+    const reopened = await colloquy.conversations.reopen(id, 'a bug')
+    expect(reopened).toMatchObject({ status: 'active', summary: 'all shipped' })
+    await colloquy.conversations.addEvent(id, { role: 'user', content: 'wait' })
+  })
+
+  it('comes back from the archive in the status it had', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'Old' })
+    await colloquy.conversations.complete(id)
+    expect((await colloquy.conversations.archive(id)).status).toBe('archived')
+    expect((await colloquy.conversations.restore(id)).status).toBe('completed')
+  })
+
+  it('is listed by recency, filtered by status and type, a page at a time', async () => {
+    const { colloquy, pass } = await opened()
+    const ids: string[] = []
+    for (let i = 0; i < 5; i++) {
+      ids.push((await colloquy.conversations.createConversation({ title: `t${i}` })).id)
+      pass(hour)
+    }
+    await colloquy.conversations.archive(ids[1]!)
+    const titles = (list: { items: Array<{ title: string }> }) => list.items.map(one => one.title)
+    const active = await colloquy.conversations.listConversations({ status: ['active'], limit: 3 })
+    const rest = await colloquy.conversations.listConversations({ status: ['active'], limit: 3, cursor: active.next! })
+    expect([titles(active), titles(rest), rest.next]).toEqual([['t4', 't3', 't2'], ['t0'], undefined])
+    expect(titles(await colloquy.conversations.listConversations({ type: 'bead' }))).toEqual([])
+  })
+
+  it('keeps a new title and merged metadata', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'draft', metadata: { a: 1 } })
+    await colloquy.conversations.annotate(id, { title: 'final', metadata: { a: null, b: 2 } })
+    expect(await colloquy.conversations.getConversation(id)).toMatchObject({ title: 'final', metadata: { b: 2 } })
+  })
+
+  it('is not found in another project ([P12])', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'secret plan' })
+    const other = colloquy.as({ project: 'elsewhere' })
+    await expect(other.conversations.getConversation(id)).rejects.toThrow(NotFound)
+    expect((await other.conversations.search({ text: 'secret plan' })).conversations).toEqual([])
+    expect((await other.conversations.listConversations()).items).toEqual([])
+  })
+
+  it('records who did it, through what and on which request', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'audited' })
+    const ana = colloquy.as({ actor: 'ana', channel: 'http', requestId: 'r-1' })
+    await ana.conversations.addEvent(id, { role: 'user', content: 'hello' })
+    const [, said] = await colloquy.conversations.getEvents(id)
+    expect(said).toMatchObject({ actor: 'ana', channel: 'http', requestId: 'r-1' })
+  })
+})
+
+describe('the maintenance sweep', () => {
+  it('archives what is completed, what is old and what is idle, as the project says', async () => {
+    const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })
+    const done = await colloquy.conversations.createConversation({ title: 'done' })
+    await colloquy.conversations.complete(done.id)
+    const idle = await colloquy.conversations.createConversation({ title: 'idle' })
+    pass(11 * hour)
+    const busy = await colloquy.conversations.createConversation({ title: 'busy' })
+    expect(await colloquy.maintain()).toMatchObject({ archived: 2 })
+    const statusOf = async (id: string) => (await colloquy.conversations.getConversation(id)).status
+    expect(await Promise.all([done.id, idle.id, busy.id].map(statusOf))).toEqual(['archived', 'archived', 'active'])
+  })
+
+  it('leaves completed conversations alone where the project says so', async () => {
+    const { colloquy } = await opened({ archive: { onCompletion: false } })
+    const { id } = await colloquy.conversations.createConversation({ title: 'done' })
+    await colloquy.conversations.complete(id)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+  })
+})
+
+describe('[P4] removal is explicit', () => {
+  it('purges into an archive file and restores from it, hash for hash', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })
+    for (const content of ['one', 'two', 'x'.repeat(300_000)]) {
+      await colloquy.sessions.addMessage(session.id, { role: 'user', content })
+    }
+    const before = await colloquy.conversations.getEvents(session.conversationId)
+    const purged = await colloquy.conversations.purge(session.conversationId, 'asked for')
+    expect(purged.events).toBe(before.length)
+    await expect(colloquy.conversations.getConversation(session.conversationId)).rejects.toThrow(ConversationPurged)
+    await expect(colloquy.sessions.getSession(session.id)).rejects.toThrow(NotFound)
+    await colloquy.conversations.restore(session.conversationId)
+    const after = await colloquy.conversations.getEvents(session.conversationId)
+    expect(after.map(({ position: _, ...rest }) => rest)).toEqual(before.map(({ position: _, ...rest }) => rest))
+    expect((await colloquy.sessions.getAllMessages(session.id)).map(m => m.content.length)).toEqual([3, 3, 300_000])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('erases a message and keeps the rest provable', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'care' })
+    const secret = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
+    await colloquy.conversations.addEvent(id, { role: 'user', content: 'thanks' })
+    const erased = await colloquy.conversations.erase(secret.id, 'a secret')
+    expect(erased).toEqual({ conversationId: id, version: secret.version, archives: [] })
+    const [gone, thanks] = await colloquy.conversations.getMessages(id)
+    expect(gone).toMatchObject({ id: secret.id, content: '', missing: { because: 'erased' } })
+    expect(thanks?.content).toBe('thanks')
+    expect((await colloquy.conversations.search({ text: 'swordfish' })).messages).toEqual([])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('lists the archives that an erase cannot reach', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'care' })
+    const message = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
+    const { archive } = await colloquy.conversations.purge(id)
+    await colloquy.conversations.restore(id)
+    expect((await colloquy.conversations.erase(message.id)).archives).toEqual([archive])
+  })
+})

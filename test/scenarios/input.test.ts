@@ -1,0 +1,163 @@
+/** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
+import { ContentTooLarge, InvalidInput, KeyReused, NotFound, VersionConflict } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { opened } from '../support/colloquy.ts'
+
+const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+
+function nested(levels: number): unknown {
+  let value: unknown = 'deep'
+  for (let i = 0; i < levels; i++) value = [value]
+  return value
+}
+
+describe('content', () => {
+  it.each([
+    ['a NUL byte', 'a\0b'],
+    ['a lone surrogate', 'a\ud800b\udc00'],
+    ['every kind of space', '\u2028\u2029\ufeff\t\r\n'],
+    ['text that looks like a token', '<|endoftext|>'],
+    ['quotes and backslashes', '\\"\'`${}'],
+    ['more than 256 KB', 'é'.repeat(300_000)],
+  ])('with %s comes back byte for byte', async (_, content) => {
+    const { colloquy } = await opened({ tokens: 'exact' })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content })
+    expect((await colloquy.sessions.getAllMessages(session.id))[0]?.content).toBe(content)
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it.each([
+    ['nothing', { role: 'user' }],
+    ['an empty text', { role: 'user', content: '' }],
+    ['an empty text part', { role: 'user', parts: [{ type: 'text', text: '' }] }],
+  ] as const)('that is %s is refused', async (_, message) => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await expect(colloquy.sessions.addMessage(session.id, { ...message, parts: [] })).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'content',
+    })
+    expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
+  })
+
+  it('over the limit is refused, and the limit can be set', async () => {
+    const { colloquy } = await opened({ maxMessageBytes: 1000 })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'é'.repeat(501) })).rejects.toThrow(
+      ContentTooLarge,
+    )
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'é'.repeat(500) })
+    const large = { role: 'user', content: 'x', metadata: { note: 'y'.repeat(1000) } } as const
+    await expect(colloquy.sessions.addMessage(session.id, large)).rejects.toThrow(ContentTooLarge)
+  })
+
+  it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const call = (input: unknown) =>
+      ({ role: 'assistant', parts: [{ type: 'tool-call', callId: 'c', name: 't', input }] }) as const
+    await expect(colloquy.sessions.addMessage(session.id, call(nested(101)))).rejects.toThrow(/nested deeper/)
+    await colloquy.sessions.addMessage(session.id, call(nested(100)))
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    await expect(colloquy.sessions.setMetadata(session.id, circular)).rejects.toThrow(/nested deeper/)
+  })
+
+  it.each([[{ n: Number.NaN }], [{ f: () => 1 }], [{ b: 1n }]])('that is not JSON is refused: %o', async metadata => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'x', metadata })).rejects.toThrow(
+      InvalidInput,
+    )
+  })
+
+  it('with an unknown field is refused by name', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const message = { role: 'user', content: 'x', contnet: 'y' } as never
+    await expect(colloquy.sessions.addMessage(session.id, message)).rejects.toThrow(/contnet/)
+  })
+})
+
+describe('ids', () => {
+  it.each(['a/b/../c', '.', "it's", '"q"', 'задача-№1', '機能', 'x'.repeat(512), ' ', '__proto__'])(
+    'may be %s',
+    async featureId => {
+      const { colloquy } = await opened()
+      const session = await colloquy.sessions.getOrCreateSession({ ...feature, featureId })
+      expect((await colloquy.sessions.getOrCreateSession({ ...feature, featureId })).id).toBe(session.id)
+      expect(session.workItem).toEqual({ type: 'feature', featureId })
+    },
+  )
+
+  it.each([
+    ['', /empty/],
+    ['x'.repeat(513), /512/],
+    ['é'.repeat(300), /512/],
+    ['a\0b', /NUL/],
+    ['a\ud800', /surrogate/],
+  ])('may not be %j', async (featureId, reason) => {
+    const { colloquy } = await opened()
+    await expect(colloquy.sessions.getOrCreateSession({ ...feature, featureId })).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'featureId',
+      message: expect.stringMatching(reason),
+    })
+  })
+
+  it('that nobody has are not found, and the error says so', async () => {
+    const { colloquy } = await opened()
+    await expect(colloquy.sessions.addMessage('nobody', { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
+    await expect(colloquy.sessions.getAllMessages('nobody')).rejects.toThrow(/no session "nobody"/)
+    await expect(colloquy.conversations.addEvent('nothing', { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
+    await expect(colloquy.conversations.erase('no message')).rejects.toThrow(NotFound)
+    await expect(colloquy.conversations.purge('nothing')).rejects.toThrow(NotFound)
+  })
+})
+
+describe('[P3] once', () => {
+  it('the same key gives the first message again, also at the same moment and after a restart', async () => {
+    const kept = await opened()
+    const session = await kept.colloquy.sessions.getOrCreateSession(feature)
+    const send = () =>
+      kept.colloquy.sessions.addMessage(session.id, { role: 'user', content: 'pay' }, { idempotencyKey: 'k1' })
+    const [a, b] = await Promise.all([send(), send()])
+    await kept.reopen()
+    const c = await send()
+    expect([b, c]).toEqual([a, a])
+    expect(await kept.colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+
+  it('another body under the same key is refused', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'pay 1' }, { idempotencyKey: 'k1' })
+    await expect(
+      colloquy.sessions.addMessage(session.id, { role: 'user', content: 'pay 2' }, { idempotencyKey: 'k1' }),
+    ).rejects.toThrow(KeyReused)
+  })
+
+  it('a wrong expected version changes nothing and says where the log is', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const message = { role: 'user', content: 'x' } as const
+    await expect(colloquy.sessions.addMessage(session.id, message, { expectedVersion: 7 })).rejects.toMatchObject({
+      code: 'log/version-conflict',
+      status: 409,
+      actual: 2,
+    })
+    await colloquy.sessions.addMessage(session.id, message, { expectedVersion: 2 })
+    await expect(colloquy.sessions.addMessage(session.id, message, { expectedVersion: 2 })).rejects.toThrow(
+      VersionConflict,
+    )
+    expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+})
+
+describe('stores', () => {
+  it('that no door leads to are refused with what would do', async () => {
+    await expect(opened({ store: 'mysql://x' })).rejects.toThrow(/sqlite:path/)
+    await expect(opened({ store: 'nonsense' })).rejects.toMatchObject({ code: 'store/unusable' })
+  })
+})

@@ -1,0 +1,389 @@
+/** Sessions as their users see them: found, filled, cleared, put away, and never losing a message. */
+import { NotFound, SessionClosed } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { hour, opened } from '../support/colloquy.ts'
+
+const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+const task = { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form', taskState: 'in_dev' } as const
+const said = (messages: ReadonlyArray<{ content: string }>) => messages.map(message => message.content)
+
+describe('finding a session', () => {
+  it('gives the same session for the same agent, work item and state', async () => {
+    const { colloquy } = await opened()
+    const first = await colloquy.sessions.getOrCreateSession(task)
+    const again = await colloquy.sessions.getOrCreateSession(task)
+    const otherState = await colloquy.sessions.getOrCreateSession({ ...task, taskState: 'in_qa' })
+    const otherAgent = await colloquy.sessions.getOrCreateSession({ ...task, agentName: 'dev-2' })
+    expect(again.id).toBe(first.id)
+    expect(new Set([first.id, otherState.id, otherAgent.id]).size).toBe(3)
+  })
+
+  it('makes one session when a hundred callers ask at once', async () => {
+    const { colloquy } = await opened()
+    const sessions = await Promise.all(Array.from({ length: 100 }, () => colloquy.sessions.getOrCreateSession(feature)))
+    expect(new Set(sessions.map(session => session.id)).size).toBe(1)
+    expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
+  })
+
+  it.each(['pm', 'dev', 'qa', 'harness', 'merge', 'translator-für-日本語'])(
+    'knows the agent type %s',
+    async agentType => {
+      const { colloquy } = await opened()
+      const session = await colloquy.sessions.getOrCreateSession({ ...feature, agentType })
+      expect(session).toMatchObject({ agentType, agentName: agentType, type: 'feature', status: 'active' })
+    },
+  )
+
+  it('puts the sessions of one work item on one conversation', async () => {
+    const { colloquy } = await opened()
+    const dev = await colloquy.sessions.getOrCreateSession(task)
+    const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
+    const pm = await colloquy.sessions.getOrCreateSession(feature)
+    expect(qa.conversationId).toBe(dev.conversationId)
+    expect(pm.conversationId).not.toBe(dev.conversationId)
+  })
+
+  it('takes features, tasks, beads and threads', async () => {
+    const { colloquy } = await opened()
+    const bead = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'worker', beadId: 'loom-c0f.2' })
+    const thread = await colloquy.sessions.getOrCreateSession({
+      type: 'thread',
+      agentType: 'pm',
+      threadId: 'a/b "c".d',
+    })
+    expect(bead.workItem).toEqual({ type: 'bead', beadId: 'loom-c0f.2' })
+    expect(thread.workItem).toEqual({ type: 'thread', threadId: 'a/b "c".d' })
+  })
+
+  it('links a work item and its states to the sessions that worked on it', async () => {
+    const { colloquy } = await opened()
+    const first = await colloquy.sessions.getOrCreateSession(task)
+    const second = await colloquy.sessions.createSession(task)
+    const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
+    const links = await colloquy.sessions.getSessionLinks({ type: 'task', featureId: 'login', taskId: 'form' })
+    expect(links).toEqual({
+      conversationId: first.conversationId,
+      states: { in_dev: [first.id, second.id], in_qa: [qa.id] },
+    })
+  })
+
+  it('archives the active session when a new one is asked for, and says what it replaces', async () => {
+    const { colloquy } = await opened()
+    const old = await colloquy.sessions.getOrCreateSession(feature)
+    const fresh = await colloquy.sessions.createSession(feature)
+    expect(fresh.replaces).toBe(old.id)
+    expect((await colloquy.sessions.getSession(old.id)).status).toBe('archived')
+    expect((await colloquy.sessions.getActiveSession(feature))?.id).toBe(fresh.id)
+  })
+
+  it('pages through lists of sessions', async () => {
+    const { colloquy } = await opened()
+    for (let i = 0; i < 7; i++) await colloquy.sessions.getOrCreateSession({ ...feature, featureId: `f${i}` })
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await colloquy.sessions.listSessions({ limit: 3, ...(cursor && { cursor }) })
+      seen.push(...page.items.map(session => (session.workItem.type === 'feature' ? session.workItem.featureId : '')))
+      cursor = page.next
+    } while (cursor)
+    expect(seen).toEqual(['f6', 'f5', 'f4', 'f3', 'f2', 'f1', 'f0'])
+  })
+})
+
+describe('messages', () => {
+  it('come back as they were said, with everything they carried', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const first = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })
+    await colloquy.sessions.addMessage(session.id, {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', text: 'Look first.' },
+        { type: 'text', text: 'I read the file.' },
+        { type: 'tool-call', callId: 'c1', name: 'read', input: { path: 'a.ts', lines: [1, 2] } },
+        { type: 'tool-result', callId: 'c1', name: 'read', output: 'text', isError: false },
+        { type: 'file', name: 'mock.png', mediaType: 'image/png', path: 'docs/mock.png' },
+      ],
+      agentType: 'pm',
+      featureId: 'login',
+      taskId: 'form',
+      iteration: 3,
+      addressees: ['dev'],
+      mentions: ['qa'],
+      replyTo: first.id,
+      pinned: true,
+      usage: { input: 1000, output: 50, cacheRead: 900 },
+      metadata: { mood: 'good' },
+      envelope: { sig: 'abc' },
+    })
+    const [, answer] = await colloquy.sessions.getAllMessages(session.id)
+    expect(answer).toMatchObject({
+      role: 'assistant',
+      author: 'pm',
+      content: 'I read the file.',
+      sessionId: session.id,
+      iteration: 3,
+      addressees: ['dev'],
+      mentions: ['qa'],
+      replyTo: first.id,
+      pinned: true,
+      usage: { input: 1000, output: 50, cacheRead: 900 },
+      metadata: { mood: 'good' },
+      envelope: { sig: 'abc' },
+    })
+    expect(answer?.parts).toHaveLength(5)
+    expect(answer?.tokens.count).toBeGreaterThan(0)
+  })
+
+  it('take what seed 000 keeps in metadata into their own fields', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const message = await colloquy.sessions.addMessage(session.id, {
+      role: 'assistant',
+      content: 'Done.',
+      metadata: {
+        agentType: 'pm',
+        featureId: 'login',
+        iteration: 2,
+        internal: true,
+        tokens: { input: 10, output: 4 },
+        toolUse: { name: 'CreateTask', input: { title: 'form' }, result: { id: 't1' } },
+        colour: 'red',
+      },
+    })
+    expect(message).toMatchObject({
+      agentType: 'pm',
+      featureId: 'login',
+      iteration: 2,
+      internal: true,
+      usage: { input: 10, output: 4 },
+    })
+    expect(message.metadata).toEqual({ colour: 'red' })
+    expect(message.parts.map(part => part.type)).toEqual(['text', 'tool-call', 'tool-result'])
+  })
+
+  it('are chosen by kind: recent context has no internal and no system ones', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const add = (role: 'user' | 'assistant' | 'system', content: string, internal = false) =>
+      colloquy.sessions.addMessage(session.id, { role, content, internal })
+    await add('system', 'You are a PM')
+    await add('user', 'hello')
+    await add('assistant', 'thinking aloud', true)
+    await add('assistant', 'hi')
+    expect(said(await colloquy.sessions.getRecentContext(session.id))).toEqual(['hello', 'hi'])
+    expect(said(await colloquy.sessions.getUserFacingMessages(session.id))).toEqual(['You are a PM', 'hello', 'hi'])
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual([
+      'You are a PM',
+      'hello',
+      'thinking aloud',
+      'hi',
+    ])
+  })
+
+  it('are given ten at a time by default for context, and in pages on demand', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    for (let i = 1; i <= 25; i++) await colloquy.sessions.addMessage(session.id, { role: 'user', content: `m${i}` })
+    expect(said(await colloquy.sessions.getRecentContext(session.id))).toEqual(
+      Array.from({ length: 10 }, (_, i) => `m${16 + i}`),
+    )
+    const newest = await colloquy.sessions.getRecentMessages(session.id, 3)
+    const before = await colloquy.sessions.getRecentMessages(session.id, 3, { before: newest[0]!.version })
+    const after = await colloquy.sessions.getAllMessages(session.id, { after: before[2]!.version, limit: 2 })
+    expect([said(newest), said(before), said(after)]).toEqual([
+      ['m23', 'm24', 'm25'],
+      ['m20', 'm21', 'm22'],
+      ['m23', 'm24'],
+    ])
+  })
+
+  it('of two sessions on one work item stay apart, but those said to everyone are seen by both', async () => {
+    const { colloquy } = await opened()
+    const dev = await colloquy.sessions.getOrCreateSession(task)
+    const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
+    await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'for dev' })
+    await colloquy.sessions.addMessage(qa.id, { role: 'user', content: 'for qa' })
+    await colloquy.conversations.addEvent(dev.conversationId, { role: 'user', author: 'ana', content: 'for all' })
+    expect(said(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['for dev', 'for all'])
+    expect(said(await colloquy.sessions.getAllMessages(qa.id))).toEqual(['for qa', 'for all'])
+  })
+
+  it('of a thread are shared by its sessions', async () => {
+    const { colloquy } = await opened()
+    const thread = { type: 'thread', threadId: 'release' } as const
+    const pm = await colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'pm' })
+    const dev = await colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'dev' })
+    await colloquy.sessions.addMessage(pm.id, { role: 'assistant', content: 'we ship on Friday' })
+    expect(said(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['we ship on Friday'])
+  })
+
+  it('survive a restart', async () => {
+    const kept = await opened()
+    const session = await kept.colloquy.sessions.getOrCreateSession(feature)
+    await kept.colloquy.sessions.addMessage(session.id, { role: 'user', content: 'remember me' })
+    const again = await kept.reopen()
+    expect(said(await again.sessions.getAllMessages(session.id))).toEqual(['remember me'])
+    expect((await again.sessions.getOrCreateSession(feature)).id).toBe(session.id)
+  })
+})
+
+describe('[P4] nothing is deleted by use', () => {
+  it('clearing starts the window anew and leaves the log whole', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'old' })
+    const cleared = await colloquy.sessions.clearMessages(session.id)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'new' })
+    expect(cleared.stats.messages).toBe(0)
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['new'])
+    expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['old', 'new'])
+  })
+
+  it.each([
+    [true, ['You are a PM', 'after']],
+    [false, ['after']],
+  ])('resetting with keepSystemMessage %s', async (keepSystemMessage, expected) => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'system', content: 'You are a PM' })
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'before' })
+    await colloquy.sessions.addMessage(session.id, { role: 'system', content: 'a later note' })
+    await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'after' })
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected)
+    expect((await colloquy.sessions.stats(session.id)).messages).toBe(expected.length)
+    await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
+  })
+
+  it('an archived session can be read, takes nothing more, and can be reopened', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'said' })
+    await colloquy.sessions.archiveSession(session.id)
+    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'more' })).rejects.toThrow(
+      SessionClosed,
+    )
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said'])
+    await colloquy.sessions.reopenSession(session.id)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'more' })
+    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said', 'more'])
+  })
+
+  it('an archived session whose place was taken cannot be reopened beside its successor', async () => {
+    const { colloquy } = await opened()
+    const old = await colloquy.sessions.getOrCreateSession(feature)
+    const fresh = await colloquy.sessions.createSession(feature)
+    await expect(colloquy.sessions.reopenSession(old.id)).rejects.toMatchObject({
+      code: 'state/illegal',
+      facts: { rivalId: fresh.id },
+    })
+  })
+
+  it('a deleted session is hidden while the log keeps what it said', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'still there' })
+    await colloquy.sessions.deleteSession(session.id)
+    await expect(colloquy.sessions.getSession(session.id)).rejects.toThrow(NotFound)
+    expect((await colloquy.sessions.listSessions()).items).toEqual([])
+    expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['still there'])
+    expect((await colloquy.sessions.getOrCreateSession(feature)).id).not.toBe(session.id)
+  })
+})
+
+describe('expiry', () => {
+  it('slides with use', async () => {
+    const { colloquy, pass } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    for (let i = 0; i < 4; i++) {
+      pass(20 * hour)
+      await colloquy.sessions.addMessage(session.id, { role: 'user', content: `day ${i}` })
+    }
+    expect((await colloquy.sessions.getOrCreateSession(feature)).id).toBe(session.id)
+  })
+
+  it('replaces an expired session on its next use and keeps it in the log', async () => {
+    const { colloquy, pass } = await opened()
+    const old = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(old.id, { role: 'user', content: 'yesterday' })
+    pass(25 * hour)
+    await expect(colloquy.sessions.addMessage(old.id, { role: 'user', content: 'late' })).rejects.toMatchObject({
+      code: 'session/closed',
+      facts: { sessionStatus: 'expired' },
+    })
+    expect(await colloquy.sessions.getActiveSession(feature)).toBeUndefined()
+    const fresh = await colloquy.sessions.getOrCreateSession(feature)
+    expect(fresh).toMatchObject({ replaces: old.id, stats: { messages: 0 } })
+    expect((await colloquy.sessions.getSession(old.id)).status).toBe('expired')
+    expect(said(await colloquy.sessions.getAllMessages(old.id))).toEqual(['yesterday'])
+  })
+
+  it('can be set per session, or switched off', async () => {
+    const { colloquy, pass } = await opened({ sessionExpiresInMs: null })
+    const endless = await colloquy.sessions.getOrCreateSession(feature)
+    const short = await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })
+    pass(1000 * hour)
+    expect((await colloquy.sessions.getOrCreateSession(feature)).id).toBe(endless.id)
+    expect((await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })).id).not.toBe(short.id)
+  })
+
+  it('is marked by the maintenance sweep, once, and only where it is due', async () => {
+    const { colloquy, pass } = await opened()
+    const idle = await colloquy.sessions.getOrCreateSession(feature)
+    const used = await colloquy.sessions.getOrCreateSession(task)
+    pass(20 * hour)
+    await colloquy.sessions.addMessage(used.id, { role: 'user', content: 'still at it' })
+    pass(10 * hour)
+    expect(await colloquy.maintain()).toEqual({ expired: 1, archived: 0, skipped: false })
+    expect(await colloquy.maintain()).toMatchObject({ expired: 0 })
+    expect((await colloquy.sessions.getSession(idle.id)).status).toBe('expired')
+    expect((await colloquy.sessions.getSession(used.id)).status).toBe('active')
+  })
+})
+
+describe('what is kept beside', () => {
+  it('merges free metadata, and forgets keys set to null', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession({ ...feature, metadata: { a: 1, b: { c: [1] } } })
+    await colloquy.sessions.setMetadata(session.id, { a: null, d: 'x' })
+    expect((await colloquy.sessions.getSession(session.id)).metadata).toEqual({ b: { c: [1] }, d: 'x' })
+  })
+
+  it('keeps ids that the session has in other systems', async () => {
+    const kept = await opened()
+    const session = await kept.colloquy.sessions.getOrCreateSession(feature)
+    await kept.colloquy.sessions.setOutsideId(session.id, 'claude', 'a-claude-session')
+    const again = await kept.reopen()
+    expect((await again.sessions.getSession(session.id)).outsideIds).toEqual({ claude: 'a-claude-session' })
+    await again.sessions.setOutsideId(session.id, 'claude', null)
+    expect((await again.sessions.getSession(session.id)).outsideIds).toEqual({})
+  })
+
+  it('counts exactly, whatever happened', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const add = (content: string) =>
+      colloquy.sessions.addMessage(session.id, { role: 'assistant', content, usage: { input: 10, output: 3 } })
+    const sizes = [await add('one'), await add('two and a half'), await add('three')].map(m => m.tokens.count)
+    const sum = (list: number[]) => list.reduce((total, one) => total + one, 0)
+    expect(await colloquy.sessions.stats(session.id)).toMatchObject({
+      messages: 3,
+      tokens: sum(sizes),
+      tokensIn: 30,
+      tokensOut: 9,
+    })
+    await colloquy.sessions.clearMessages(session.id)
+    const last = await add('four')
+    expect(await colloquy.sessions.stats(session.id)).toMatchObject({
+      messages: 1,
+      tokens: last.tokens.count,
+      tokensIn: 10,
+      tokensOut: 3,
+      lastActivityAt: last.timestamp,
+      total: { messages: 4, tokens: sum(sizes) + last.tokens.count, tokensIn: 40, tokensOut: 12 },
+    })
+    expect(await colloquy.stats()).toMatchObject({ conversations: 1, sessions: 1, messages: 4, input: 40, output: 12 })
+  })
+})

@@ -1,0 +1,71 @@
+/** What subscribers are told, and when. */
+import { openColloquy, type Update } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { opened } from '../support/colloquy.ts'
+
+const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+
+async function take(updates: AsyncIterableIterator<Update>, count: number): Promise<Update[]> {
+  const taken: Update[] = []
+  for await (const update of updates) {
+    taken.push(update)
+    if (taken.length === count) break
+  }
+  return taken
+}
+
+describe('session:updated', () => {
+  it('tells of a session that is made, spoken to, cleared, archived', async () => {
+    const { colloquy } = await opened()
+    const updates = colloquy.subscribe({ name: 'session:updated' })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const message = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
+    await colloquy.sessions.clearMessages(session.id)
+    await colloquy.sessions.archiveSession(session.id)
+    const seen = await take(updates, 4)
+    expect(seen.map(update => update.action)).toEqual(['created', 'message_added', 'cleared', 'archived'])
+    expect(seen[0]).toMatchObject({ sessionId: session.id, agentName: 'pm', agentType: 'pm' })
+    expect(seen[1]).toMatchObject({ sessionId: session.id, message: { id: message.id, content: 'hello' } })
+  })
+
+  it('tells of expiry', async () => {
+    const { colloquy, pass } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const updates = colloquy.subscribe({ sessionId: session.id })
+    pass(25 * 60 * 60 * 1000)
+    await colloquy.maintain()
+    expect(await take(updates, 1)).toMatchObject([{ action: 'expired' }])
+  })
+})
+
+describe('[P2] order', () => {
+  it('goes on exactly where a subscriber stopped, also after a restart', async () => {
+    const kept = await opened()
+    const { id } = await kept.colloquy.conversations.createConversation({ title: 'long' })
+    for (let i = 0; i < 5; i++) await kept.colloquy.conversations.addEvent(id, { role: 'user', content: `m${i}` })
+    const [, , third] = await take(kept.colloquy.subscribe({ from: 'start' }), 3)
+    const again = await kept.reopen()
+    const rest = await take(again.subscribe({ from: third!.position }), 3)
+    expect(rest.map(update => update.version)).toEqual([4, 5, 6])
+  })
+
+  it('hears what another process-like handle writes', async () => {
+    const { colloquy, store } = await opened()
+    const other = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
+    const updates = colloquy.subscribe()
+    const { id } = await other.conversations.createConversation({ title: 'from the other' })
+    expect(await take(updates, 1)).toMatchObject([{ conversationId: id, action: 'created' }])
+    await other.close()
+  })
+
+  it('ends when its signal is aborted, and when the store closes', async () => {
+    const { colloquy } = await opened()
+    const controller = new AbortController()
+    const aborted = colloquy.subscribe({ signal: controller.signal }).next()
+    controller.abort()
+    expect(await aborted).toEqual({ done: true, value: undefined })
+    const closed = colloquy.subscribe().next()
+    await colloquy.close()
+    expect(await closed).toEqual({ done: true, value: undefined })
+  })
+})

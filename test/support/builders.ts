@@ -1,0 +1,115 @@
+/** Small builders of facts and proposals: a test names what matters to it, the rest is filled in. */
+import type { Audience, ConversationEvent, Lease, MessageAdded, Proposal, RecordedEvent } from 'colloquy'
+
+export const origin = { actor: 'ada', channel: 'test' }
+export const everyone: Audience = { to: 'everyone' }
+
+type Created = Extract<ConversationEvent, { type: 'conversation.created' }>
+type SessionCreated = Extract<ConversationEvent, { type: 'session.created' }>
+
+let lastNumber = 0
+
+/** A name nobody used before. */
+export function fresh(kind: string): string {
+  return `${kind}-${++lastNumber}`
+}
+
+/** The fact that a conversation began. */
+export function begun(more: Partial<Created> = {}): Created {
+  return {
+    type: 'conversation.created',
+    title: 'Login page',
+    workItem: { type: 'thread', threadId: fresh('thread') },
+    ...more,
+  }
+}
+
+/** The fact that somebody said something, to everyone unless it says otherwise. */
+export function said(text: string, more: Partial<MessageAdded> = {}): MessageAdded {
+  const { role = 'user' } = more
+  return {
+    type: 'message.added',
+    messageId: fresh('message'),
+    role,
+    author: role,
+    audience: everyone,
+    parts: [{ type: 'text', text }],
+    tokens: { count: text.length, by: 'characters' },
+    ...more,
+  }
+}
+
+/** The fact that an agent has a session. */
+export function joined(sessionId: string, more: Partial<SessionCreated> = {}): SessionCreated {
+  return {
+    type: 'session.created',
+    sessionId,
+    agentName: sessionId,
+    agentType: 'dev',
+    sharing: 'messages',
+    expiresInMs: null,
+    ...more,
+  }
+}
+
+/** A proposal to record `what` in a conversation, after whatever is there. */
+export function into(
+  conversationId: string,
+  what: ConversationEvent | readonly ConversationEvent[] | Proposal['decide'],
+  more: Partial<Proposal> = {},
+): Proposal {
+  return {
+    project: 'shop',
+    conversation: { id: conversationId },
+    expected: 'any',
+    decide: typeof what === 'function' ? what : () => [what].flat() as ConversationEvent[],
+    origin,
+    ...more,
+  }
+}
+
+/** What a recorded message says, in one string; undefined for other events. */
+export function textIn({ event }: RecordedEvent): string | undefined {
+  if (event.type !== 'message.added') return undefined
+  return event.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
+}
+
+export function textsIn(events: readonly RecordedEvent[]): string[] {
+  return events.flatMap(event => textIn(event) ?? [])
+}
+
+/** What a fenced append shows of its lease. */
+export function fenceOf({ name, generation }: Lease): { name: string; generation: number } {
+  return { name, generation }
+}
+
+/** The next `count` events of a subscription. */
+export async function take(events: AsyncIterator<RecordedEvent>, count: number): Promise<RecordedEvent[]> {
+  const taken: RecordedEvent[] = []
+  while (taken.length < count) {
+    const { done, value } = await events.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+/** What an operation was refused with, or undefined when it went through. */
+export async function refusal(operation: () => unknown): Promise<unknown> {
+  try {
+    await operation()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+export async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
+  const all: string[] = []
+  for await (const line of lines) all.push(line)
+  return all
+}
+
+export async function* eachOf<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items
+}

@@ -1,0 +1,49 @@
+/** A Colloquy for one test, on a real file, with a clock the test moves. */
+import { join } from 'node:path'
+import { type Colloquy, type OpenOptions, openColloquy } from 'colloquy'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from './temporary.ts'
+
+export interface Opened {
+  colloquy: Colloquy
+  /** The URL of its store, to open it a second time. */
+  store: string
+  folder: string
+  /** Moves the clock on. */
+  pass(milliseconds: number): void
+  /** Closes and opens it again, as after a restart. */
+  reopen(): Promise<Colloquy>
+}
+
+export const hour = 60 * 60 * 1000
+
+export async function opened(options: OpenOptions = {}): Promise<Opened> {
+  const folder = temporaryFolder()
+  const store = options.store ?? `sqlite:${join(folder, 'colloquy.db')}`
+  let now = Date.parse('2026-11-15T10:00:00Z')
+  const settings: OpenOptions = {
+    project: 'shop',
+    tokens: 'fast',
+    sweepEveryMs: null,
+    clock: () => now++,
+    ...options,
+    store,
+  }
+  let colloquy = await openColloquy(settings)
+  onTestFinished(() => colloquy.close())
+  return {
+    get colloquy() {
+      return colloquy
+    },
+    store,
+    folder,
+    pass: milliseconds => {
+      now += milliseconds
+    },
+    async reopen() {
+      await colloquy.close()
+      colloquy = await openColloquy(settings)
+      return colloquy
+    },
+  }
+}
