@@ -9,12 +9,14 @@ export async function* archiveLines(
   place: { project: string; conversationId: string },
 ): AsyncGenerator<string> {
   let after = 0
-  for (;;) {
-    const { lines, last } = await side.call('exportPage', { ...place, after })
-    yield* lines
-    if (last === after) return
-    after = last
-  }
+  let upTo: number | undefined
+  do {
+    const page = await side.call('exportPage', { ...place, after, upTo })
+    yield* page.lines
+    if (page.last === after) return
+    after = page.last
+    upTo = page.upTo
+  } while (after < upTo)
 }
 
 const pageLines = 500

@@ -7,20 +7,31 @@ import { statSync } from 'node:fs'
 import type { Database } from './database.ts'
 
 export function readEpoch(database: Database): string {
-  const [epoch] = database.prepare(`select value from meta where name = 'epoch'`).get() as [string]
-  const known = database.prepare(`select value from meta where name = 'file'`).get() as [string] | undefined
+  const value = database.prepare('select value from meta where name = ?')
+  const read = (name: string) => (value.get(name) as [string] | undefined)?.[0]
   const file = identityOf(database.path)
-  if (known?.[0] === file) return epoch
-  const next = known ? randomBytes(9).toString('base64url') : epoch
-  if (database.readOnly) return next
+  if (read('file') === file) return read('epoch')!
+  if (database.readOnly) return newEpoch()
   database.exec('begin immediate')
-  const put = database.prepare(
-    'insert into meta (name, value) values (?, ?) on conflict do update set value = excluded.value',
-  )
-  put.run('file', file)
-  put.run('epoch', next)
-  database.exec('commit')
-  return next
+  try {
+    // Read again under the lock: another process may have noticed first.
+    const known = read('file')
+    const epoch = known === undefined || known === file ? read('epoch')! : newEpoch()
+    const put = database.prepare(
+      'insert into meta (name, value) values (?, ?) on conflict do update set value = excluded.value',
+    )
+    put.run('file', file)
+    put.run('epoch', epoch)
+    database.exec('commit')
+    return epoch
+  } catch (error) {
+    database.exec('rollback')
+    throw error
+  }
+}
+
+export function newEpoch(): string {
+  return randomBytes(9).toString('base64url')
 }
 
 function identityOf(path: string): string {

@@ -5,6 +5,17 @@ import type { Origin } from '../../events/recorded.ts'
 import type { Proposal } from '../../log/event-log.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
+import { checksum } from './rows.ts'
+
+type FoundRow = [
+  position: number,
+  version: number,
+  isErased: number,
+  conversationId: string,
+  at: number,
+  lane: number | null,
+  type: string,
+]
 
 export function eraser({
   database,
@@ -17,9 +28,9 @@ export function eraser({
 }) {
   const sql = {
     find: database.prepare(`
-      select e.position, e.version, e.body is null, c.id from events e join conversations c using (conversation)
+      select e.position, e.version, e.body is null, c.id, e.at, e.lane, e.type from events e join conversations c using (conversation)
       where e.position = ? and e.message = ? and c.project = ?`),
-    erase: database.prepare('update events set body = null, salt = null, crc = 0 where position = ?'),
+    erase: database.prepare('update events set body = null, salt = null, crc = ? where position = ?'),
     uses: database.prepare('delete from blob_uses where position = ? returning blob'),
     blob: database.prepare(
       'delete from blobs where blob = ?1 and not exists (select 1 from blob_uses where blob = ?1)',
@@ -35,10 +46,10 @@ export function eraser({
     const { project, messageId, reason, origin } = request
     const projectRow = heads.projectRow(project)
     const found = places
-      .map(place => sql.find.get(place, messageId, projectRow ?? 0) as [number, number, number, string] | undefined)
+      .map(place => sql.find.get(place, messageId, projectRow ?? 0) as FoundRow | undefined)
       .find(row => row !== undefined)
     if (!found || projectRow === undefined) throw new NotFound('message', messageId)
-    const [position, version, isErased, conversationId] = found
+    const [position, version, isErased, conversationId, at, lane, type] = found
     if (isErased) throw new IllegalState(`Message ${messageId} was erased before.`, { messageId })
     const event: ConversationEvent = {
       type: 'message.erased',
@@ -47,7 +58,7 @@ export function eraser({
       ...(reason !== undefined && { reason }),
     }
     append({ project, conversation: { id: conversationId }, expected: 'any', decide: () => [event], origin })
-    sql.erase.run(position)
+    sql.erase.run(checksum({ version, at, lane, type, message: messageId, body: null }), position)
     for (const [blob] of sql.uses.all(position) as Array<[number]>) sql.blob.run(blob)
     const archives = (sql.archives.all(projectRow, conversationId) as Array<[string]>).map(([archive]) => archive)
     return { conversationId, version, archives }

@@ -17,7 +17,7 @@ import { type Database, openDatabase } from './database.ts'
 import { directory } from './directory.ts'
 import { readEpoch } from './epoch.ts'
 import { eraser } from './erase.ts'
-import { asStoreError } from './errors.ts'
+import { asStoreError, isBusy } from './errors.ts'
 import { headStore } from './heads.ts'
 import { leaseKeeper } from './leases.ts'
 import { maintenance } from './maintenance.ts'
@@ -114,12 +114,19 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   /** Reading sees what other processes wrote, and its errors are ours. */
   async function reading<T>(read: () => T): Promise<T> {
     if (closed) throw new StoreClosed()
-    try {
+    const attempt = () => {
       heads.refreshForReading()
       return read()
-    } catch (error) {
-      throw asStoreError(error, file)
     }
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error)) throw asStoreError(error, file)
+    }
+    // Readers wait for nobody but for one who repairs the write-ahead log after another process died.
+    return whenFree(attempt, busyTimeoutMs).catch(error => {
+      throw asStoreError(error, file)
+    })
   }
 
   function writing<T>(change: () => T): Promise<T> {

@@ -1,10 +1,10 @@
 /** Puts one event into the log: its row, its place in its lane's sums, and the blobs it uses. */
-import { crc32 } from 'node:zlib'
 import type { Audience } from '../../events/audience.ts'
 import { addSums } from '../../log/lane.ts'
 import type { Blob, Header } from '../../log/record.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore } from './heads.ts'
+import { checksum } from './rows.ts'
 
 /** The rest of a row beside its header. Apart, because merging the two into one object costs as much as the insert. */
 export interface EventContent {
@@ -50,7 +50,14 @@ export function eventInserter(database: Database, heads: HeadStore) {
       lane?.sums.tokens ?? null,
       lane?.sums.input ?? null,
       lane?.sums.output ?? null,
-      content.body === null ? 0 : crc32(content.body),
+      checksum({
+        version: header.version,
+        at: header.at,
+        lane: lane?.row ?? null,
+        type: header.type,
+        message: header.messageId ?? null,
+        body: content.body,
+      }),
       content.salt,
       content.body,
       content.digest,

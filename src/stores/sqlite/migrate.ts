@@ -2,9 +2,9 @@
  * Brings a file to today's schema, one numbered step at a time, each in a transaction of its own: an interrupted
  * migration leaves a whole earlier version and goes on at the next open.
  */
-import { randomBytes } from 'node:crypto'
 import { StoreUnusable } from '../../errors.ts'
 import type { Database } from './database.ts'
+import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
@@ -63,6 +63,6 @@ function schemaVersion(database: Database): number {
 function createMeta(database: Database): void {
   database.exec(`pragma application_id = ${applicationId}`)
   const insert = database.prepare('insert into meta (name, value) values (?, ?)')
-  insert.run('epoch', randomBytes(9).toString('base64url'))
+  insert.run('epoch', newEpoch())
   insert.run('position_floor', '0')
 }

@@ -9,7 +9,7 @@ import { positionText } from './position.ts'
 
 /** What reading an event back takes, in this order. */
 export const eventColumns =
-  'e.position, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.crc, e.body, e.hash'
+  'e.position, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.lane, e.crc, e.body, e.hash'
 
 export type EventRow = [
   position: number,
@@ -21,6 +21,7 @@ export type EventRow = [
   channel: string,
   request: string | null,
   message: string | null,
+  lane: number | null,
   crc: number,
   body: string | null,
   hash: Uint8Array,
@@ -37,13 +38,31 @@ export function blobLoader(database: Database): (project: number) => LoadBlob {
   }
 }
 
+/** What a checksum covers: the content, and the fields that place it. */
+export interface ChecksumInput {
+  version: number
+  at: number
+  lane: number | null
+  type: string
+  message: string | null
+  body: string | null
+}
+
+/** CRC-32, cheap enough to check on every read: a record that moved or changed is reported, never handed out. */
+export function checksum({ version, at, lane, type, message, body }: ChecksumInput): number {
+  const place = (Math.imul(version, 0x9e3779b1) ^ Math.imul(lane ?? 0, 0x85ebca6b) ^ (at % 0x100000000)) >>> 0
+  return crc32(body ?? '', crc32(message ?? type, place))
+}
+
+export interface StoredRow extends ChecksumInput {
+  schema: number
+  crc: number
+}
+
 /** The event in a row, or word of its damage. */
-export function eventIn(
-  row: { type: string; schema: number; message: string | null; crc: number; body: string | null },
-  loadBlob: LoadBlob,
-): StoredEvent {
+export function eventIn(row: StoredRow, loadBlob: LoadBlob): StoredEvent {
   const messageId = row.message ?? undefined
-  if (row.body !== null && crc32(row.body) !== row.crc) {
+  if (checksum(row) !== row.crc) {
     return { type: 'damaged', storedType: row.type, messageId, reason: 'its stored bytes do not match their checksum' }
   }
   return decode({ type: row.type, schema: row.schema, body: row.body, messageId }, loadBlob)
@@ -54,7 +73,7 @@ export function recordedEvent(
   place: { project: string; conversationId: string; epoch: string },
   loadBlob: LoadBlob,
 ): RecordedEvent {
-  const [position, version, type, schema, at, actor, channel, request, message, crc, body, hash] = row
+  const [position, version, type, schema, at, actor, channel, request, message, lane, crc, body, hash] = row
   return {
     project: place.project,
     conversationId: place.conversationId,
@@ -65,6 +84,6 @@ export function recordedEvent(
     channel,
     ...(request !== null && { requestId: request }),
     hash: Buffer.from(hash).toString('hex'),
-    event: eventIn({ type, schema, message, crc, body }, loadBlob),
+    event: eventIn({ version, at, lane, type, schema, message, crc, body }, loadBlob),
   }
 }

@@ -7,10 +7,18 @@ import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { blobLoader, eventIn, type LoadBlob } from './rows.ts'
 
-type MessageRow = [version: number, schema: number, at: number, message: string, crc: number, body: string | null]
+type MessageRow = [
+  version: number,
+  schema: number,
+  at: number,
+  lane: number,
+  message: string,
+  crc: number,
+  body: string | null,
+]
 
 /** As few as will do: handing a text over from SQLite costs more than finding its row. */
-const messageColumns = 'e.version, e.schema, e.at, e.message, e.crc, e.body'
+const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
 
 export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
   const page = (columns: string, direction: 'asc' | 'desc') => `
@@ -114,7 +122,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 }
 
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
-  const [version, schema, at, message, crc, body] = row
-  const event = eventIn({ type: 'message.added', schema, message, crc, body }, load)
+  const [version, schema, at, lane, message, crc, body] = row
+  const event = eventIn({ type: 'message.added', version, at, lane, schema, message, crc, body }, load)
   return messageOf({ conversationId, version, at: isoTime(at), event })!
 }

@@ -17,14 +17,20 @@ export function exporter(database: Database) {
   const blobs = blobLoader(database)
   const sql = {
     rows: database.prepare(`
-      select ${archiveColumns} from events e where e.conversation = ? and e.version > ? order by e.version limit ${pageRows}`),
+      select ${archiveColumns} from events e where e.conversation = ? and e.version > ? and e.version <= ? order by e.version limit ${pageRows}`),
     lane: database.prepare('select audience_key, kind, audience from lanes where lane = ?'),
   }
 
-  return ({ project, conversationId, after }: Operations['exportPage']['takes']): Operations['exportPage']['gives'] => {
+  return ({
+    project,
+    conversationId,
+    after,
+    upTo: bound,
+  }: Operations['exportPage']['takes']): Operations['exportPage']['gives'] => {
     heads.refresh()
     const entry = heads.conversation(project, conversationId)
-    if (!entry) return { lines: [], last: after }
+    const upTo = bound ?? entry?.head.version ?? 0
+    if (!entry) return { lines: [], last: after, upTo }
     const lines: string[] = []
     if (after === 0) {
       const heading: ArchiveHeading = {
@@ -32,7 +38,7 @@ export function exporter(database: Database) {
         format: 1,
         project,
         conversationId,
-        events: entry.head.version,
+        events: upTo,
       }
       lines.push(JSON.stringify(heading))
     }
@@ -46,17 +52,18 @@ export function exporter(database: Database) {
     })
     let last = after
     let bytes = 0
-    const rows = sql.rows.all(entry.row, after) as ArchiveRow[]
+    const rows = sql.rows.all(entry.row, after, upTo) as ArchiveRow[]
     for (const row of rows) {
       for (const line of linesOf(row)) lines.push(JSON.stringify(line))
       last = row[0]
       bytes += row[14]?.length ?? 0
       if (bytes > pageBytes) break
     }
-    if (last === entry.head.version && last > after) {
-      const end: ArchiveEnd = { end: true, events: last, hash: Buffer.from(entry.hash).toString('base64') }
+    const hash = rows.at(-1)?.[16]
+    if (last === upTo && last > after && hash) {
+      const end: ArchiveEnd = { end: true, events: last, hash: Buffer.from(hash).toString('base64') }
       lines.push(JSON.stringify(end))
     }
-    return { lines, last }
+    return { lines, last, upTo }
   }
 }

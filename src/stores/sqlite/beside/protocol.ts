@@ -21,10 +21,10 @@ export interface Operations {
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
   verify: { takes: { project?: string }; gives: VerifyReport }
-  /** Lines of an archive from a place on; an empty page ends it. */
+  /** Lines of an archive from a place on. `upTo` is fixed by the first page: what is appended meanwhile stays out. */
   exportPage: {
-    takes: { project: string; conversationId: string; after: number }
-    gives: { lines: string[]; last: number }
+    takes: { project: string; conversationId: string; after: number; upTo: number | undefined }
+    gives: { lines: string[]; last: number; upTo: number }
   }
   purge: {
     takes: {

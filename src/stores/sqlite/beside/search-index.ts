@@ -163,7 +163,7 @@ function searchIndex(database: Database): SearchIndex {
   function take(row: FeedRow): void {
     const [position, conversation, version, type, schema, at, message, lane, crc, body, project] = row
     const load: LoadBlob = digest => blobs(project)(digest)
-    const event = eventIn({ type, schema, message, crc, body }, load)
+    const event = eventIn({ version, at, lane, type, schema, message, crc, body }, load)
     switch (event.type) {
       case 'message.added': {
         if (lane === null) return

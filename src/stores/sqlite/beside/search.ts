@@ -38,7 +38,7 @@ export function searcher({ database }: SearchIndex) {
       'select rowid from words where words match ? and rowid in (select value from json_each(?))',
     ),
     hit: database.prepare(`
-      select e.type, e.schema, e.message, e.crc, e.body, e.at, e.version, c.id, c.info, c.project
+      select e.type, e.schema, e.message, e.lane, e.crc, e.body, e.at, e.version, c.id, c.info, c.project
       from log.events e join log.conversations c using (conversation) where e.position = ?`),
     clearShown: database.prepare('delete from temp.shown'),
     show: database.prepare('insert into temp.shown (rowid, text) values (?, ?)'),
@@ -142,11 +142,11 @@ export function searcher({ database }: SearchIndex) {
     const hits = new Map<number, SearchHit>()
     for (const one of found) {
       const row = sql.hit.get(one.position) as
-        | [string, number, string | null, number, string | null, number, number, string, string, number]
+        | [string, number, string | null, number | null, number, string | null, number, number, string, string, number]
         | undefined
       if (!row) continue
-      const [type, schema, message, crc, body, at, version, conversationId, infoText, project] = row
-      const event = eventIn({ type, schema, message, crc, body }, blobs(project))
+      const [type, schema, message, lane, crc, body, at, version, conversationId, infoText, project] = row
+      const event = eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
       if (event.type !== 'message.added') continue
       const info = JSON.parse(infoText) as ConversationInfo
       const text = searchableText(event.parts)

@@ -49,13 +49,17 @@ export function verifier(database: Database) {
     const places = sql.places.all(project ?? null) as Array<[number, string, string]>
     let events = 0
     for (const [conversation, projectId, conversationId] of places) {
+      // One view of the conversation, whatever is appended meanwhile.
+      database.exec('begin')
       try {
         const found = await verifyConversation(conversation)
-        events += found.events
-        damages.push(...found.damages)
+        events += found?.events ?? 0
+        damages.push(...(found?.damages ?? []))
       } catch (error) {
         const what = asStoreError(error, database.path).message
         damages.push({ project: projectId, conversationId, what: `cannot be read: ${what}` })
+      } finally {
+        database.exec('rollback')
       }
       onProgress(events, total)
     }
@@ -65,8 +69,11 @@ export function verifier(database: Database) {
     return { conversations: places.length, events, damages, clean: damages.length === 0 }
   }
 
-  async function verifyConversation(row: number): Promise<{ events: number; damages: Damage[] }> {
-    const [conversation, conversationId, infoText, projectRow, project] = sql.conversation.get(row) as ConversationRow
+  async function verifyConversation(row: number): Promise<{ events: number; damages: Damage[] } | undefined> {
+    const found = sql.conversation.get(row) as ConversationRow | undefined
+    // Purged since the list was made.
+    if (!found) return undefined
+    const [conversation, conversationId, infoText, projectRow, project] = found
     const damages: Damage[] = []
     const report = (what: string, version?: number) =>
       damages.push({ project, conversationId, ...(version !== undefined && { version }), what })
@@ -116,7 +123,7 @@ export function verifier(database: Database) {
         chained = false
       }
       version = found
-      const event = eventIn({ type, schema, message, crc, body }, load)
+      const event = eventIn({ version, at, lane: laneRow, type, schema, message, crc, body }, load)
       if (event.type === 'damaged') report(event.reason, version)
       else if (body !== null && !digestOf(salt ?? new Uint8Array(), body).equals(digest))
         report('its content does not match its digest', version)

@@ -36,7 +36,6 @@ const once = <T>(make: () => T) => {
   return () => (made ??= make())
 }
 const search = once(() => searcher(index()))
-const verify = once(() => verifier(log()))
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
@@ -57,7 +56,15 @@ const handlers: Handlers = {
     await index().feed()
     return index().find(messageId)
   },
-  verify: ({ project }, onProgress) => verify()({ ...(project !== undefined && { project }), onProgress }),
+  async verify({ project }, onProgress) {
+    // A connection of its own: each conversation is read in one transaction, which the others must not meet.
+    const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
+    try {
+      return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
+    } finally {
+      database.close()
+    }
+  },
   exportPage: input => exportPage()(input),
   async purge(input) {
     const result = purge()(input)
@@ -73,19 +80,21 @@ const handlers: Handlers = {
   },
 }
 
-/** Operations run one after another, but each lets the next message in between its slices. */
+/** A long operation takes a breath between its slices, and the others run then. */
+const running = new Set<Promise<void>>()
+
 port.on('message', (message: Call | 'stop') => {
   if (message === 'stop') {
-    running = running.then(() => {
+    Promise.all(running).then(() => {
       port.close()
       openIndex?.close()
       openLog?.close()
     })
     return
   }
-  running = running.then(() => run(message))
+  const work = run(message).finally(() => running.delete(work))
+  running.add(work)
 })
-let running: Promise<void> = Promise.resolve()
 
 async function run({ id, operation, input }: Call): Promise<void> {
   const reply = (message: Reply) => port.postMessage(message)

@@ -51,7 +51,7 @@ create table events (
   tokens integer,
   input integer,
   output integer,
-  -- CRC-32 of the body: cheap enough to check on every read.
+  -- CRC-32 of the body and its place: cheap enough to check on every read.
   crc integer not null,
   -- Null together when the content was erased.
   salt blob,
