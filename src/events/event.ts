@@ -5,6 +5,8 @@
  * version this program does not know is passed through as it is, so that a newer program's facts survive an older one.
  */
 import { z } from 'zod'
+import { CheckpointTaken, CompactionFailed, CompactionStarted } from './checkpoint.ts'
+import { ContextGathered } from './context.ts'
 import {
   ConversationAnnotated,
   ConversationArchived,
@@ -13,7 +15,9 @@ import {
   ConversationReopened,
   ConversationRestored,
 } from './conversation.ts'
-import { MessageAdded, MessageErased } from './message.ts'
+import { SessionDescribed } from './description.ts'
+import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
+import { RequestBuilt } from './request.ts'
 import {
   SessionAnnotated,
   SessionArchived,
@@ -35,6 +39,7 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationRestored,
   MessageAdded,
   MessageErased,
+  MessagePinned,
   SessionCreated,
   SessionCleared,
   SessionReset,
@@ -44,6 +49,12 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   SessionDeleted,
   SessionAnnotated,
   SessionLinked,
+  SessionDescribed,
+  ContextGathered,
+  CompactionStarted,
+  CheckpointTaken,
+  CompactionFailed,
+  RequestBuilt,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

@@ -58,3 +58,12 @@ export const MessageErased = z.object({
   reason: z.string().optional(),
 })
 export type MessageErased = z.infer<typeof MessageErased>
+
+/** A pinned message stays in every request word for word, however much is compacted. */
+export const MessagePinned = z.object({
+  type: z.literal('message.pinned'),
+  messageId: Id,
+  version: z.int().positive(),
+  pinned: z.boolean(),
+})
+export type MessagePinned = z.infer<typeof MessagePinned>

@@ -1,0 +1,10 @@
+/** A message as providers take it: two roles that alternate, the first a user's, tool results right after their calls. */
+export interface RequestMessage {
+  role: 'user' | 'assistant'
+  content: RequestPart[]
+}
+
+export type RequestPart =
+  | { type: 'text'; text: string }
+  | { type: 'tool-call'; callId: string; name: string; input: unknown }
+  | { type: 'tool-result'; callId: string; name?: string; text: string; isError?: boolean }
