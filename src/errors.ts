@@ -111,6 +111,22 @@ export class ContentTooLarge extends ColloquyError {
   }
 }
 
+/**
+ * The parts of a request that cannot be left out do not fit its budget. No model was called: raise the budget, choose a
+ * model with a larger window, or shorten the named section.
+ */
+export class BudgetTooSmall extends ColloquyError {
+  override readonly code = 'request/budget-too-small'
+  override readonly status = 422
+
+  constructor(facts: { section: string; needed: number; budget: number }) {
+    super(
+      `The request needs at least ${facts.needed} tokens and its budget is ${facts.budget}; the largest fixed part is "${facts.section}". Raise the budget or shorten it.`,
+      facts,
+    )
+  }
+}
+
 /** There is no such conversation, session, message or project here. Check the id and the project. */
 export class NotFound extends ColloquyError {
   override readonly code = 'not-found'

@@ -13,6 +13,8 @@ export interface SearchQuery {
   role?: Role
   /** The phase the conversation was in when the message was written. */
   phase?: string
+  /** Only messages before this version of the conversation. */
+  before?: number
   /** ISO times, inclusive. */
   since?: string
   until?: string

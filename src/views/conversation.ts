@@ -26,6 +26,8 @@ export interface ConversationInfo {
   completedAt?: string
   archivedAt?: string
   summary?: string
+  /** Versions of pinned messages. */
+  pins?: readonly number[]
 }
 
 export interface ConversationHead {
@@ -85,6 +87,12 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
     case 'conversation.restored': {
       const { statusBeforeArchive = 'active', archivedAt: _, ...rest } = info
       return { ...rest, status: statusBeforeArchive }
+    }
+    case 'message.added':
+      return event.pinned ? { ...info, pins: [...(info.pins ?? []), recorded.version] } : info
+    case 'message.pinned': {
+      const others = (info.pins ?? []).filter(version => version !== event.version)
+      return { ...info, pins: event.pinned ? [...others, event.version].sort((a, b) => a - b) : others }
     }
     default:
       return info

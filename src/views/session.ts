@@ -27,12 +27,29 @@ export interface SessionHead {
   windowStart: number
   kept: readonly number[]
   compactions: number
+  /** The newest checkpoint, if the window has one: where it stands in the log, and what deciding needs of it. */
+  checkpoint?: SessionCheckpoint
+  /** Checkpoints did not help: the model-free packer serves. */
+  latched?: boolean
+  /** Where the newest description, context and request stand in the log. */
+  describedAt?: number
+  contextAt?: number
+  lastRequest?: { version: number; tokens: number; budget: number; at: string }
   outsideIds: Readonly<Record<string, string>>
   metadata: Metadata
   replaces?: string
   createdAt: string
   /** Time of the newest event of the session itself; messages do not move it. */
   updatedAt: string
+}
+
+export interface SessionCheckpoint {
+  /** Version of its event. */
+  version: number
+  number: number
+  upTo: number
+  tokens: number
+  totalSaved: number
 }
 
 /** What makes a session findable: one active session per agent, work item and state. Nothing reads it back. */
@@ -43,7 +60,7 @@ export function sessionKey(key: { agentName: string; workItem: WorkItem; taskSta
 /** The session an event is about, if it is about one. */
 export function sessionOf(recorded: RecordedEvent): string | undefined {
   const { event } = recorded
-  return event.type.startsWith('session.') && 'sessionId' in event ? event.sessionId : undefined
+  return event.type !== 'message.added' && 'sessionId' in event ? event.sessionId : undefined
 }
 
 export function evolveSession(
@@ -77,9 +94,27 @@ export function evolveSession(
   if (!head) return undefined
   switch (event.type) {
     case 'session.cleared':
-      return { ...head, windowStart: version, kept: [], updatedAt: at }
+      return { ...afresh(head), windowStart: version, kept: [], updatedAt: at }
     case 'session.reset':
-      return { ...head, windowStart: version, kept: event.kept, updatedAt: at }
+      return { ...afresh(head), windowStart: version, kept: event.kept, updatedAt: at }
+    case 'session.described':
+      return { ...head, describedAt: version, updatedAt: at }
+    case 'context.gathered':
+      return { ...head, contextAt: version, updatedAt: at }
+    case 'request.built':
+      return { ...head, lastRequest: { version, tokens: event.tokens, budget: event.budget, at }, updatedAt: at }
+    case 'checkpoint.taken': {
+      const { number, upTo, tokens } = event.checkpoint
+      const { latched: _, ...rest } = head
+      return {
+        ...rest,
+        checkpoint: { version, number, upTo, tokens: tokens.checkpoint, totalSaved: tokens.totalSaved },
+        compactions: head.compactions + 1,
+        updatedAt: at,
+      }
+    }
+    case 'compaction.failed':
+      return { ...head, ...(event.latched && { latched: true }), updatedAt: at }
     case 'session.archived':
       return { ...head, status: 'archived', updatedAt: at }
     case 'session.reopened':
@@ -98,6 +133,12 @@ export function evolveSession(
     default:
       return head
   }
+}
+
+/** A cleared or reset window starts without a checkpoint and without its latch. */
+function afresh(head: SessionHead): SessionHead {
+  const { checkpoint: _, latched: __, ...rest } = head
+  return rest
 }
 
 /** When a session ends for want of use, or undefined if it never does. */

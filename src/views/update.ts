@@ -3,6 +3,7 @@
  *
  * Seed names are kept (`session:updated` with its actions). One event gives one update; updates add nothing to the log.
  */
+import type { CheckpointTaken, CompactionFailed, CompactionStarted } from '../events/checkpoint.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type Message, messageOf } from './message.ts'
 
@@ -20,15 +21,44 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
     | { action: 'created'; agentName: string; agentType: string; replaces?: string }
     | { action: 'message_added'; message: Message }
     | { action: 'cleared'; kept: readonly number[] }
-    | { action: 'archived' | 'reopened' | 'expired' | 'deleted' | 'annotated' | 'linked' }
+    | {
+        action:
+          | 'archived'
+          | 'reopened'
+          | 'expired'
+          | 'deleted'
+          | 'annotated'
+          | 'linked'
+          | 'described'
+          | 'context'
+          | 'request'
+      }
   )
 
 export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
     | { action: 'message_added'; message: Message }
-    | { action: 'created' | 'annotated' | 'completed' | 'reopened' | 'archived' | 'restored' | 'erased' | 'recorded' }
+    | {
+        action:
+          | 'created'
+          | 'annotated'
+          | 'completed'
+          | 'reopened'
+          | 'archived'
+          | 'restored'
+          | 'erased'
+          | 'pinned'
+          | 'recorded'
+      }
   )
 
-export type Update = SessionUpdated | ConversationUpdated
+/** Compaction, with the seeds' names. */
+export type CompactionUpdated = Place & { sessionId: string } & (
+    | { name: 'session:compaction-start'; action: 'started'; compaction: CompactionStarted }
+    | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken }
+    | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
+  )
+
+export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated
 
 export function updateOf(recorded: RecordedEvent): Update {
   const { project, conversationId, version, position, at, event } = recorded
@@ -62,6 +92,38 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...session, sessionId: event.sessionId, action: 'annotated' }
     case 'session.linked':
       return { ...session, sessionId: event.sessionId, action: 'linked' }
+    case 'session.described':
+      return { ...session, sessionId: event.sessionId, action: 'described' }
+    case 'context.gathered':
+      return { ...session, sessionId: event.sessionId, action: 'context' }
+    case 'request.built':
+      return { ...session, sessionId: event.sessionId, action: 'request' }
+    case 'compaction.started':
+      return {
+        ...place,
+        name: 'session:compaction-start',
+        sessionId: event.sessionId,
+        action: 'started',
+        compaction: event,
+      }
+    case 'checkpoint.taken':
+      return {
+        ...place,
+        name: 'session:compaction-complete',
+        sessionId: event.sessionId,
+        action: 'completed',
+        compaction: event,
+      }
+    case 'compaction.failed':
+      return {
+        ...place,
+        name: 'session:compaction-error',
+        sessionId: event.sessionId,
+        action: 'failed',
+        compaction: event,
+      }
+    case 'message.pinned':
+      return { ...conversation, action: 'pinned' }
     case 'conversation.created':
       return { ...conversation, action: 'created' }
     case 'conversation.annotated':

@@ -51,7 +51,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) rows.reverse()
     const found = rows.map(row => messageIn(row, window.conversationId, load))
-    const kept = keptMessages(entry.row, window, load).filter(one => one.version > (after ?? 0) && one.version < before)
+    const kept = keptMessages(entry.row, window, new Set(lanes.map(lane => lane.row)), load).filter(
+      one => one.version > (after ?? 0) && one.version < before,
+    )
     if (kept.length === 0) return found
     const all = [...kept, ...found]
     return forwards ? all.slice(0, limit) : all.slice(-limit)
@@ -70,14 +72,18 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   }
 
   /** Messages that a reset kept although they stand before the window. */
-  function keptMessages(conversationRow: number, window: Window, load: LoadBlob): Message[] {
+  function keptMessages(
+    conversationRow: number,
+    window: Window,
+    lanes: ReadonlySet<number>,
+    load: LoadBlob,
+  ): Message[] {
     if (window.kept.length === 0) return []
     const found: Message[] = []
     for (const version of window.kept) {
       const row = sql.atVersion.get(conversationRow, version) as MessageRow | undefined
-      if (!row) continue
-      const message = messageIn(row, window.conversationId, load)
-      if (window.kinds.includes(laneKindOf(message))) found.push(message)
+      // The lane says who sees it and of which kind it is, for these as for all others.
+      if (row && lanes.has(row[3])) found.push(messageIn(row, window.conversationId, load))
     }
     return found
   }

@@ -76,6 +76,7 @@ export function searcher({ database }: SearchIndex) {
     if (query.author !== undefined) where('d.author = (select name from names where text = ?)', query.author)
     if (query.role !== undefined) where('d.role = (select name from names where text = ?)', query.role)
     if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
+    if (query.before !== undefined) where('d.version < ?', query.before)
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
     if (query.archived !== undefined) {

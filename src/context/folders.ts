@@ -1,0 +1,92 @@
+/**
+ * Two ways to list a project's folders without what its ignore files leave out: git's own list, which is fast and
+ * exact, or a walk with our own reading of the ignore files. Symbolic links are listed and never followed.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { git } from './git.ts'
+import { type IgnoreRule, parseIgnoreFile, verdict } from './ignore.ts'
+
+export interface FolderEntry {
+  readonly name: string
+  readonly isFolder: boolean
+}
+
+/** The entries of one folder, named by its path from the root (`''` is the root itself). */
+export type ListFolder = (path: string) => Promise<readonly FolderEntry[]>
+
+/** Left out even where no ignore file says so: nobody describes a project by them. */
+export const neverListed: ReadonlySet<string> = new Set(['.git', '.colloquy', 'node_modules'])
+
+/** What git tracks or would track. Undefined when git cannot say, or knows nothing of the folder (an ignored one). */
+export async function foldersFromGit(root: string): Promise<ListFolder | undefined> {
+  const [listed, deleted] = await Promise.all([
+    git(root, ['ls-files', '--cached', '--others', '--exclude-standard', '-z']),
+    git(root, ['ls-files', '--deleted', '-z']),
+  ])
+  if (!listed) return undefined
+  const gone = new Set(deleted?.split('\0'))
+  const folders = new Map<string, Map<string, FolderEntry>>([['', new Map()]])
+  for (const path of listed.split('\0')) {
+    if (path !== '' && !gone.has(path)) addPath(folders, path)
+  }
+  return async path => [...(folders.get(path)?.values() ?? [])]
+}
+
+function addPath(folders: Map<string, Map<string, FolderEntry>>, path: string): void {
+  const names = path.split('/')
+  if (names.some(name => neverListed.has(name))) return
+  // A repository inside the repository is listed as a folder with a slash at its end, without what is in it.
+  const last = names[names.length - 1] === '' ? names.length - 2 : names.length - 1
+  let parent = ''
+  for (const [depth, name] of names.slice(0, last + 1).entries()) {
+    const isFolder = depth < names.length - 1
+    folders.get(parent)!.set(name, { name, isFolder })
+    if (!isFolder) return
+    parent = parent === '' ? name : `${parent}/${name}`
+    if (!folders.has(parent)) folders.set(parent, new Map())
+  }
+}
+
+/** What a walk finds. Undefined when the root cannot be read; a folder further down that cannot be read is empty. */
+export async function foldersFromDisk(root: string): Promise<ListFolder | undefined> {
+  try {
+    await readdir(root)
+  } catch {
+    return undefined
+  }
+  const rules = ignoreRules(root)
+  return async path => {
+    const entries = await readdir(join(root, path), { withFileTypes: true }).catch(() => [])
+    const found: FolderEntry[] = []
+    for (const entry of entries) {
+      if (neverListed.has(entry.name)) continue
+      const isFolder = entry.isDirectory()
+      const inside = path === '' ? entry.name : `${path}/${entry.name}`
+      if (!(await rules(inside, isFolder))) found.push({ name: entry.name, isFolder })
+    }
+    return found
+  }
+}
+
+/** The ignore file nearest to a path decides; `.git/info/exclude` is asked last. Each file is read once. */
+function ignoreRules(root: string): (path: string, isFolder: boolean) => Promise<boolean> {
+  const files = new Map<string, Promise<IgnoreRule[]>>()
+  const read = (file: string) => {
+    let rules = files.get(file)
+    if (!rules) {
+      rules = readFile(join(root, file), 'utf8').then(parseIgnoreFile, () => [])
+      files.set(file, rules)
+    }
+    return rules
+  }
+  return async (path, isFolder) => {
+    const names = path.split('/')
+    for (let depth = names.length - 1; depth >= 0; depth--) {
+      const folder = names.slice(0, depth)
+      const said = verdict(await read([...folder, '.gitignore'].join('/')), names.slice(depth).join('/'), isFolder)
+      if (said) return said === 'ignored'
+    }
+    return verdict(await read('.git/info/exclude'), path, isFolder) === 'ignored'
+  }
+}

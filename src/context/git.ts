@@ -1,0 +1,49 @@
+/**
+ * Asks git, and takes no for an answer: no repository, no git, no time are all `undefined`.
+ *
+ * A repository's own configuration may name programs to run (pagers, file-system monitors, signature checkers), and
+ * the folder an agent works in is not always trusted. So everything that starts a program is switched off here.
+ */
+import { execFile } from 'node:child_process'
+
+const timeLimitMs = 10_000
+const largestAnswerBytes = 64 * 1024 * 1024
+
+const harmless = [
+  '--no-pager',
+  ['-c', 'core.fsmonitor=false'],
+  ['-c', 'core.hooksPath=/dev/null'],
+  ['-c', 'log.showSignature=false'],
+].flat()
+
+/** What git prints, or nothing when it fails for whatever reason. */
+export function git(folder: string, args: readonly string[]): Promise<string | undefined> {
+  const options = { cwd: folder, env: environment(), timeout: timeLimitMs, maxBuffer: largestAnswerBytes }
+  return new Promise(resolve => {
+    execFile('git', [...harmless, ...args], options, (error, stdout) => resolve(error ? undefined : stdout))
+  })
+}
+
+/** Inside a git hook these point at the hook's repository, which is not the one asked about. */
+const ofAnotherRepository = [
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_PREFIX',
+  'GIT_COMMON_DIR',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_CONFIG_PARAMETERS',
+  'GIT_CONFIG_COUNT',
+]
+
+function environment(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !ofAnotherRepository.includes(name))
+  return {
+    ...Object.fromEntries(own),
+    // Reading must not take the index lock that somebody's commit is waiting for.
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_NO_LAZY_FETCH: '1',
+  }
+}

@@ -1,0 +1,29 @@
+/** How large a request may be, and the one measure that trigger and packer share. */
+
+/** What stands around a message or a section in a rendered request, at the most: labels, fences, blank lines. */
+export const overhead = { message: 40, section: 30, part: 24 } as const
+
+export interface BudgetInput {
+  /** What the project allows. */
+  configured: number
+  /** The model's context window. */
+  contextWindow: number
+  /** Room for the answer. */
+  outputReserve: number
+  /** Room for what providers add on their own. */
+  buffer: number
+}
+
+/** All percentages are of this. */
+export function requestBudget({ configured, contextWindow, outputReserve, buffer }: BudgetInput): number {
+  return Math.max(0, Math.min(configured, contextWindow - Math.max(outputReserve, buffer)))
+}
+
+/** What a message takes in a request: its stored count and a fixed overhead, never counted again. */
+export function messageSize(message: { tokens: { count: number }; parts: readonly unknown[] }): number {
+  return message.tokens.count + overhead.message + overhead.part * Math.max(0, message.parts.length - 1)
+}
+
+export function sectionSize(tokens: number): number {
+  return tokens === 0 ? 0 : tokens + overhead.section
+}

@@ -1,0 +1,40 @@
+/**
+ * Fences around text that somebody else wrote, so that it cannot pass itself off as structure of the request.
+ *
+ * The boundary is derived from where the text stands, so the same text is fenced the same way every time (prompt caches
+ * hit), and it is made anew until the text does not contain it, so no text can close its own fence.
+ */
+export interface Fenced {
+  open: string
+  close: string
+}
+
+export function boundaryFor(text: string, place: string): string {
+  for (let attempt = 0; ; attempt++) {
+    const boundary = hash(`${place} ${attempt}`)
+    if (!text.includes(boundary)) return boundary
+  }
+}
+
+export function fence(text: string, place: string, label: string): string {
+  const boundary = boundaryFor(text, place)
+  return `<<${boundary} ${oneLine(label)}\n${text}\n${boundary}>>`
+}
+
+/** A label is one line and not long, whatever name somebody chose. */
+export function oneLine(text: string, longest = 60): string {
+  const line = text.replace(/[\s<>]+/g, ' ').trim()
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
+}
+
+/** FNV-1a in two lanes: not for secrets, only to be different and the same every time. */
+function hash(text: string): string {
+  let a = 0x811c9dc5
+  let b = 0x1000193
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 0x01000193)
+    b = Math.imul(b ^ code, 0x85ebca6b)
+  }
+  return (a >>> 0).toString(36).padStart(7, '0') + (b >>> 0).toString(36).padStart(7, '0')
+}

@@ -1,0 +1,306 @@
+/**
+ * Fits the material into the budget, in a stated order, and says what became of each part.
+ *
+ * When everything does not fit: recalled quotes go first, then old tool results are shortened, then what changes often
+ * is trimmed, then the oldest messages are left out (the kept ones are contiguous, and a tool call is never parted from
+ * its result), then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
+ * pinned messages and computed state are fixed: if they alone do not fit, that is an error and no request.
+ */
+import { BudgetTooSmall } from '../errors.ts'
+import type { Message } from '../views/message.ts'
+import { messageSize, overhead, sectionSize } from './budget.ts'
+import type { Ledger, LedgerEntry } from './ledger.ts'
+import type { Material, Quote, TextSection, Trigger } from './sections.ts'
+import { shortenResults } from './shorten-results.ts'
+import type { TokenEstimator } from './tokens.ts'
+import { earliestWholeCut } from './tool-pairs.ts'
+import { trimText } from './trim.ts'
+
+export interface PackOptions {
+  budget: number
+  estimator: TokenEstimator
+  /** Leave out messages if need be. False for the checkpoint strategy before its latch: then overflow is reported. */
+  mayOmit: boolean
+  /** At most so many messages, whatever the budget. */
+  maxMessages?: number
+  /** Largest shares of the budget. */
+  shares?: { context: number; changes: number; recall: number }
+}
+
+export interface Packed {
+  description: TextSection
+  context: TextSection
+  checkpoint: Material['checkpoint']
+  pinned: readonly Message[]
+  history: readonly Message[]
+  omitted: { messages: number; tokens: number }
+  state: TextSection
+  changes: TextSection
+  recall: readonly Quote[]
+  trigger: Trigger
+  tokens: number
+  /** Messages would have to be left out, but may not be: compact first. */
+  overflows: boolean
+  ledger: Ledger
+}
+
+const defaultShares = { context: 0.4, changes: 0.1, recall: 0.1 }
+/** The newest messages keep their tool results whole as long as possible. */
+const freshMessages = 4
+const shortResultTokens = 200
+
+export function pack(material: Material, options: PackOptions): Packed {
+  const { budget, estimator } = options
+  const shares = options.shares ?? defaultShares
+  const entries: LedgerEntry[] = []
+  const note = (entry: LedgerEntry) => entries.push(entry)
+
+  const fixed = fixedSize(material)
+  let pinned = [...material.pinned]
+  let { trigger } = material
+  let context = capped('context', material.context, Math.floor(budget * shares.context), options, note)
+  let changes = capped('changes', material.changes, Math.floor(budget * shares.changes), options, note)
+  let recall = fitRecall(material.recall, Math.floor(budget * shares.recall))
+  let history = [...material.history]
+  let omitted = material.earlier
+  const limit = options.maxMessages
+  if (limit !== undefined && history.length > limit) drop(history.length - limit)
+
+  const total = () =>
+    fixed +
+    sizeOf(pinned) +
+    sectionSize(context.tokens) +
+    sectionSize(changes.tokens) +
+    recallSize(recall) +
+    triggerSize(trigger) +
+    sizeOf(history) +
+    (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
+
+  function drop(count: number): void {
+    // A pinned message leaves its place in the history, but not the request.
+    const leaving = history.slice(0, count)
+    pinned = [...pinned, ...leaving.filter(message => message.pinned)]
+    const dropped = leaving.filter(message => !message.pinned)
+    history = history.slice(count)
+    omitted = {
+      messages: omitted.messages + dropped.length,
+      tokens: omitted.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
+    }
+  }
+
+  if (total() > budget) recall = []
+  if (total() > budget) history = shortenOld(history, estimator)
+  if (total() > budget) changes = shrunk('changes', changes, total() - budget, options, note)
+  let overflows = false
+  if (total() > budget && history.length > 0) {
+    if (!options.mayOmit) overflows = true
+    else while (total() > budget && history.length > 0) drop(nextCut(history, total() - budget))
+  }
+  if (!options.mayOmit && omitted.messages > 0) overflows = true
+  if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
+  if (total() > budget && !overflows) {
+    const room = triggerSize(trigger) - (total() - budget) - overhead.message
+    const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
+    if (room < minimalTrigger || cut.tokens === 0)
+      throw tooSmall(material, budget, total())
+    trigger = { ...trigger, text: cut.text, tokens: cut.tokens }
+  }
+  const tokens = total()
+  if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
+  account({ material, context, changes, recall, pinned, history, omitted, trigger, note })
+  const ledger: Ledger = { budget, used: tokens, free: Math.max(0, budget - tokens), entries }
+  const { description, checkpoint, state } = material
+  return {
+    description,
+    context,
+    checkpoint,
+    pinned,
+    history,
+    omitted,
+    state,
+    changes,
+    recall,
+    trigger,
+    tokens,
+    overflows,
+    ledger,
+  }
+}
+
+const noticeTokens = 40
+const minimalTrigger = 40
+
+function fixedSize({ description, checkpoint, state }: Material): number {
+  return sectionSize(description.tokens) + sectionSize(checkpoint?.tokens ?? 0) + sectionSize(state.tokens)
+}
+
+function sizeOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + messageSize(message), 0)
+}
+
+function triggerSize(trigger: Trigger): number {
+  return trigger.tokens + overhead.message
+}
+
+function recallSize(quotes: readonly Quote[]): number {
+  if (quotes.length === 0) return 0
+  return overhead.section + quotes.reduce((sum, quote) => sum + quote.tokens + overhead.message, 0)
+}
+
+/** Best first; a quote too large for the share is passed over, not cut. */
+function fitRecall(quotes: readonly Quote[], share: number): readonly Quote[] {
+  const chosen: Quote[] = []
+  for (const quote of quotes) if (recallSize([...chosen, quote]) <= share) chosen.push(quote)
+  return chosen
+}
+
+function capped(
+  what: string,
+  section: TextSection,
+  most: number,
+  { estimator }: PackOptions,
+  note: (entry: LedgerEntry) => void,
+): TextSection {
+  if (section.tokens <= most) return section
+  const cut = trimText(section.text, {
+    to: most,
+    tokens: section.tokens,
+    estimator,
+    how: 'read the files for the rest',
+  })
+  note({ what, fate: 'trimmed', tokens: cut.tokens, why: `it has ${section.tokens} tokens and its share is ${most}` })
+  return { text: cut.text, tokens: cut.tokens }
+}
+
+function shrunk(
+  what: string,
+  section: TextSection,
+  by: number,
+  { estimator }: PackOptions,
+  note: (entry: LedgerEntry) => void,
+): TextSection {
+  if (section.tokens === 0) return section
+  const to = Math.max(0, section.tokens - by)
+  const cut = trimText(section.text, { to, tokens: section.tokens, estimator, how: 'to stay inside the budget' })
+  note({ what, fate: cut.tokens === 0 ? 'left-out' : 'trimmed', tokens: cut.tokens, why: 'the budget is full' })
+  return { text: cut.text, tokens: cut.tokens }
+}
+
+function shortenOld(history: readonly Message[], estimator: TokenEstimator): Message[] {
+  const old = history.length - freshMessages
+  return history.map((message, index) =>
+    index < old ? shortenResults(message, shortResultTokens, estimator) : message,
+  )
+}
+
+/** How many of the oldest messages to leave out next: enough for `excess`, and no call without its result. */
+function nextCut(history: readonly Message[], excess: number): number {
+  let freed = 0
+  let count = 0
+  while (freed < excess && count < history.length) freed += messageSize(history[count++]!)
+  return earliestWholeCut(history, count)
+}
+
+function tooSmall(
+  { description, checkpoint, state, pinned }: Material,
+  budget: number,
+  needed: number,
+): BudgetTooSmall {
+  const sizes: Array<[string, number]> = [
+    ['description', description.tokens],
+    ['checkpoint', checkpoint?.tokens ?? 0],
+    ['state', state.tokens],
+    ['pinned', sizeOf(pinned)],
+  ]
+  const [section] = sizes.sort((a, b) => b[1] - a[1])[0]!
+  return new BudgetTooSmall({ section, needed, budget })
+}
+
+function account({
+  material,
+  context,
+  changes,
+  recall,
+  pinned,
+  history,
+  omitted,
+  trigger,
+  note,
+}: {
+  material: Material
+  context: TextSection
+  changes: TextSection
+  recall: readonly Quote[]
+  pinned: readonly Message[]
+  history: readonly Message[]
+  omitted: { messages: number; tokens: number }
+  trigger: Trigger
+  note: (entry: LedgerEntry) => void
+}): void {
+  const kept = (what: string, section: TextSection, why: string) => {
+    if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
+  }
+  kept('description', material.description, 'always')
+  if (context.tokens === material.context.tokens) kept('context', context, 'it fits')
+  if (material.checkpoint) {
+    const { tokens, from, upTo, messages, number } = material.checkpoint
+    note({
+      what: 'checkpoint',
+      fate: 'kept',
+      tokens: sectionSize(tokens),
+      why: `checkpoint ${number} stands for what it covers`,
+    })
+    note({
+      what: 'messages',
+      fate: 'summarised',
+      tokens: 0,
+      why: `in checkpoint ${number}`,
+      range: { from, to: upTo, messages },
+    })
+  }
+  for (const message of pinned) {
+    note({ what: 'message', fate: 'kept', tokens: messageSize(message), why: 'pinned', versions: [message.version] })
+  }
+  if (omitted.messages > 0) {
+    const first = history[0]?.version ?? trigger.version ?? 0
+    note({
+      what: 'messages',
+      fate: 'left-out',
+      tokens: omitted.tokens,
+      why: 'older than what the budget holds',
+      range: { from: 1, to: Math.max(1, first - 1), messages: omitted.messages },
+    })
+  }
+  const full = new Map(material.history.map(message => [message.version, message]))
+  for (const message of history) {
+    const original = full.get(message.version)
+    const isWhole = original === message
+    note({
+      what: 'message',
+      fate: isWhole ? 'kept' : 'trimmed',
+      tokens: messageSize(message),
+      why: isWhole ? 'recent' : 'an old tool result was shortened',
+      versions: [message.version],
+    })
+  }
+  kept('state', material.state, 'computed from the log')
+  if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
+  for (const quote of material.recall) {
+    const isKept = recall.includes(quote)
+    note({
+      what: 'recall',
+      fate: isKept ? 'kept' : 'left-out',
+      tokens: isKept ? quote.tokens + overhead.message : 0,
+      why: isKept ? 'its words are in the message' : 'no room in its share',
+      versions: [quote.version],
+    })
+  }
+  const isCut = trigger.tokens !== material.trigger.tokens
+  note({
+    what: 'message',
+    fate: isCut ? 'trimmed' : 'kept',
+    tokens: triggerSize(trigger),
+    why: isCut ? 'it alone is larger than the room left' : 'the message this request is for',
+    ...(trigger.version !== undefined && { versions: [trigger.version] }),
+  })
+}

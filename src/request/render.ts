@@ -1,0 +1,111 @@
+/**
+ * Two renderings of one packed request: real roles for a Messages API, and the seeds' two prompts.
+ *
+ * What seldom changes comes first and what changes often comes after the history, so that prompt caches hit. The same
+ * material gives the same bytes.
+ */
+import type { Message } from '../views/message.ts'
+import { fence, oneLine } from './fence.ts'
+import type { RequestMessage } from './message.ts'
+import type { Packed } from './pack.ts'
+import type { Quote } from './sections.ts'
+import { type TranscriptOptions, transcript } from './transcript.ts'
+
+/** For a Messages API: a system text, then messages whose last is the user's. */
+export function renderMessages(
+  packed: Packed,
+  options: TranscriptOptions,
+): { system: string; messages: RequestMessage[] } {
+  const system = paragraphs([
+    packed.description.text,
+    titled('Context', packed.context.text),
+    titled('Checkpoint', packed.checkpoint?.text ?? ''),
+    pinnedText(packed.pinned, options),
+  ])
+  const messages = transcript(packed.history, options)
+  const notice = noticeOf(packed)
+  if (notice !== '' || messages[0]?.role === 'assistant') {
+    const opening = { type: 'text' as const, text: notice || '[The conversation goes on from here.]' }
+    if (messages[0]?.role === 'user') messages[0].content.unshift(opening)
+    else messages.unshift({ role: 'user', content: [opening] })
+  }
+  const after = behindHistory(packed, options)
+  const last: RequestMessage = { role: 'user', content: [{ type: 'text', text: packed.trigger.text }] }
+  if (after !== '') last.content.unshift({ type: 'text', text: after })
+  const previous = messages.at(-1)
+  if (previous?.role === 'user') previous.content.push(...last.content)
+  else messages.push(last)
+  return { system, messages }
+}
+
+/** Seeds 001 and 002: everything but the message in the system prompt, the message alone in the user prompt. */
+export function renderPrompt(packed: Packed, options: TranscriptOptions): { systemPrompt: string; userPrompt: string } {
+  const systemPrompt = paragraphs([
+    titled('Your role', packed.description.text),
+    titled('Context', packed.context.text),
+    titled('Checkpoint', packed.checkpoint?.text ?? ''),
+    pinnedText(packed.pinned, options),
+    titled('Recent conversation', paragraphs([noticeOf(packed), conversation(packed.history, options)])),
+    behindHistory(packed, options),
+  ])
+  return { systemPrompt, userPrompt: packed.trigger.text }
+}
+
+function conversation(history: readonly Message[], options: TranscriptOptions): string {
+  return history.map(message => written(message, options)).join('\n')
+}
+
+/** One message as text, in a fence its content cannot close. */
+function written(message: Message, { place }: TranscriptOptions): string {
+  const pieces = message.parts.map(part => {
+    switch (part.type) {
+      case 'text':
+        return part.text
+      case 'reasoning':
+        return ''
+      case 'tool-call':
+        return `[call ${oneLine(part.name)} ${oneLine(part.callId)}] ${JSON.stringify(part.input)}`
+      case 'tool-result': {
+        const output = typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
+        return `[result ${oneLine(part.callId)}${part.isError ? ' error' : ''}] ${output}`
+      }
+      case 'file':
+        return `[file ${oneLine(part.name)}]${part.text === undefined ? '' : `\n${part.text}`}`
+      default:
+        return part satisfies never
+    }
+  })
+  const text = pieces.filter(piece => piece !== '').join('\n')
+  return fence(text, `${place} ${message.version}`, `${message.version} ${message.role} ${message.author}`)
+}
+
+function pinnedText(pinned: readonly Message[], options: TranscriptOptions): string {
+  return titled('Pinned messages', conversation(pinned, options))
+}
+
+function noticeOf({ omitted, checkpoint }: Packed): string {
+  if (omitted.messages > 0) {
+    return `[${omitted.messages} older messages are left out to stay inside the token budget; the log keeps them, recall finds them.]`
+  }
+  return checkpoint ? '[Earlier messages are summarised in the checkpoint.]' : ''
+}
+
+function behindHistory(packed: Packed, options: TranscriptOptions): string {
+  return paragraphs([
+    titled('State', packed.state.text),
+    titled('Now', packed.changes.text),
+    titled('Earlier messages that may matter', packed.recall.map(quote => quoted(quote, options)).join('\n')),
+  ])
+}
+
+function quoted(quote: Quote, { place }: TranscriptOptions): string {
+  return fence(quote.text, `${place} recall ${quote.version}`, `${quote.version} ${quote.author}`)
+}
+
+function titled(title: string, text: string): string {
+  return text === '' ? '' : `# ${title}\n\n${text}`
+}
+
+function paragraphs(pieces: readonly string[]): string {
+  return pieces.filter(piece => piece !== '').join('\n\n')
+}

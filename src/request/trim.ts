@@ -1,0 +1,38 @@
+/** Shortens a text to a number of tokens, with a marker that says so and how to get the rest. */
+import type { TokenEstimator } from './tokens.ts'
+
+export interface Trimmed {
+  text: string
+  tokens: number
+  /** How many tokens were cut. */
+  cut: number
+}
+
+/** Keeps the beginning and the end: errors stand at the end of an output, names at its beginning. */
+export function trimText(
+  text: string,
+  { to, tokens, estimator, how }: { to: number; tokens: number; estimator: TokenEstimator; how: string },
+): Trimmed {
+  if (tokens <= to) return { text, tokens, cut: 0 }
+  const marker = (cut: number) => `\n[… ${cut} tokens left out; ${how} …]\n`
+  const room = to - estimator.count(marker(tokens)) - 4
+  if (room <= 0) return { text: '', tokens: 0, cut: tokens }
+  let share = room / tokens
+  for (;;) {
+    const keep = Math.floor(text.length * share)
+    const head = whole(text.slice(0, Math.ceil(keep * 0.7)))
+    const tail = whole(keep > 3 ? text.slice(text.length - Math.floor(keep * 0.3)) : '')
+    const cut = tokens - estimator.count(head) - estimator.count(tail)
+    const shortened = `${head}${marker(Math.max(1, cut))}${tail}`
+    const size = estimator.count(shortened)
+    if (size <= to) return { text: shortened, tokens: size, cut: tokens - size }
+    // Denser than the average: take less. Each step shrinks, so this ends.
+    share *= 0.8
+    if (share < 0.001) return { text: '', tokens: 0, cut: tokens }
+  }
+}
+
+/** No half characters at the seams. */
+function whole(text: string): string {
+  return text.isWellFormed() ? text : text.toWellFormed().replaceAll('\ufffd', '')
+}
