@@ -50,10 +50,13 @@ describe('parseLeniently', () => {
     expect(parseLeniently('Sure: {"result": {"b": 3}}', hasB)).toEqual({ b: 3 })
   })
 
-  it.each(['', 'no json here', '{', '{}}{', '{x}', '"unclosed', '{ and so on'])('finds no object with keys in %j', text => {
-    const value = parseLeniently(text)
-    expect(value === undefined || Object.keys(value as object).length === 0).toBe(true)
-  })
+  it.each(['', 'no json here', '{', '{}}{', '{x}', '"unclosed', '{ and so on'])(
+    'finds no object with keys in %j',
+    text => {
+      const value = parseLeniently(text)
+      expect(value === undefined || Object.keys(value as object).length === 0).toBe(true)
+    },
+  )
 
   it('reads every JSON as JSON.parse does, also amid prose', () => {
     fc.assert(
@@ -79,12 +82,37 @@ describe('parseLeniently', () => {
         expect(() => readLeniently(json.slice(0, cut % json.length))).not.toThrow()
       }),
     )
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom(...'{}[]"\',:\\ a1/*`\n.'), maxLength: 60 }), text => void parseLeniently(text)))
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'{}[]"\',:\\ a1/*`\n.'), maxLength: 60 }),
+        text => void parseLeniently(text),
+      ),
+    )
   })
 
   it.each([
-    '{', '[', '{"', '{"a":', '[{', '{"a":"', '{"a":"b" ', '"', '\\', '{/*', '{//', "{'a':'b'c", '{"a":[', '}', ',', '{a', '{"a":1 x', '{"a":"b"x\n',
-    '["a" ', '{ ', '{"k": "v" , ', '{"a":"\\',
+    '{',
+    '[',
+    '{"',
+    '{"a":',
+    '[{',
+    '{"a":"',
+    '{"a":"b" ',
+    '"',
+    '\\',
+    '{/*',
+    '{//',
+    "{'a':'b'c",
+    '{"a":[',
+    '}',
+    ',',
+    '{a',
+    '{"a":1 x',
+    '{"a":"b"x\n',
+    '["a" ',
+    '{ ',
+    '{"k": "v" , ',
+    '{"a":"\\',
   ])('takes no longer than its length for a megabyte of %j', piece => {
     const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
     const started = performance.now()
@@ -97,9 +125,13 @@ describe('parseLeniently', () => {
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const replies = join(root, '..', 'shared', 'data', 'beads', 'model-replies-not-json.json')
 
-it.skipIf(!existsSync(replies))('reads an object with actions from at least 80 % of real replies (skipped without ../shared/data)', () => {
-  const all = JSON.parse(readFileSync(replies, 'utf8')) as { raw: string }[]
-  const hasActions = (value: unknown) => typeof value === 'object' && value !== null && 'actions' in value && Array.isArray(value.actions)
-  const read = all.filter(({ raw }) => hasActions(parseLeniently(raw, hasActions)))
-  expect(read.length / all.length).toBeGreaterThanOrEqual(0.8)
-})
+it.skipIf(!existsSync(replies))(
+  'reads an object with actions from at least 80 % of real replies (skipped without ../shared/data)',
+  () => {
+    const all = JSON.parse(readFileSync(replies, 'utf8')) as { raw: string }[]
+    const hasActions = (value: unknown) =>
+      typeof value === 'object' && value !== null && 'actions' in value && Array.isArray(value.actions)
+    const read = all.filter(({ raw }) => hasActions(parseLeniently(raw, hasActions)))
+    expect(read.length / all.length).toBeGreaterThanOrEqual(0.8)
+  },
+)

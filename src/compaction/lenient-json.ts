@@ -78,9 +78,20 @@ function candidatesIn(text: string): Candidate[] {
   for (let at = nextOpening(text, 0); at < text.length; ) {
     const { value, end, cutOff } = reader.readAt(at)
     if (value !== undefined) found.push({ value, cutOff, length: end - at })
+    if (found.length > 2 * maximumCandidates) forgetSmallest(found)
     at = nextOpening(text, Math.max(end, at + 1))
   }
   return found
+}
+
+/** More than that in one reply is noise, and keeping all of it would cost memory. */
+const maximumCandidates = 200
+
+function forgetSmallest(found: Candidate[]): void {
+  const enough = found.map(({ length }) => length).sort((a, b) => b - a)[maximumCandidates - 1]!
+  const larger = found.filter(({ length }) => length > enough)
+  const equal = found.filter(({ length }) => length === enough).slice(larger.length - maximumCandidates)
+  found.splice(0, found.length, ...equal, ...larger)
 }
 
 /** Where the next object or array may begin: a brace before another brace or a full stop is prose. */
@@ -94,7 +105,7 @@ function nextOpening(text: string, from: number): number {
 }
 
 /** Nobody nests deeper, and a value nested deeper breaks whoever walks it. */
-const maximumDepth = 200
+const maximumDepth = 64
 const maximumKeyLength = 256
 
 type Frame =
@@ -126,7 +137,7 @@ class Reader {
     this.cutOff = false
     this.open()
     const top = this.frames[0]!.value
-    while (this.frames.length > 0 && this.step()) continue
+    while (this.frames.length > 0 && this.step());
     const closed = this.frames.length === 0
     // `{` in prose: nothing came of it, so whatever follows it deserves its own try.
     if (!closed && this.read === 0) return { value: undefined, end: start + 1, cutOff: false }
@@ -271,7 +282,7 @@ class Reader {
     if (lineBreak && next === '`') return true
     if (next === '/' && (this.text[at + 1] === '/' || this.text[at + 1] === '*')) return true
     if (next !== ',') return false
-    for (at++; isBlank(this.text.charCodeAt(at)); at++) continue
+    for (at++; isBlank(this.text.charCodeAt(at)); at++);
     const follows = this.text[at]
     if (follows === undefined || '"\'{[}]/'.includes(follows)) return true
     const inObject = this.frames.at(-1)!.kind === 'object'
@@ -324,10 +335,13 @@ const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f:
 /** An escape that JSON does not know (`\d` of a pattern, `\U` of a path) stays as it stands. */
 function unescaped(raw: string): string {
   if (!raw.includes('\\')) return raw
-  return raw.replace(/\\(?:u([0-9a-fA-F]{4})|([^]?))/g, (whole, hex: string | undefined, char: string | undefined) => {
-    if (hex) return String.fromCharCode(Number.parseInt(hex, 16))
-    if (!char) return ''
-    if (char === '"' || char === "'" || char === '\\' || char === '/') return char
-    return escapes[char] ?? (char === '\n' ? '\n' : whole)
-  })
+  return raw.replace(
+    /\\(?:u([0-9a-fA-F]{4})|([\s\S]?))/g,
+    (whole, hex: string | undefined, char: string | undefined) => {
+      if (hex) return String.fromCharCode(Number.parseInt(hex, 16))
+      if (!char) return ''
+      if (char === '"' || char === "'" || char === '\\' || char === '/') return char
+      return escapes[char] ?? (char === '\n' ? '\n' : whole)
+    },
+  )
 }

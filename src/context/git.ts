@@ -5,6 +5,9 @@
  * the folder an agent works in is not always trusted. So everything that starts a program is switched off here.
  */
 import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
 
 const timeLimitMs = 10_000
 const largestAnswerBytes = 64 * 1024 * 1024
@@ -17,11 +20,14 @@ const harmless = [
 ].flat()
 
 /** What git prints, or nothing when it fails for whatever reason. */
-export function git(folder: string, args: readonly string[]): Promise<string | undefined> {
+export async function git(folder: string, args: readonly string[]): Promise<string | undefined> {
   const options = { cwd: folder, env: environment(), timeout: timeLimitMs, maxBuffer: largestAnswerBytes }
-  return new Promise(resolve => {
-    execFile('git', [...harmless, ...args], options, (error, stdout) => resolve(error ? undefined : stdout))
-  })
+  try {
+    const { stdout } = await run('git', [...harmless, ...args], options)
+    return stdout
+  } catch {
+    return undefined
+  }
 }
 
 /** Inside a git hook these point at the hook's repository, which is not the one asked about. */

@@ -1,5 +1,5 @@
 /** CLAUDE.md, AGENTS.md and PROJECT.md of a project's root: what people write down for agents. */
-import { open, readdir, realpath } from 'node:fs/promises'
+import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 export const instructionFileNames = ['CLAUDE.md', 'AGENTS.md', 'PROJECT.md'] as const
@@ -18,7 +18,7 @@ export interface InstructionFile {
  * project is left out: the folder may come from anywhere, and what is read here is sent to a model.
  */
 export async function instructionFiles(root: string, limit = defaultInstructionFileBytes): Promise<InstructionFile[]> {
-  const [names, home] = await Promise.all([readdir(root).catch(() => []), realpath(root).catch(() => root)])
+  const [names, home] = await Promise.all([readdir(root), realpath(root)]).catch((): [string[], string] => [[], root])
   const found: InstructionFile[] = []
   const seen = new Set<string>()
   for (const name of instructionFileNames) {
@@ -39,7 +39,12 @@ function isInside(place: string, folder: string): boolean {
 
 /** Reads no more than the limit, however large the file is. */
 async function boundedText(place: string, name: string, limit: number): Promise<string | undefined> {
-  const file = await open(place).catch(() => undefined)
+  // Asked before it is opened: opening a named pipe would wait for its writer.
+  const isFile = await stat(place).then(
+    found => found.isFile(),
+    () => false,
+  )
+  const file = isFile ? await open(place).catch(() => undefined) : undefined
   if (!file) return undefined
   try {
     const { size } = await file.stat()

@@ -101,8 +101,7 @@ export function pack(material: Material, options: PackOptions): Packed {
   if (total() > budget && !overflows) {
     const room = triggerSize(trigger) - (total() - budget) - overhead.message
     const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
-    if (room < minimalTrigger || cut.tokens === 0)
-      throw tooSmall(material, budget, total())
+    if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
     trigger = { ...trigger, text: cut.text, tokens: cut.tokens }
   }
   const tokens = total()

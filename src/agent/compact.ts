@@ -1,0 +1,228 @@
+/**
+ * One compaction of one session: the older messages of its window become a checkpoint.
+ *
+ * It cannot lose anything. It runs under a lease, so that there is one at a time; the log says when it starts and how it
+ * ends; the new checkpoint is recorded only if the one it was made from is still the newest (messages that arrived
+ * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
+ */
+import { chunkMessages } from '../compaction/chunks.ts'
+import { carryOn } from '../compaction/carried.ts'
+import { cutPoint } from '../compaction/cut.ts'
+import { readDelta } from '../compaction/delta.ts'
+import { mergeDelta } from '../compaction/merge.ts'
+import { summariseOffline } from '../compaction/offline.ts'
+import { compactionPrompt } from '../compaction/prompt.ts'
+import { renderCheckpoint } from '../compaction/render.ts'
+import type { Engine, Scope } from '../engine.ts'
+import { IllegalState, LeaseHeld, LeaseLost } from '../errors.ts'
+import type { Checkpoint, CheckpointItem, CompactionReason } from '../events/checkpoint.ts'
+import type { ConversationEvent } from '../events/event.ts'
+import { laneKinds } from '../log/lane.ts'
+import type { Lease } from '../log/leases.ts'
+import { viewerOf } from '../log/visibility.ts'
+import type { Window } from '../log/windows.ts'
+import { type Model, answerOf } from '../models/model.ts'
+import { messageSize } from '../request/budget.ts'
+import type { TokenEstimator } from '../request/tokens.ts'
+import type { Message } from '../views/message.ts'
+import type { SessionHead } from '../views/session.ts'
+
+export interface CompactInput {
+  head: SessionHead
+  /** The checkpoint it stands on now. */
+  base: Checkpoint | undefined
+  reason: CompactionReason
+  estimator: TokenEstimator
+  /** Summarises; without one the offline summariser does. */
+  model: Model | undefined
+  /** What the model can read at once. */
+  modelWindow: number
+  /** How many tokens of the newest messages stay as they are; or how many messages. */
+  keep: { tokens: number } | { messages: number }
+  /** The largest checkpoint. */
+  maxCheckpointTokens: number
+}
+
+export type CompactOutcome =
+  | { outcome: 'taken'; checkpoint: Checkpoint }
+  | { outcome: 'nothing-to-do' | 'held' }
+  | { outcome: 'failed'; reason: string; latched: boolean }
+
+const leaseMs = 120_000
+/** Less than this is no progress worth a model call. */
+const leastProgress = 0.1
+
+export async function compact(engine: Engine, scope: Scope, input: CompactInput): Promise<CompactOutcome> {
+  const { store, newId } = engine
+  const { head } = input
+  const { project } = scope
+  let lease: Lease
+  try {
+    lease = await store.claim({ project, name: `compaction ${head.id}`, holder: newId(), forMs: leaseMs })
+  } catch (error) {
+    if (error instanceof LeaseHeld) return { outcome: 'held' }
+    throw error
+  }
+  const fence = { name: lease.name, generation: lease.generation }
+  try {
+    return await underLease(engine, scope, input, fence)
+  } finally {
+    await store.release({ project, ...fence })
+  }
+}
+
+type Fence = { name: string; generation: number }
+
+async function underLease(engine: Engine, scope: Scope, input: CompactInput, fence: Fence): Promise<CompactOutcome> {
+  const { head, base, reason, estimator, model } = input
+  const startedAt = engine.clock()
+  const messages = await windowOf(engine, head, base)
+  const upTo = cutOf(messages, input.keep)
+  const covered = upTo === undefined ? [] : messages.filter(message => message.version <= upTo)
+  if (upTo === undefined || covered.length === 0) return { outcome: 'nothing-to-do' }
+  const compactionId = engine.newId()
+  const author = model?.name ?? 'offline'
+  const before = sizeOf(covered) + (base?.tokens.checkpoint ?? 0)
+  const of = { sessionId: head.id, compactionId }
+  await record({
+    type: 'compaction.started',
+    ...of,
+    reason,
+    base: base?.number ?? 0,
+    upTo,
+    messages: covered.length,
+    tokensBefore: before,
+    author,
+  })
+  try {
+    const made = await summarise(engine, input, covered, upTo)
+    if ('problem' in made) return await fail(made.problem, false)
+    const { checkpoint, cost } = made
+    const after = checkpoint.tokens.checkpoint
+    if (after >= before * (1 - leastProgress)) return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, true)
+    await record({
+      type: 'checkpoint.taken',
+      ...of,
+      checkpoint,
+      messages: covered.length,
+      tokensBefore: before,
+      tokensAfter: after,
+      durationMs: Math.max(0, engine.clock() - startedAt),
+      ...(cost !== undefined && { cost }),
+    })
+    return { outcome: 'taken', checkpoint }
+  } catch (error) {
+    if (error instanceof LeaseLost) return { outcome: 'held' }
+    return await fail(error instanceof Error ? error.message : String(error), false)
+  }
+
+  async function fail(why: string, latched: boolean): Promise<CompactOutcome> {
+    await record({ type: 'compaction.failed', ...of, reason: why, ...(latched && { latched }) })
+    return { outcome: 'failed', reason: why, latched }
+  }
+
+  function record(event: ConversationEvent): Promise<unknown> {
+    return engine.execute(scope, {
+      conversation: { id: head.conversationId },
+      session: { id: head.id },
+      decide: ({ session }) => {
+        // Compare and set: a checkpoint is recorded only on top of the one it was made from.
+        if (event.type === 'checkpoint.taken' && (session?.head.checkpoint?.number ?? 0) !== (base?.number ?? 0)) {
+          throw new IllegalState('Another checkpoint was taken meanwhile; this one is dropped.', of)
+        }
+        return [event]
+      },
+      options: { fence },
+      asked: [],
+    })
+  }
+}
+
+/** Every message of the window that the base checkpoint does not stand for. */
+async function windowOf(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
+  const window: Window = {
+    project: head.project,
+    conversationId: head.conversationId,
+    viewer: viewerOf(head),
+    kinds: laneKinds,
+    start: Math.max(head.windowStart, base?.upTo ?? 0),
+    kept: [],
+  }
+  const found: Message[] = []
+  const limit = 1000
+  for (;;) {
+    const page = await engine.store.messages(window, { limit, after: found.at(-1)?.version ?? 0 })
+    found.push(...page)
+    if (page.length < limit) return found
+  }
+}
+
+function cutOf(messages: readonly Message[], keep: CompactInput['keep']): number | undefined {
+  if ('tokens' in keep) return cutPoint({ messages, keepTokens: keep.tokens })
+  const tail = messages.slice(-keep.messages)
+  return cutPoint({ messages, keepTokens: sizeOf(tail) })
+}
+
+async function summarise(
+  engine: Engine,
+  input: CompactInput,
+  covered: readonly Message[],
+  upTo: number,
+): Promise<{ checkpoint: Checkpoint; cost?: number } | { problem: string }> {
+  const { base, estimator, model, modelWindow, maxCheckpointTokens } = input
+  const number = (base?.number ?? 0) + 1
+  const chunks = model ? chunkMessages(covered, Math.floor(modelWindow * 0.6)) : [covered]
+  let items: readonly CheckpointItem[] = base?.items ?? []
+  let changed = false
+  let cost: number | undefined
+  for (const chunk of chunks) {
+    const current = base || items.length > 0 ? { items } : undefined
+    const reply = model ? await ask(model, { items, messages: chunk }) : { delta: summariseOffline({ items, messages: chunk }) }
+    if ('problem' in reply) return reply
+    if ('cost' in reply && reply.cost !== undefined) cost = (cost ?? 0) + reply.cost
+    const merged = mergeDelta({
+      items: current?.items ?? [],
+      delta: reply.delta,
+      versions: chunk.map(message => message.version),
+      number,
+      newId: engine.newId,
+      estimator,
+      maxTokens: maxCheckpointTokens,
+    })
+    items = merged.items
+    changed ||= merged.changed
+  }
+  if (!changed) return { problem: 'the summary says nothing new' }
+  const draft: Checkpoint = {
+    number,
+    base: base?.number ?? 0,
+    from: base?.from ?? covered[0]!.version,
+    upTo,
+    messages: (base?.messages ?? 0) + covered.length,
+    author: model?.name ?? 'offline',
+    items: [...items],
+    carried: carryOn(base?.carried, covered),
+    ...(base?.ralphLoop && { ralphLoop: base.ralphLoop }),
+    tokens: { checkpoint: 0, lastCompactionInput: 0, totalSaved: 0 },
+  }
+  const size = estimator.count(renderCheckpoint(draft))
+  const read = sizeOf(covered) + (base?.tokens.checkpoint ?? 0)
+  const checkpoint = {
+    ...draft,
+    tokens: { checkpoint: size, lastCompactionInput: read, totalSaved: (base?.tokens.totalSaved ?? 0) + read - size },
+  }
+  return { checkpoint, ...(cost !== undefined && { cost }) }
+}
+
+async function ask(model: Model, input: { items: readonly CheckpointItem[]; messages: readonly Message[] }) {
+  const { system, user } = compactionPrompt(input)
+  const answer = await answerOf(model, { system, messages: [{ role: 'user', content: [{ type: 'text', text: user }] }] })
+  if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
+  const read = readDelta(answer.text)
+  if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}` }
+  return { delta: read.delta, cost: answer.usage?.cost }
+}
+
+function sizeOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + messageSize(message), 0)
+}

@@ -1,0 +1,69 @@
+/**
+ * The calls of a recorded pi session, as they were made: for each, our count of the whole prompt and the provider's.
+ * The recording is real and stands beside the project; where it is missing, those who want it skip.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Measured } from '../../src/request/calibration.ts'
+
+const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+export const piSession = join(dirname(project), 'shared/data/pi-sessions/before-compaction.jsonl')
+export const piSessionIsThere = existsSync(piSession)
+
+export interface RecordedCall extends Measured {
+  model: string
+  /** The call it continues: request and answer. Absent for the first call and after a compaction. */
+  previous?: Measured
+}
+
+type Block = { text?: string; thinking?: string; name?: string; arguments?: unknown }
+
+interface Entry {
+  type: string
+  summary?: string
+  firstKeptEntryIndex?: number
+  message?: {
+    role: string
+    content?: string | Block[]
+    command?: string
+    output?: string
+    model?: string
+    usage?: { input: number; output: number; cacheRead: number; cacheWrite: number }
+  }
+}
+
+/** @param count tokens of a text, by the estimator to be measured */
+export function recordedCalls(file: string, count: (text: string) => number): RecordedCall[] {
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  const entries = lines.map(line => JSON.parse(line) as Entry)
+  const sizes = entries.map(entry => texts(entry).reduce((sum, text) => sum + count(text), 0))
+  const calls: RecordedCall[] = []
+  let estimated = 0
+  let previous: Measured | undefined
+  for (const [index, entry] of entries.entries()) {
+    if (entry.type === 'compaction') {
+      const kept = sizes.slice(entry.firstKeptEntryIndex, index)
+      estimated = kept.reduce((sum, size) => sum + size, count(entry.summary ?? ''))
+      previous = undefined
+      continue
+    }
+    const usage = entry.message?.usage
+    const actual = usage ? usage.input + usage.cacheRead + usage.cacheWrite : 0
+    if (usage && actual > 0) {
+      calls.push({ model: entry.message?.model ?? '', estimated, actual, ...(previous && { previous }) })
+      previous = { estimated: estimated + sizes[index]!, actual: actual + usage.output }
+    }
+    estimated += sizes[index]!
+  }
+  return calls
+}
+
+function texts({ message }: Entry): string[] {
+  if (!message) return []
+  if (message.role === 'bashExecution') return [`${message.command}\n${message.output}`]
+  if (typeof message.content === 'string') return [message.content]
+  return (message.content ?? []).map(
+    block => block.text ?? block.thinking ?? `${block.name} ${JSON.stringify(block.arguments)}`,
+  )
+}
