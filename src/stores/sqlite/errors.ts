@@ -24,13 +24,30 @@ const code = {
 
 /** SQLite's primary result code, or undefined when the error did not come from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff
+  // The driver gives no code for what fails while rows are fetched; SQLite's words tell it all the same.
+  if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
+  return wordings.find(([words]) => error.message.includes(words))?.[1] ?? code.io
 }
+
+const wordings: ReadonlyArray<readonly [string, number]> = [
+  ['malformed', code.corrupt],
+  ['locked', code.busy],
+  ['not a database', code.notADatabase],
+  ['is full', code.full],
+  ['readonly', code.readOnly],
+  ['unable to open', code.cannotOpen],
+  ['constraint failed', code.constraint],
+]
 
 export function isBusy(error: unknown): boolean {
   const found = sqliteCode(error)
   return found === code.busy || found === code.locked
+}
+
+export function isNotADatabase(error: unknown): boolean {
+  return sqliteCode(error) === code.notADatabase
 }
 
 export function asStoreError(error: unknown, path: string): Error {

@@ -15,7 +15,6 @@ const migrations: readonly string[] = [log]
 export const newestSchema = migrations.length
 
 export function migrate(database: Database): void {
-  refuseForeign(database)
   while (schemaVersion(database) < migrations.length) {
     database.exec('begin immediate')
     try {
@@ -44,6 +43,9 @@ export function refuseForeign(database: Database): void {
       `${database.path} is an SQLite database, but not a Colloquy store. Nothing was changed; choose another path.`,
       { path: database.path },
     )
+  }
+  if (database.readOnly && tables === 0) {
+    throw new StoreUnusable(`${database.path} is empty: there is no store in it yet.`, { path: database.path })
   }
   const found = schemaVersion(database)
   if (found > newestSchema) {

@@ -90,7 +90,7 @@ export function conversationImporter(database: Database) {
     }
     database.exec('begin immediate')
     try {
-      heads.refresh()
+      heads.forget()
       if (heads.conversation(project, conversationId)) {
         throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
       }
@@ -119,7 +119,7 @@ export function conversationImporter(database: Database) {
         continue
       }
       if (!('version' in line)) continue
-      if (strict) check(line, version, hash)
+      if (strict) check(line, version, hash, blobs)
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
       const { type, schema, body, messageId } = line
@@ -157,13 +157,17 @@ export function conversationImporter(database: Database) {
     if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
-  function check(line: ArchivedEvent, version: number, previous: Uint8Array): void {
+  function check(line: ArchivedEvent, version: number, previous: Uint8Array, blobs: ReadonlyMap<string, string>): void {
     const damaged = (what: string) =>
       new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
     if (line.version !== version + 1) throw damaged(`version ${version + 1} is missing`)
     const digest = Buffer.from(line.digest, 'base64')
     if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
       throw damaged('its content does not match its digest')
+    }
+    for (const blob of line.body === null ? [] : blobsIn(line.body)) {
+      const json = blobs.get(blob)
+      if (json === undefined || !isBlob(json, blob)) throw damaged('a large part of it is missing or changed')
     }
     if (!hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))) {
       throw damaged('its hash does not follow from the one before')
@@ -187,11 +191,14 @@ export function conversationImporter(database: Database) {
       hash: Buffer.from(line.hash, 'base64'),
       blobs: (body === null ? [] : blobsIn(body)).flatMap(digest => {
         const json = blobs.get(digest)
-        const intact = json !== undefined && createHash('sha256').update(json).digest('hex') === digest
-        return intact ? [{ digest, json }] : []
+        return json !== undefined && isBlob(json, digest) ? [{ digest, json }] : []
       }),
     })
   }
+}
+
+function isBlob(json: string, digest: string): boolean {
+  return createHash('sha256').update(json).digest('hex') === digest
 }
 
 function headerOf(line: ArchivedEvent): Header {

@@ -7,7 +7,6 @@ import type { Operations } from './protocol.ts'
 export function purger(database: Database) {
   const heads = headStore(database)
   const sql = {
-    positions: database.prepare('select position from events where conversation = ?'),
     uses: database.prepare(`
       delete from blob_uses where position in (select position from events where conversation = ?)`),
     blobs: database.prepare('delete from blobs where not exists (select 1 from blob_uses u where u.blob = blobs.blob)'),
@@ -23,29 +22,35 @@ export function purger(database: Database) {
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
   }
 
-  return (input: Operations['purge']['takes']): { events: number; positions: number[] } => {
-    const { project, conversationId, archive, hash, now, reason, origin } = input
+  /** The conversation's row, if it is as it was when its archive was written. */
+  function find({ project, conversationId, hash }: Operations['purge']['takes']): number {
+    heads.forget()
+    const entry = heads.conversation(project, conversationId)
+    if (entry && Buffer.from(entry.hash).toString('base64') === hash) return entry.row
+    throw new IllegalState(
+      `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
+    )
+  }
+
+  /** Removes it and returns how many events that were. */
+  function remove(input: Operations['purge']['takes']): number {
+    const { project, conversationId, archive, now, reason, origin } = input
     database.exec('begin immediate')
     try {
-      heads.refresh()
-      const entry = heads.conversation(project, conversationId)
-      if (!entry || Buffer.from(entry.hash).toString('base64') !== hash) {
-        throw new IllegalState(
-          `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
-        )
-      }
-      const positions = (sql.positions.all(entry.row) as Array<[number]>).map(([position]) => position)
+      const row = find(input)
+      const { hash } = heads.conversation(project, conversationId)!
       // Positions are never used again, even if the newest events are the ones that go.
       sql.floor.run()
-      sql.uses.run(entry.row)
-      for (const step of [sql.events, sql.lanes, sql.sessions, sql.conversation]) step.run(entry.row)
+      sql.uses.run(row)
+      const events = Number(sql.events.run(row).changes)
+      for (const step of [sql.lanes, sql.sessions, sql.conversation]) step.run(row)
       sql.blobs.run()
       sql.record.run(
         heads.projectRow(project)!,
         conversationId,
         archive,
-        positions.length,
-        entry.hash,
+        events,
+        hash,
         now,
         origin.actor,
         origin.channel,
@@ -53,12 +58,14 @@ export function purger(database: Database) {
         reason ?? null,
       )
       database.exec('commit')
-      heads.forget()
-      return { events: positions.length, positions }
+      return events
     } catch (error) {
-      heads.forget()
       database.exec('rollback')
       throw error
+    } finally {
+      heads.forget()
     }
   }
+
+  return { find, remove }
 }

@@ -5,6 +5,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
+import { sqliteCode } from '../errors.ts'
 import { checkpointer } from './checkpoint.ts'
 import { exporter } from './export.ts'
 import { importer } from './import.ts'
@@ -67,14 +68,28 @@ const handlers: Handlers = {
   },
   exportPage: input => exportPage()(input),
   async purge(input) {
-    const result = purge()(input)
-    index().forget(result.positions)
-    checkpoint().truncate()
-    return { events: result.events }
+    // Words go first, while the log still has the texts to take them out by.
+    await index().feed()
+    index().forgetConversation(purge().find(input))
+    try {
+      return { events: purge().remove(input) }
+    } catch (error) {
+      index().startOver()
+      throw error
+    } finally {
+      index().scrub()
+      checkpoint().truncate()
+    }
+  },
+  async forgetWords(position) {
+    await index().feed()
+    index().forgetMessage(position)
+    return undefined
   },
   restorePage: input => restorePage()(input),
   async scrub() {
     await index().feed()
+    index().scrub()
     checkpoint().truncate()
     return undefined
   },
@@ -104,11 +119,15 @@ async function run({ id, operation, input }: Call): Promise<void> {
     reply({ id, kind: 'result', value })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
+    const errcode = sqliteCode(error)
     reply({
       id,
       kind: 'error',
-      error: { message, ...(errcode !== undefined && { errcode }), refusal: error instanceof ColloquyError },
+      error: {
+        message,
+        ...(errcode !== undefined && { errcode }),
+        ...(error instanceof ColloquyError && { className: error.name, facts: error.facts }),
+      },
     })
   }
 }
