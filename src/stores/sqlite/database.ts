@@ -2,7 +2,7 @@
  * One connection to the file, set up the way every connection here is: WAL, explicit sync, foreign keys, no waiting in
  * the driver (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
@@ -53,6 +53,7 @@ export function openDatabase({
   try {
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) mkdirSync(dirname(path), { recursive: true })
+    if (!missing) refuseOtherFiles(path)
     const connection = connect(path, { readOnly, busyTimeoutMs })
     try {
       refuseOldSqlite(connection)
@@ -66,6 +67,23 @@ export function openDatabase({
     }
   } catch (error) {
     throw asStoreError(error, path)
+  }
+}
+
+/** SQLite takes a file too short for a header for an empty one and would write over it. */
+function refuseOtherFiles(path: string): void {
+  const magic = Buffer.from('SQLite format 3\0')
+  const file = openSync(path, 'r')
+  try {
+    const start = Buffer.alloc(magic.length)
+    const length = readSync(file, start, 0, magic.length, 0)
+    if (length === 0 || start.equals(magic)) return
+    throw new StoreUnusable(
+      `${path} is not a Colloquy store, or its first page is damaged. Nothing was overwritten; choose another path, or try 'colloquy verify --salvage NEW'.`,
+      { path },
+    )
+  } finally {
+    closeSync(file)
   }
 }
 

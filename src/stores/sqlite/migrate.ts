@@ -6,6 +6,7 @@ import { StoreUnusable } from '../../errors.ts'
 import type { Database } from './database.ts'
 import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
+import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
@@ -16,21 +17,15 @@ export const newestSchema = migrations.length
 
 export function migrate(database: Database): void {
   while (schemaVersion(database) < migrations.length) {
-    database.exec('begin immediate')
-    try {
+    inTransaction(database, () => {
       // Read again under the lock: another process may have taken this step meanwhile.
       const version = schemaVersion(database)
       const step = migrations[version]
-      if (step !== undefined) {
-        database.exec(step)
-        if (version === 0) createMeta(database)
-        database.exec(`pragma user_version = ${version + 1}`)
-      }
-      database.exec('commit')
-    } catch (error) {
-      database.exec('rollback')
-      throw error
-    }
+      if (step === undefined) return
+      database.exec(step)
+      if (version === 0) createMeta(database)
+      database.exec(`pragma user_version = ${version + 1}`)
+    })
   }
 }
 

@@ -13,6 +13,7 @@ import { evolveSession, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'
+import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
 interface Draft {
@@ -88,21 +89,19 @@ export function conversationImporter(database: Database) {
     if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
       throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
     }
-    database.exec('begin immediate')
     try {
+      inTransaction(database, () => {
+        heads.forget()
+        if (heads.conversation(project, conversationId)) {
+          throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
+        }
+        writeAll(conversationId, { project, lines, now, strict })
+        sql.restored.run(now, heads.ensureProject(project, now), conversationId)
+      })
+    } finally {
       heads.forget()
-      if (heads.conversation(project, conversationId)) {
-        throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
-      }
-      writeAll(conversationId, { project, lines, now, strict })
-      sql.restored.run(now, heads.ensureProject(project, now), conversationId)
-      database.exec('commit')
-      return conversationId
-    } catch (error) {
-      heads.forget()
-      database.exec('rollback')
-      throw error
     }
+    return conversationId
   }
 
   function writeAll(conversationId: string, { project, lines, now, strict }: ConversationImport): void {

@@ -2,6 +2,7 @@
 import { IllegalState } from '../../../errors.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
+import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
 export function purger(database: Database) {
@@ -35,33 +36,30 @@ export function purger(database: Database) {
   /** Removes it and returns how many events that were. */
   function remove(input: Operations['purge']['takes']): number {
     const { project, conversationId, archive, now, reason, origin } = input
-    database.exec('begin immediate')
     try {
-      const row = find(input)
-      const { hash } = heads.conversation(project, conversationId)!
-      // Positions are never used again, even if the newest events are the ones that go.
-      sql.floor.run()
-      sql.uses.run(row)
-      const events = Number(sql.events.run(row).changes)
-      for (const step of [sql.lanes, sql.sessions, sql.conversation]) step.run(row)
-      sql.blobs.run()
-      sql.record.run(
-        heads.projectRow(project)!,
-        conversationId,
-        archive,
-        events,
-        hash,
-        now,
-        origin.actor,
-        origin.channel,
-        origin.requestId ?? null,
-        reason ?? null,
-      )
-      database.exec('commit')
-      return events
-    } catch (error) {
-      database.exec('rollback')
-      throw error
+      return inTransaction(database, () => {
+        const row = find(input)
+        const { hash } = heads.conversation(project, conversationId)!
+        // Positions are never used again, even if the newest events are the ones that go.
+        sql.floor.run()
+        sql.uses.run(row)
+        const events = Number(sql.events.run(row).changes)
+        for (const step of [sql.lanes, sql.sessions, sql.conversation]) step.run(row)
+        sql.blobs.run()
+        sql.record.run(
+          heads.projectRow(project)!,
+          conversationId,
+          archive,
+          events,
+          hash,
+          now,
+          origin.actor,
+          origin.channel,
+          origin.requestId ?? null,
+          reason ?? null,
+        )
+        return events
+      })
     } finally {
       heads.forget()
     }

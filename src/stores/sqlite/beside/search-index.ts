@@ -8,11 +8,13 @@
 import { rmSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import type { StoredEvent } from '../../../events/event.ts'
 import { idProblem } from '../../../events/id.ts'
 import { type Database, openDatabase } from '../database.ts'
-import { sqliteCode } from '../errors.ts'
+import { asStoreError } from '../errors.ts'
 import { blobLoader, eventIn } from '../rows.ts'
+import { inTransaction } from '../transaction.ts'
 import type { WorkerSettings } from './protocol.ts'
 import { searchableText, splitScript } from './searchable.ts'
 
@@ -80,12 +82,21 @@ export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: numb
   try {
     return connect(path, settings)
   } catch (error) {
-    // Damaged or not a database: it is only an index. 11 is SQLITE_CORRUPT, 26 SQLITE_NOTADB.
-    const cause = error instanceof Error && error.cause ? error.cause : error
-    if (![11, 26].includes(sqliteCode(cause) ?? 0)) throw error
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+    // Damaged or no database at all: it is only an index.
+    if (!isDamaged(error)) throw error
+    removeSearchIndex(settings.path)
     return connect(path, settings)
   }
+}
+
+/** The log is asked for everything again when it is next opened. */
+export function removeSearchIndex(logPath: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${logPath}-search${suffix}`, { force: true })
+}
+
+export function isDamaged(error: unknown): boolean {
+  if (error instanceof StoreUnusable || error instanceof StoreDamaged) return true
+  return asStoreError(error, '') instanceof StoreDamaged
 }
 
 function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
@@ -106,15 +117,15 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
 /** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
 function prepareSchema(database: Database, epoch: string): void {
   const identity = `${schemaVersion} ${epoch}`
-  database.exec('begin immediate')
-  const known = tableExists(database, 'meta')
-    ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
-    : undefined
-  if (known?.[0] !== identity) {
-    startOver(database)
-    database.prepare('insert or replace into meta (name, value) values (?, ?)').run('identity', identity)
-  }
-  database.exec('commit')
+  inTransaction(database, () => {
+    const known = tableExists(database, 'meta')
+      ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
+      : undefined
+    if (known?.[0] !== identity) {
+      startOver(database)
+      database.prepare('insert or replace into meta (name, value) values (?, ?)').run('identity', identity)
+    }
+  })
 }
 
 /** Empty tables. Runs inside a transaction. */
@@ -139,9 +150,6 @@ function tableExists(database: Database, name: string): boolean {
 
 function searchIndex(database: Database): SearchIndex {
   const sql = {
-    begin: database.prepare('begin immediate'),
-    commit: database.prepare('commit'),
-    rollback: database.prepare('rollback'),
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
     events: database.prepare(`
@@ -285,13 +293,10 @@ function searchIndex(database: Database): SearchIndex {
   }
 
   function change(work: () => void): void {
-    sql.begin.run()
     try {
-      work()
-      sql.commit.run()
+      inTransaction(database, work)
     } catch (error) {
       names.clear()
-      sql.rollback.run()
       throw error
     }
   }

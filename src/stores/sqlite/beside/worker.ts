@@ -12,7 +12,7 @@ import { importer } from './import.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 import { purger } from './purge.ts'
 import { searcher } from './search.ts'
-import { openSearchIndex, type SearchIndex } from './search-index.ts'
+import { isDamaged, openSearchIndex, removeSearchIndex, type SearchIndex } from './search-index.ts'
 import { verifier } from './verify.ts'
 
 type Handlers = {
@@ -36,27 +36,35 @@ const once = <T>(make: () => T) => {
   let made: T | undefined
   return () => (made ??= make())
 }
-const search = once(() => searcher(index()))
+let openSearch: ReturnType<typeof searcher> | undefined
+const search = () => (openSearch ??= searcher(index()))
+
+/** Works on an index that is up to date; one that turns out damaged is thrown away and built again, once. */
+async function indexed<T>(work: () => T): Promise<T> {
+  try {
+    await index().feed()
+    return work()
+  } catch (error) {
+    if (!isDamaged(error)) throw error
+    openIndex?.close()
+    openIndex = undefined
+    openSearch = undefined
+    removeSearchIndex(settings.path)
+    await index().feed()
+    return work()
+  }
+}
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
 const checkpoint = once(() => checkpointer(log()))
 
 const handlers: Handlers = {
-  feed: () => index().feed(),
+  feed: () => indexed(() => undefined),
   checkpoint: () => checkpoint().restart(),
-  async search(query) {
-    await index().feed()
-    return search().messages(query)
-  },
-  async titles(query) {
-    await index().feed()
-    return search().titles(query)
-  },
-  async find(messageId) {
-    await index().feed()
-    return index().find(messageId)
-  },
+  search: query => indexed(() => search().messages(query)),
+  titles: query => indexed(() => search().titles(query)),
+  find: messageId => indexed(() => index().find(messageId)),
   async verify({ project }, onProgress) {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
@@ -69,8 +77,8 @@ const handlers: Handlers = {
   exportPage: input => exportPage()(input),
   async purge(input) {
     // Words go first, while the log still has the texts to take them out by.
-    await index().feed()
-    index().forgetConversation(purge().find(input))
+    const row = purge().find(input)
+    await indexed(() => index().forgetConversation(row))
     try {
       return { events: purge().remove(input) }
     } catch (error) {
@@ -82,14 +90,12 @@ const handlers: Handlers = {
     }
   },
   async forgetWords(position) {
-    await index().feed()
-    index().forgetMessage(position)
+    await indexed(() => index().forgetMessage(position))
     return undefined
   },
   restorePage: input => restorePage()(input),
   async scrub() {
-    await index().feed()
-    index().scrub()
+    await indexed(() => index().scrub())
     checkpoint().truncate()
     return undefined
   },
