@@ -1,6 +1,5 @@
 /** Opens a store and puts the managers over it. */
 import { basename, dirname, join, resolve } from 'node:path'
-import { uuidv7 } from 'uuidv7'
 import { z } from 'zod'
 import { parseInput } from '../commands/input.ts'
 import { engine, type Scope } from '../engine.ts'
@@ -14,6 +13,7 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { newId } from './new-id.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
@@ -77,7 +77,7 @@ export interface Colloquy {
 export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy> {
   const root = projectRoot()
   const url = options.store ?? defaultStore(root)
-  const { clock = Date.now, ids = uuidv7, tokens = 'exact' } = options
+  const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const settings = completeSettings(withoutUndefined(options))
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
@@ -126,12 +126,15 @@ function checkedScope(scope: Scope): Scope {
   return requestId === undefined ? rest : { ...rest, requestId }
 }
 
+/** Kept, because asking the loader again takes as long as opening the file. */
+let sqliteDoor: typeof import('../stores/sqlite/index.ts') | undefined
+
 /** Loads the door of the store that the URL names, so that nobody pays for one they do not use. */
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
   const [scheme, rest = ''] = splitOnce(url, ':')
   if (scheme === 'sqlite' && rest !== '') {
-    const { sqliteStore } = await import('../stores/sqlite/index.ts')
-    return sqliteStore(rest, options)
+    sqliteDoor ??= await import('../stores/sqlite/index.ts')
+    return sqliteDoor.sqliteStore(rest, options)
   }
   throw new StoreUnusable(`"${url}" names no store. Use sqlite:path or sqlite::memory:.`, { url })
 }

@@ -16,6 +16,9 @@ export interface Message extends Omit<MessageAdded, 'type' | 'messageId'> {
   missing?: { because: 'erased' | 'damaged' | 'unknown'; reason: string }
 }
 
+/** An event's field that a message calls otherwise, or not at all. */
+const ownNames: ReadonlySet<string> = new Set(['type', 'messageId'])
+
 export function textOf(parts: readonly Part[]): string {
   if (parts.length === 1 && parts[0]?.type === 'text') return parts[0].text
   const texts: string[] = []
@@ -29,14 +32,23 @@ export function messageOf(
   storedId = '',
 ): Message | undefined {
   const { event } = recorded
-  const place = {
-    conversationId: recorded.conversationId,
-    version: recorded.version,
-    timestamp: recorded.at,
-  }
+  const { conversationId, version, at: timestamp } = recorded
+  const place = { conversationId, version, timestamp }
   if (event.type === 'message.added') {
-    const { type: _, messageId, ...said } = event
-    return { id: messageId, ...place, ...said, content: textOf(event.parts) }
+    const message: Message & Record<string, unknown> = {
+      id: event.messageId,
+      ...place,
+      role: event.role,
+      author: event.author,
+      audience: event.audience,
+      parts: event.parts,
+      tokens: event.tokens,
+      content: textOf(event.parts),
+    }
+    // Field by field: a spread of the whole event costs more than reading its row.
+    for (const field in event)
+      if (!(field in message) && !ownNames.has(field)) message[field] = event[field as keyof MessageAdded]
+    return message
   }
   if ('storedType' in event && event.storedType === 'message.added') {
     return {

@@ -109,11 +109,16 @@ function writtenIn(folder: string): Written[] {
 
 /** What the other process does. */
 export async function writeStore(folder: string): Promise<void> {
+  // Ids and times of its own, so that a seed finds the same bytes at the same places again.
+  let ids = 0
+  let now = Date.parse('2026-11-15T10:00:00Z')
   const colloquy = await openColloquy({
     store: `sqlite:${join(folder, storeName)}`,
     project,
     tokens: 'fast',
     sweepEveryMs: null,
+    ids: () => `id-${String(++ids).padStart(8, '0')}`,
+    clock: () => ++now,
   })
   const written: Written[] = []
   for (let number = 0; number < 6; number++) {

@@ -46,8 +46,10 @@ interface Said {
 export interface FaultReport {
   fault: string
   acknowledged: number
-  /** How often each code was given. */
+  /** How often an append was refused with each code. */
   refused: Record<string, number>
+  /** The same for opening, searching, verifying and closing. */
+  refusedBeside: Record<string, number>
   /** Whatever breaks a promise, in words. */
   problems: string[]
 }
@@ -69,7 +71,11 @@ export async function underFault({
   const store = `sqlite:${place}/colloquy.db`
   const { said, problems } = await writeBehindShim({ place, store, library, fault, appends })
   const refused: Record<string, number> = {}
-  for (const { code } of said) if (code !== undefined) refused[code] = (refused[code] ?? 0) + 1
+  const refusedBeside: Record<string, number> = {}
+  for (const { kind, code } of said) {
+    const counts = kind === 'append' ? refused : refusedBeside
+    if (code !== undefined) counts[code] = (counts[code] ?? 0) + 1
+  }
   for (const one of said) {
     if (one.outcome === 'refused' && !one.code?.startsWith('store/')) {
       problems.push(`${one.name} was refused with ${one.code} (${one.words})`)
@@ -85,7 +91,7 @@ export async function underFault({
     problems.push(...(await differences(store, { acknowledged, unwritten })))
   }
   rmSync(place, { recursive: true, force: true })
-  return { fault: faultText(fault), acknowledged: acknowledged.length, refused, problems }
+  return { fault: faultText(fault), acknowledged: acknowledged.length, refused, refusedBeside, problems }
 }
 
 async function writeBehindShim({

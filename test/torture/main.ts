@@ -60,8 +60,15 @@ async function fail(folder: string, { rounds = 1, seed }: Settings): Promise<str
     problems.push(...loss.unsynced, ...loss.problems)
     for (const fault of faults) {
       const report = await underFault({ folder, library, fault, appends: 200 })
-      const refused = Object.entries(report.refused).map(([code, count]) => `${count} × ${code}`)
-      say(`${report.fault}: ${report.acknowledged} acknowledged, refused: ${refused.join(', ') || 'none'}.`)
+      const [appends, others] = [report.refused, report.refusedBeside].map(
+        counts =>
+          Object.entries(counts)
+            .map(([code, count]) => `${count} × ${code}`)
+            .join(', ') || 'none',
+      )
+      say(
+        `${report.fault}: ${report.acknowledged} acknowledged; refused appends: ${appends}; other refusals: ${others}.`,
+      )
       problems.push(...report.problems.map(problem => `${report.fault}: ${problem}`))
     }
   }

@@ -114,8 +114,11 @@ function connect(path: string, { readOnly, busyTimeoutMs }: { readOnly: boolean;
   }
 }
 
+let sqliteVersion: string | undefined
+
 function refuseOldSqlite(connection: DatabaseSyncInstance): void {
-  const version = String(connection.prepare('select sqlite_version() as version').get().version)
+  sqliteVersion ??= String(connection.prepare('select sqlite_version() as version').get().version)
+  const version = sqliteVersion
   if (!isOlder(version, oldestSqlite)) return
   throw new StoreUnusable(
     `SQLite ${version} is too old: before ${oldestSqlite} a WAL shared by several processes can be corrupted. Update @photostructure/sqlite.`,
@@ -125,13 +128,18 @@ function refuseOldSqlite(connection: DatabaseSyncInstance): void {
 
 function setUp(connection: DatabaseSyncInstance, durability: 'full' | 'relaxed'): void {
   connection.exec('pragma journal_mode = wal')
-  connection.exec(`pragma synchronous = ${durability === 'full' ? 'full' : 'normal'}`)
-  // Without it macOS acknowledges a sync that sits in the drive's cache.
-  if (durability === 'full') connection.exec('pragma fullfsync = on')
-  // The worker beside the engine checkpoints; this is for when it cannot keep up.
-  connection.exec('pragma wal_autocheckpoint = 16000')
-  // Erased and purged content must not linger in free pages.
-  connection.exec('pragma secure_delete = on')
+  connection.exec(durability === 'full' ? settings.full : settings.relaxed)
+}
+
+/**
+ * The sync of each commit; without fullfsync macOS acknowledges a sync that sits in the drive's cache. The worker
+ * beside the engine checkpoints, and the automatic one is for when it cannot keep up. Erased and purged content must
+ * not linger in free pages.
+ */
+const common = 'pragma wal_autocheckpoint = 16000; pragma secure_delete = on;'
+const settings = {
+  full: `pragma synchronous = full; pragma fullfsync = on; ${common}`,
+  relaxed: `pragma synchronous = normal; ${common}`,
 }
 
 function wrapped(connection: DatabaseSyncInstance, path: string, readOnly: boolean): Database {

@@ -31,6 +31,12 @@ export interface LaneEntry extends Lane {
   sums: LaneSums
 }
 
+/** A lane that a viewer sees, for reading. */
+export interface SeenLane {
+  row: number
+  kind: LaneKind
+}
+
 export interface SessionEntry {
   row: number
   head: SessionHead
@@ -47,6 +53,7 @@ export function headStore(database: Database) {
   const conversations = new Recent<ConversationEntry>(limits.conversations)
   const sessions = new Recent<SessionEntry>(limits.sessions)
   const projects = new Map<string, number>()
+  const seenLanes = new Recent<SeenLane[]>(limits.sessions)
   let seenVersion = -1
   let generation = 0
   let fresh = false
@@ -102,6 +109,7 @@ export function headStore(database: Database) {
     conversations.clear()
     sessions.clear()
     projects.clear()
+    seenLanes.clear()
   }
 
   /**
@@ -223,19 +231,24 @@ export function headStore(database: Database) {
           sums: noSums,
         }
     entry.lanes.set(key, made)
+    if (!found) seenLanes.clear()
     return made
   }
 
   /** The lanes a viewer sees, for reading. */
-  function lanesSeen(conversationRow: number, viewer: Viewer): Array<{ row: number; kind: LaneKind }> {
+  function lanesSeen(conversationRow: number, viewer: Viewer): readonly SeenLane[] {
     if (viewer.sees === 'everything') {
       return (sql.lanesAll.all(conversationRow) as Array<[number, LaneKind]>).map(([row, kind]) => ({ row, kind }))
     }
+    const key = JSON.stringify([conversationRow, viewer])
+    const known = seenLanes.get(key)
+    if (known) return known
     const rows = sql.lanesSeen.all(conversationRow, viewer.sessionId) as Array<[number, LaneKind, string]>
-    const seen: Array<{ row: number; kind: LaneKind }> = []
+    const seen: SeenLane[] = []
     for (const [row, kind, audience] of rows) {
       if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
     }
+    seenLanes.set(key, seen)
     return seen
   }
 

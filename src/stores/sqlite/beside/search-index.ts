@@ -5,6 +5,7 @@
  * words and places but no text, knows how far it has read, and can be deleted at any time: it is built again from the
  * log. Several processes feed the same index; the lock on it makes them take turns.
  */
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -52,11 +53,12 @@ create table docs (
   author integer not null,
   role integer not null,
   phase integer,
-  message text not null
+  -- A number made of its id: half the size, and the log tells those apart that share one.
+  message integer not null
 );
 -- Here and not in the log: an append would write a page more for a look-up that is seldom made.
 create index docs_by_message on docs (message);
-create index docs_by_place on docs (conversation, version);
+create index docs_by_conversation on docs (conversation);
 create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
 create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;
@@ -224,7 +226,7 @@ function searchIndex(database: Database): SearchIndex {
           author,
           nameOf(event.role),
           phaseName,
-          event.messageId,
+          messageNumber(event.messageId),
         )
         sql.insertWords.run(position, searchableText(event.parts))
         return
@@ -242,7 +244,7 @@ function searchIndex(database: Database): SearchIndex {
             nameOf(''),
             nameOf(''),
             null,
-            event.messageId,
+            messageNumber(event.messageId),
           )
         }
         return
@@ -308,7 +310,9 @@ function searchIndex(database: Database): SearchIndex {
       return undefined
     },
     find: messageId =>
-      idProblem(messageId) ? [] : (sql.byMessage.all(messageId) as Array<[number]>).map(([position]) => position),
+      idProblem(messageId)
+        ? []
+        : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
     scrub: () => database.exec('pragma main.wal_checkpoint(truncate)'),
     forgetMessage(position) {
       change(() => removeWords(position))
@@ -331,4 +335,9 @@ function searchIndex(database: Database): SearchIndex {
     },
     close: () => database.close(),
   }
+}
+
+/** 48 bits of the id's hash. */
+function messageNumber(messageId: string): number {
+  return createHash('sha256').update(messageId).digest().readUIntBE(0, 6)
 }
