@@ -37,7 +37,12 @@ export { SessionOptions } from './managers/session-options.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
-export type { ConversationInfo, ConversationStatus } from './views/conversation.ts'
+export {
+  type ConversationHead,
+  type ConversationInfo,
+  type ConversationStatus,
+  evolveConversation,
+} from './views/conversation.ts'
 export type { Message } from './views/message.ts'
-export type { SessionHead, SessionStatus } from './views/session.ts'
+export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
 export type { ConversationUpdated, SessionUpdated, Update } from './views/update.ts'

@@ -1,5 +1,5 @@
 /** The folders import each other as the table in ARCHITECTURE.md says, and in no circle. */
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -10,7 +10,10 @@ const source = join(root, 'src')
 /** Who may import whom, read from the table under "Who may import whom". */
 function allowances(): Map<string, string[]> {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
-  const table = text.slice(text.indexOf('## Who may import whom')).split('\n\n').find(block => block.startsWith('|'))
+  const table = text
+    .slice(text.indexOf('## Who may import whom'))
+    .split('\n\n')
+    .find(block => block.startsWith('|'))
   const rows = (table ?? '').split('\n').slice(2)
   return new Map(
     rows.map(row => {
@@ -60,7 +63,9 @@ it('keeps to the import table of ARCHITECTURE.md', () => {
     if (here === there || there === 'errors.ts') continue
     const allowed = table.get(here) ?? table.get(here.replace(/\/.*/, '/x'))
     const named = (name: string) => name === there || name === there.replace(/\/.*/, '/x')
-    const may = allowed?.some(rule => rule === 'anything' || named(rule) || (onDemand && named(rule.replace(/ \(on demand\)$/, ''))))
+    const may = allowed?.some(
+      rule => rule === 'anything' || named(rule) || (onDemand && named(rule.replace(/ \(on demand\)$/, ''))),
+    )
     if (!may) offences.push(`${relative(root, from)} imports ${relative(root, to)}`)
   }
   expect(offences).toEqual([])
@@ -74,7 +79,14 @@ it('has a row in the table for every folder of src', () => {
 })
 
 it('has no import circles, types included', () => {
-  const graph = new Map(sources().map(file => [file, importsOf(file).filter(one => !one.onDemand).map(one => one.to)]))
+  const graph = new Map(
+    sources().map(file => [
+      file,
+      importsOf(file)
+        .filter(one => !one.onDemand)
+        .map(one => one.to),
+    ]),
+  )
   const done = new Set<string>()
   const circles: string[] = []
   const visit = (file: string, path: string[]): void => {
@@ -92,7 +104,8 @@ it('has no import circles, types included', () => {
 
 it('keeps the pure folders free of clocks, chance and the outside', () => {
   const pure = ['events', 'commands', 'views', 'request']
-  const impure = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\b|from 'node:(fs|net|http|child_process|crypto)/
+  const impure =
+    /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\b|from 'node:(fs|net|http|child_process|crypto)/
   const offences = sources()
     .filter(file => pure.includes(folderOf(file)))
     .filter(file => impure.test(readFileSync(file, 'utf8')))

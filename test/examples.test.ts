@@ -1,6 +1,6 @@
 /** Every example runs and checks its own output; the documentation shows exactly that code. */
 import { execFile } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -20,7 +20,12 @@ it('shows in README and docs the code that the examples run', async () => {
 })
 
 it('shows no TypeScript in the documentation that no example runs', () => {
-  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md')).map(name => `docs/${name}`)]
+  const pages = [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .filter(name => name.endsWith('.md'))
+      .map(name => `docs/${name}`),
+  ]
   const loose = pages.flatMap(page => {
     const text = readFileSync(join(root, page), 'utf8')
     const blocks = text.match(/(<!-- example: .* -->\n)?```ts\n/g) ?? []

@@ -51,9 +51,15 @@ export class ConversationManager {
   readonly #engine: Engine
   readonly #scope: Scope
   readonly #scribe: Scribe
-  readonly #archives: () => Promise<ArchivePlace>
+  /** Where new archives go, or the place an address names. */
+  readonly #archives: (address?: string) => Promise<ArchivePlace>
 
-  constructor(parts: { engine: Engine; scope: Scope; scribe: Scribe; archives: () => Promise<ArchivePlace> }) {
+  constructor(parts: {
+    engine: Engine
+    scope: Scope
+    scribe: Scribe
+    archives: (address?: string) => Promise<ArchivePlace>
+  }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#scribe = parts.scribe
@@ -186,7 +192,7 @@ export class ConversationManager {
     return this.#change(conversationId, decide, ['reopen', conversationId, reason], write)
   }
 
-  /** Puts it away: read-only, out of the default lists, still searchable. */
+  /** Puts it away: read-only, still listed and searchable. */
   archive(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
     const decide = command.archiveConversation(conversationId, reason)
     return this.#change(conversationId, decide, ['archive', conversationId, reason], write)
@@ -207,7 +213,7 @@ export class ConversationManager {
 
   /** Brings back the conversation in an archive file. */
   async restoreFrom(archive: string): Promise<Conversation> {
-    const places = await this.#archives()
+    const places = await this.#archives(archive)
     const { project, ...origin } = this.#scope
     return shown(await this.#engine.store.restore({ project, lines: places.read(archive), origin }))
   }

@@ -1,7 +1,6 @@
 /** Opens a store and puts the managers over it. */
-import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { uuidv7 } from 'uuidv7'
+import { z } from 'zod'
 import { parseInput } from '../commands/input.ts'
 import { engine, type Scope } from '../engine.ts'
 import { StoreUnusable } from '../errors.ts'
@@ -14,6 +13,8 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { newId } from './new-id.ts'
+import { defaultStore, projectRoot } from './project-root.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
@@ -75,18 +76,20 @@ export interface Colloquy {
  */
 export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy> {
   const root = projectRoot()
-  const url = options.store ?? `sqlite:${join(root, '.colloquy', 'colloquy.db')}`
-  const { clock = Date.now, ids = uuidv7, tokens = 'exact' } = options
+  const url = options.store ?? defaultStore(root)
+  const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const settings = completeSettings(withoutUndefined(options))
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
   const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator: estimatorOf(tokens) })
-  const archives = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
-  const scope: Scope = {
-    project: parseInput(Id, options.project ?? basename(root)),
-    actor: parseInput(Id, options.actor ?? 'local'),
-    channel: parseInput(Id, options.channel ?? 'library'),
-  }
+  const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
+  // An archive is read where its address says it is, wherever new ones go.
+  const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
+  const scope = checkedScope({
+    project: options.project ?? basename(root),
+    actor: options.actor ?? 'local',
+    channel: options.channel ?? 'library',
+  })
   const timer =
     settings.sweepEveryMs === null || options.readOnly
       ? undefined
@@ -105,7 +108,7 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
       stats: () => store.totals(scope.project),
       maintain: () => sweep(core, scope, settings.archive),
-      as: changes => within({ ...scope, ...changes, project: parseInput(Id, changes.project ?? scope.project) }),
+      as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
@@ -116,12 +119,22 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
   return within(scope)
 }
 
+const ScopeInput = z.strictObject({ project: Id, actor: Id, channel: Id, requestId: Id.optional() })
+
+function checkedScope(scope: Scope): Scope {
+  const { requestId, ...rest } = parseInput(ScopeInput, scope)
+  return requestId === undefined ? rest : { ...rest, requestId }
+}
+
+/** Kept, because asking the loader again takes as long as opening the file. */
+let sqliteDoor: typeof import('../stores/sqlite/index.ts') | undefined
+
 /** Loads the door of the store that the URL names, so that nobody pays for one they do not use. */
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
   const [scheme, rest = ''] = splitOnce(url, ':')
   if (scheme === 'sqlite' && rest !== '') {
-    const { sqliteStore } = await import('../stores/sqlite/index.ts')
-    return sqliteStore(rest, options)
+    sqliteDoor ??= await import('../stores/sqlite/index.ts')
+    return sqliteDoor.sqliteStore(rest, options)
   }
   throw new StoreUnusable(`"${url}" names no store. Use sqlite:path or sqlite::memory:.`, { url })
 }
@@ -134,15 +147,6 @@ async function openArchives(address: string): Promise<ArchivePlace> {
 function defaultArchives(url: string, root: string): string {
   const [, path = ''] = splitOnce(url, ':')
   return join(path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)), 'archives')
-}
-
-/** The nearest folder above that looks like a workspace, else this one. */
-function projectRoot(): string {
-  const start = process.cwd()
-  for (let folder = start; ; folder = dirname(folder)) {
-    if (['.colloquy', '.git', 'package.json'].some(name => existsSync(join(folder, name)))) return folder
-    if (folder === dirname(folder)) return start
-  }
 }
 
 function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {

@@ -69,7 +69,8 @@ export class SessionManager {
    */
   async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
     const meant = meantSession(options)
-    const known = await this.#active(meant)
+    // A key must give the session it gave first, even if another took its place meanwhile: that is for the log to say.
+    const known = write?.idempotencyKey === undefined ? await this.#active(meant) : undefined
     if (known && !(await this.#isOver(known))) return this.#session(known)
     return this.#start(command.ensureSession, meant, options, write)
   }

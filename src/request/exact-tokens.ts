@@ -11,7 +11,44 @@ export async function loadExactEstimator(): Promise<TokenEstimator> {
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
   // Text like <|endoftext|> in a message is text, not an instruction to the tokenizer.
   const options = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
-  return { name: 'o200k', count: text => pieces(text).reduce((sum, piece) => sum + countTokens(piece, options), 0) }
+  const exactly = (text: string) => pieces(text).reduce((sum, piece) => sum + countTokens(piece, options), 0)
+  return { name: 'o200k', count: countByWords(exactly) }
+}
+
+/** Words longer than this are seldom met again. */
+const longestKnownWord = 32
+const mostKnownWords = 50_000
+
+/**
+ * Counts word by word and remembers words: messages of one project are made of the same ones. The sum is exact, because
+ * no piece of o200k reaches over a single space between two things that are not spaces.
+ */
+export function countByWords(exactly: (text: string) => number): (text: string) => number {
+  const known = new Map<string, number>()
+  function word(text: string): number {
+    if (text.length > longestKnownWord) return exactly(text)
+    let tokens = known.get(text)
+    if (tokens === undefined) {
+      tokens = exactly(text)
+      if (known.size >= mostKnownWords) known.clear()
+      known.set(text, tokens)
+    }
+    return tokens
+  }
+  return text => {
+    let tokens = 0
+    let start = 0
+    for (let at = text.indexOf(' ', 1); at > 0; at = text.indexOf(' ', at + 1)) {
+      if (at + 1 === text.length || isSpace(text.charCodeAt(at - 1)) || isSpace(text.charCodeAt(at + 1))) continue
+      tokens += word(text.slice(start, at))
+      start = at
+    }
+    return text === '' ? 0 : tokens + word(start === 0 ? text : text.slice(start))
+  }
+}
+
+function isSpace(code: number): boolean {
+  return code <= 32 || (code >= 0x80 && /\s/u.test(String.fromCharCode(code)))
 }
 
 const longestRun = 256

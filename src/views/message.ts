@@ -1,4 +1,5 @@
 /** A message as callers see it: the event's content with its place in the log, and its text in one string. */
+import type { DamagedEvent, ErasedEvent, UnknownEvent } from '../events/event.ts'
 import type { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -11,9 +12,12 @@ export interface Message extends Omit<MessageAdded, 'type' | 'messageId'> {
   timestamp: string
   /** The text parts, joined by blank lines. */
   content: string
-  /** Set when the content is not what was said: it was erased on demand, or its record is damaged. */
-  missing?: { because: 'erased' | 'damaged'; reason: string }
+  /** Set when the content cannot be given: erased on demand, its record damaged, or written by a newer program. */
+  missing?: { because: 'erased' | 'damaged' | 'unknown'; reason: string }
 }
+
+/** An event's field that a message calls otherwise, or not at all. */
+const ownNames: ReadonlySet<string> = new Set(['type', 'messageId'])
 
 export function textOf(parts: readonly Part[]): string {
   if (parts.length === 1 && parts[0]?.type === 'text') return parts[0].text
@@ -22,23 +26,33 @@ export function textOf(parts: readonly Part[]): string {
   return texts.join('\n\n')
 }
 
-/** The message a recorded event is, or undefined if it is none. */
+/** The message a recorded event is, or undefined if it is none. `storedId` names one whose content cannot be given. */
 export function messageOf(
   recorded: Pick<RecordedEvent, 'conversationId' | 'version' | 'at' | 'event'>,
+  storedId = '',
 ): Message | undefined {
   const { event } = recorded
-  const place = {
-    conversationId: recorded.conversationId,
-    version: recorded.version,
-    timestamp: recorded.at,
-  }
+  const { conversationId, version, at: timestamp } = recorded
+  const place = { conversationId, version, timestamp }
   if (event.type === 'message.added') {
-    const { type: _, messageId, ...said } = event
-    return { id: messageId, ...place, ...said, content: textOf(event.parts) }
+    const message: Message & Record<string, unknown> = {
+      id: event.messageId,
+      ...place,
+      role: event.role,
+      author: event.author,
+      audience: event.audience,
+      parts: event.parts,
+      tokens: event.tokens,
+      content: textOf(event.parts),
+    }
+    // Field by field: a spread of the whole event costs more than reading its row.
+    for (const field in event)
+      if (!(field in message) && !ownNames.has(field)) message[field] = event[field as keyof MessageAdded]
+    return message
   }
-  if ((event.type === 'erased' || event.type === 'damaged') && event.storedType === 'message.added') {
+  if ('storedType' in event && event.storedType === 'message.added') {
     return {
-      id: event.messageId ?? '',
+      id: storedId,
       ...place,
       role: 'system',
       author: 'unknown',
@@ -46,11 +60,19 @@ export function messageOf(
       parts: [],
       tokens: { count: 0, by: 'none' },
       content: '',
-      missing:
-        event.type === 'erased'
-          ? { because: 'erased', reason: 'its content was erased on demand' }
-          : { because: 'damaged', reason: event.reason },
+      missing: { because: event.type, reason: reasonOf(event) },
     }
   }
   return undefined
+}
+
+function reasonOf(event: ErasedEvent | DamagedEvent | UnknownEvent): string {
+  switch (event.type) {
+    case 'erased':
+      return 'its content was erased on demand'
+    case 'damaged':
+      return event.reason
+    case 'unknown':
+      return `it was written by a newer version (schema ${event.storedSchema})`
+  }
 }

@@ -1,5 +1,5 @@
 /** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
-import { ContentTooLarge, InvalidInput, KeyReused, NotFound, VersionConflict } from 'colloquy'
+import { ContentTooLarge, InvalidInput, KeyReused, type MessageInput, NotFound, VersionConflict } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 
@@ -17,7 +17,7 @@ describe('content', () => {
     ['a lone surrogate', 'a\ud800b\udc00'],
     ['every kind of space', '\u2028\u2029\ufeff\t\r\n'],
     ['text that looks like a token', '<|endoftext|>'],
-    ['quotes and backslashes', '\\"\'`${}'],
+    ['quotes and backslashes', '\\"\'`'],
     ['more than 256 KB', 'é'.repeat(300_000)],
   ])('with %s comes back byte for byte', async (_, content) => {
     const { colloquy } = await opened({ tokens: 'exact' })
@@ -55,8 +55,10 @@ describe('content', () => {
   it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
-    const call = (input: unknown) =>
-      ({ role: 'assistant', parts: [{ type: 'tool-call', callId: 'c', name: 't', input }] }) as const
+    const call = (input: unknown): MessageInput => ({
+      role: 'assistant',
+      parts: [{ type: 'tool-call', callId: 'c', name: 't', input }],
+    })
     await expect(colloquy.sessions.addMessage(session.id, call(nested(101)))).rejects.toThrow(/nested deeper/)
     await colloquy.sessions.addMessage(session.id, call(nested(100)))
     const circular: Record<string, unknown> = {}

@@ -1,5 +1,5 @@
-/** Places for archives: in memory, and one that fails. */
-import { randomUUID } from 'node:crypto'
+/** Places for archives, in memory and failing, and archives as another program would write them. */
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import type { ArchivePlace } from 'colloquy'
 import { linesOf } from './builders.ts'
 
@@ -31,4 +31,43 @@ export function failingArchives(linesTaken: number): ArchivePlace {
       yield* []
     },
   }
+}
+
+interface WrittenEvent {
+  type: string
+  schema: number
+  body: unknown
+  messageId?: string
+  lane?: { audienceKey: string; audience: unknown; kind: string }
+  adds?: { messages: number; tokens: number; input: number; output: number }
+}
+
+/**
+ * The lines of an archive with exactly these events, whatever their types, as a newer program might have written it.
+ * The chain is computed here once more, from its description, so that it cannot change unnoticed.
+ */
+export function archiveLines(place: { project: string; conversationId: string }, events: WrittenEvent[]): string[] {
+  let hash = sha256(JSON.stringify(['colloquy', 1, place.project, place.conversationId]))
+  const lines = [JSON.stringify({ colloquy: 'archive', format: 1, ...place, events: events.length })]
+  for (const [index, { type, schema, body: content, messageId, lane, adds }] of events.entries()) {
+    const [version, at, actor, channel] = [index + 1, Date.parse('2026-01-01T12:00:00Z'), 'ada', 'test']
+    const salt = randomBytes(16)
+    const body = JSON.stringify(content)
+    const digest = sha256(salt, body)
+    const laneText = lane ? [lane.audienceKey, lane.kind] : null
+    const sums = adds ? [adds.messages, adds.tokens, adds.input, adds.output] : null
+    const header = [version, type, schema, at, actor, channel, null, messageId ?? null, laneText, sums]
+    hash = sha256(hash, JSON.stringify(header), digest)
+    const event = { version, type, schema, at, actor, channel, messageId, lane, adds, body }
+    const proof = { salt: salt.toString('base64'), digest: digest.toString('base64'), hash: hash.toString('base64') }
+    lines.push(JSON.stringify({ ...event, ...proof }))
+  }
+  lines.push(JSON.stringify({ end: true, events: events.length, hash: hash.toString('base64') }))
+  return lines
+}
+
+function sha256(...parts: Array<string | Uint8Array>): Buffer {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part)
+  return hash.digest()
 }

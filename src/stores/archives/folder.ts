@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
-import { NotFound, StoreFailed } from '../../errors.ts'
+import { ColloquyError, NotFound, StoreFailed } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 import { fileNameOf } from './name.ts'
 
@@ -37,16 +37,34 @@ export function folderArchives(folder: string): ArchivePlace {
     },
 
     async *read(address) {
-      const stream = createReadStream(address)
-      const text = stream.pipe(createGunzip())
-      stream.on('error', error => text.destroy(error))
       try {
+        const stream = createReadStream(address)
+        const text = (await isPacked(address)) ? stream.pipe(createGunzip()) : stream
+        stream.on('error', error => text.destroy(error))
         for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) yield line
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') throw new NotFound('archive', address)
-        throw error
+        if (error instanceof ColloquyError) throw error
+        const code = error instanceof Error && 'code' in error ? error.code : undefined
+        if (code === 'ENOENT') throw new NotFound('archive', address)
+        const message = error instanceof Error ? error.message : String(error)
+        throw new StoreFailed(
+          `The archive ${address} cannot be read (${message}). Nothing was restored.`,
+          { address },
+          { cause: error },
+        )
       }
     },
+  }
+}
+
+/** Purge packs what it writes; an export may not be packed. Gzip files start with 1f 8b, JSON never does. */
+async function isPacked(path: string): Promise<boolean> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
+  } finally {
+    await file.close()
   }
 }
 

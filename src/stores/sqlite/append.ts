@@ -1,5 +1,6 @@
 /** Records what a proposal decides. Runs inside the writer's transaction. */
 import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict } from '../../errors.ts'
+import { idProblem } from '../../events/id.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
@@ -46,6 +47,7 @@ export function appender({
 
   function append(proposal: Proposal): Appended {
     const { project, origin, once, fence } = proposal
+    refuseOddText(proposal)
     const projectRow = heads.projectRow(project)
     const earlier = once && projectRow !== undefined ? replay(proposal, projectRow, once) : undefined
     if (earlier) return earlier
@@ -59,6 +61,14 @@ export function appender({
     }
     const events = proposal.decide(headsOf(entry, session))
     if (events.length === 0) {
+      // A key that recorded nothing must record nothing later either.
+      if (once)
+        rememberKey(once, heads.ensureProject(project, clock()), {
+          id,
+          first: version + 1,
+          last: version,
+          session: session?.head.id,
+        })
       return { conversation: entry?.head, session: session?.head, events: [], replayed: false }
     }
     if (!entry && events[0]?.type !== 'conversation.created') {
@@ -123,10 +133,8 @@ export function appender({
       }
     }
     heads.saveConversation(current!, head!, hash, now)
-    if (once) {
-      const last = version + events.length
-      sql.insertKey.run(ordinal, once.key, once.digest, id, version + 1, last, sessionHead?.id ?? null)
-    }
+    if (once)
+      rememberKey(once, ordinal, { id, first: version + 1, last: version + events.length, session: sessionHead?.id })
     return { conversation: head, session: sessionHead, events: recorded, replayed: false }
   }
 
@@ -159,6 +167,14 @@ export function appender({
     }
   }
 
+  function rememberKey(
+    once: { key: string; digest: string },
+    projectRow: number,
+    range: { id: string; first: number; last: number; session: string | undefined },
+  ): void {
+    sql.insertKey.run(projectRow, once.key, once.digest, range.id, range.first, range.last, range.session ?? null)
+  }
+
   /** What the same key recorded before. */
   function replay(
     { project }: Proposal,
@@ -170,19 +186,36 @@ export function appender({
     const [digest, conversationId, first, last, sessionId] = found
     if (digest !== once.digest) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
-    if (!entry) {
+    if (!entry && last >= first) {
       const [archive] = (sql.purge.get(projectRow, conversationId) as [string] | undefined) ?? ['unknown']
       throw new ConversationPurged({ conversationId, archive })
     }
     return {
-      conversation: entry.head,
+      conversation: entry?.head,
       session: sessionId === null ? undefined : heads.session(project, sessionId)?.head,
-      events: read({ project, conversationId, from: first, to: last }),
+      events:
+        entry && last >= first ? read({ project, conversationId, from: first, to: last, limit: last - first + 1 }) : [],
       replayed: true,
     }
   }
 
   return append
+}
+
+/** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
+function refuseOddText({ project, conversation, origin, once }: Proposal): void {
+  const fields: Array<[string, string | undefined]> = [
+    ['project', project],
+    ['conversationId', conversation === 'of-session' ? undefined : conversation.id],
+    ['actor', origin.actor],
+    ['channel', origin.channel],
+    ['requestId', origin.requestId],
+    ['idempotencyKey', once?.key],
+  ]
+  for (const [field, value] of fields) {
+    const problem = value === undefined ? undefined : idProblem(value)
+    if (problem) throw new InvalidInput(field, problem)
+  }
 }
 
 /** A session for a decision. Its last use is looked up only if the decision asks. */

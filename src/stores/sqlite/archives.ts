@@ -1,5 +1,6 @@
 /** Archives on the engine's side: lines out of the worker and into it, and what was purged. */
 import { randomUUID } from 'node:crypto'
+import { StoreFailed } from '../../errors.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Beside } from './beside/client.ts'
 import type { Database } from './database.ts'
@@ -9,14 +10,17 @@ export async function* archiveLines(
   place: { project: string; conversationId: string },
 ): AsyncGenerator<string> {
   let after = 0
-  let upTo: number | undefined
+  let upTo = 0
+  let isFirst = true
   do {
-    const page = await side.call('exportPage', { ...place, after, upTo })
-    yield* page.lines
-    if (page.last === after) return
-    after = page.last
+    const page = await side.call('exportPage', { ...place, after, upTo: isFirst ? undefined : upTo })
+    isFirst = false
     upTo = page.upTo
+    yield* page.lines
+    if (page.last === after) break
+    after = page.last
   } while (after < upTo)
+  if (after !== upTo) throw new StoreFailed('The conversation could not be read to its end. Nothing was purged.', place)
 }
 
 const pageLines = 500

@@ -7,10 +7,19 @@ import type { ConversationHead, ConversationInfo } from '../../views/conversatio
 import type { SessionHead } from '../../views/session.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
+import { parsedOr, refolder } from './refold.ts'
 
-type ConversationRow = [conversation: number, recentAt: number, info: string, version: number, activeAt: number]
+type ConversationRow = [
+  conversation: number,
+  recentAt: number,
+  info: string,
+  version: number,
+  activeAt: number,
+  id: string,
+]
 
 export function directory({ database, heads }: { database: Database; heads: HeadStore }) {
+  const refold = refolder(database)
   const sql = {
     projects: database.prepare('select id from projects order by id'),
     counts: database.prepare(`
@@ -44,7 +53,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
     }
     const rows = database
       .prepare(`
-        select c.conversation, c.recent_at, c.info, e.version, e.at
+        select c.conversation, c.recent_at, c.info, e.version, e.at, c.id
         from conversations c join events e on e.conversation = c.conversation
           and e.version = (select max(version) from events where conversation = c.conversation)
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
@@ -52,8 +61,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     return {
-      items: shown.map(([, , info, version, activeAt]) => ({
-        info: JSON.parse(info) as ConversationInfo,
+      items: shown.map(([row, , info, version, activeAt, id]) => ({
+        info: parsedOr<ConversationInfo>(info, () => refold(row, { project: query.project, conversationId: id }).info),
         version,
         activeAt: isoTime(activeAt),
       })),
@@ -87,13 +96,13 @@ export function directory({ database, heads }: { database: Database; heads: Head
     }
     const rows = database
       .prepare(`
-        select s.session, s.head from sessions s
+        select s.session, s.id from sessions s
         where ${conditions.join(' and ')} order by s.session desc limit ?`)
       .all(...values, limit + 1) as Array<[number, string]>
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     return {
-      items: shown.map(([, head]) => JSON.parse(head) as SessionHead),
+      items: shown.flatMap(([, id]) => heads.session(query.project, id)?.head ?? []),
       ...(rows.length > limit && last && { next: String(last[0]) }),
     }
   }

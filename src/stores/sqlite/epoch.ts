@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Database } from './database.ts'
+import { inTransaction } from './transaction.ts'
 
 export function readEpoch(database: Database): string {
   const value = database.prepare('select value from meta where name = ?')
@@ -12,8 +13,7 @@ export function readEpoch(database: Database): string {
   const file = identityOf(database.path)
   if (read('file') === file) return read('epoch')!
   if (database.readOnly) return newEpoch()
-  database.exec('begin immediate')
-  try {
+  return inTransaction(database, () => {
     // Read again under the lock: another process may have noticed first.
     const known = read('file')
     const epoch = known === undefined || known === file ? read('epoch')! : newEpoch()
@@ -22,12 +22,8 @@ export function readEpoch(database: Database): string {
     )
     put.run('file', file)
     put.run('epoch', epoch)
-    database.exec('commit')
     return epoch
-  } catch (error) {
-    database.exec('rollback')
-    throw error
-  }
+  })
 }
 
 export function newEpoch(): string {

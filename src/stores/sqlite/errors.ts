@@ -1,4 +1,6 @@
 /** Turns the driver's errors into ours, by SQLite's primary result code. */
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import {
   ColloquyError,
   IllegalState,
@@ -24,18 +26,72 @@ const code = {
 
 /** SQLite's primary result code, or undefined when the error did not come from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('errcode' in error)) return undefined
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+  if (!(error instanceof Error)) return undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff
+  // The driver gives no code for what fails while rows are fetched; SQLite's words tell it all the same.
+  if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
+  return wordings.find(([words]) => error.message.includes(words))?.[1] ?? code.io
 }
+
+const wordings: ReadonlyArray<readonly [string, number]> = [
+  ['malformed', code.corrupt],
+  ['locked', code.busy],
+  ['not a database', code.notADatabase],
+  ['is full', code.full],
+  ['readonly', code.readOnly],
+  ['unable to open', code.cannotOpen],
+  ['constraint failed', code.constraint],
+]
 
 export function isBusy(error: unknown): boolean {
   const found = sqliteCode(error)
   return found === code.busy || found === code.locked
 }
 
+export function isNotADatabase(error: unknown): boolean {
+  return sqliteCode(error) === code.notADatabase
+}
+
+/** The code that says most: SQLite calls it an I/O error when a full disk has no room for its shared memory. */
+function primaryCode(error: unknown, path: string): number | undefined {
+  const found = sqliteCode(error) ?? systemCode(error)
+  return found === code.io && isDiskFull(path) ? code.full : found
+}
+
+/** What the operating system refuses around the file, as SQLite would say it. */
+function systemCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  switch (error.code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return code.full
+    case 'EROFS':
+    case 'EACCES':
+    case 'EPERM':
+      return code.readOnly
+    case 'ENOTDIR':
+    case 'EEXIST':
+    case 'EISDIR':
+    case 'ENAMETOOLONG':
+      return code.cannotOpen
+    default:
+      return undefined
+  }
+}
+
+/** Less room than the smallest write-ahead log needs. */
+function isDiskFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize < 256 * 1024
+  } catch {
+    return false
+  }
+}
+
 export function asStoreError(error: unknown, path: string): Error {
   if (error instanceof ColloquyError) return error
-  const found = sqliteCode(error)
+  const found = primaryCode(error, path)
   if (found === undefined) return error instanceof Error ? error : new Error(String(error))
   const facts = { path, sqlite: error instanceof Error ? error.message : String(error) }
   const because: ErrorOptions = { cause: error }

@@ -6,6 +6,7 @@
  * then everything kept is dropped.
  */
 import type { Audience } from '../../events/audience.ts'
+import { idProblem } from '../../events/id.ts'
 import { type WorkItem, workItemKey } from '../../events/work-item.ts'
 import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
 import { isoTime } from '../../log/time.ts'
@@ -14,6 +15,7 @@ import type { ConversationHead, ConversationInfo } from '../../views/conversatio
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import type { Database } from './database.ts'
 import { Recent } from './recent.ts'
+import { parsedOr, refolder } from './refold.ts'
 
 export interface ConversationEntry {
   row: number
@@ -27,6 +29,12 @@ export interface ConversationEntry {
 export interface LaneEntry extends Lane {
   row: number
   sums: LaneSums
+}
+
+/** A lane that a viewer sees, for reading. */
+export interface SeenLane {
+  row: number
+  kind: LaneKind
 }
 
 export interface SessionEntry {
@@ -45,6 +53,7 @@ export function headStore(database: Database) {
   const conversations = new Recent<ConversationEntry>(limits.conversations)
   const sessions = new Recent<SessionEntry>(limits.sessions)
   const projects = new Map<string, number>()
+  const seenLanes = new Recent<SeenLane[]>(limits.sessions)
   let seenVersion = -1
   let generation = 0
   let fresh = false
@@ -79,7 +88,9 @@ export function headStore(database: Database) {
       select messages, tokens, input, output from events indexed by events_by_lane
       where lane = ? and version <= ? order by version desc limit 1`),
     lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
-    session: database.prepare('select session, head from sessions where project = ? and id = ?'),
+    session: database.prepare(`
+      select s.session, s.head, s.conversation, c.id from sessions s join conversations c using (conversation)
+      where s.project = ? and s.id = ?`),
     sessionByKey: database.prepare(
       `select id from sessions where project = ? and session_key = ? and status = 'active'`,
     ),
@@ -90,6 +101,7 @@ export function headStore(database: Database) {
     postponeExpiry: database.prepare('update sessions set expires_at = ? where session = ?'),
   }
 
+  const refold = refolder(database)
   const keyOf = (project: string, id: string) => `${project}\0${id}`
 
   function forget(): void {
@@ -97,6 +109,7 @@ export function headStore(database: Database) {
     conversations.clear()
     sessions.clear()
     projects.clear()
+    seenLanes.clear()
   }
 
   /**
@@ -126,6 +139,7 @@ export function headStore(database: Database) {
   function projectRow(project: string): number | undefined {
     const known = projects.get(project)
     if (known !== undefined) return known
+    if (idProblem(project)) return undefined
     const found = sql.project.get(project) as [number] | undefined
     if (found) projects.set(project, found[0])
     return found?.[0]
@@ -144,7 +158,7 @@ export function headStore(database: Database) {
     const known = conversations.get(key)
     if (known) return known
     const projectNumber = projectRow(project)
-    if (projectNumber === undefined) return undefined
+    if (projectNumber === undefined || idProblem(id)) return undefined
     const found = sql.byId.get(projectNumber, id) as [number, number, string, number, Uint8Array, number] | undefined
     if (!found) return undefined
     const [row, recentAt, info, version, hash, activeAt] = found
@@ -152,7 +166,11 @@ export function headStore(database: Database) {
       row,
       recentAt,
       hash,
-      head: { info: JSON.parse(info) as ConversationInfo, version, activeAt: isoTime(activeAt) },
+      head: {
+        info: parsedOr<ConversationInfo>(info, () => refold(row, { project, conversationId: id }).info),
+        version,
+        activeAt: isoTime(activeAt),
+      },
       lanes: new Map(),
     }
     conversations.set(key, entry)
@@ -213,19 +231,24 @@ export function headStore(database: Database) {
           sums: noSums,
         }
     entry.lanes.set(key, made)
+    if (!found) seenLanes.clear()
     return made
   }
 
   /** The lanes a viewer sees, for reading. */
-  function lanesSeen(conversationRow: number, viewer: Viewer): Array<{ row: number; kind: LaneKind }> {
+  function lanesSeen(conversationRow: number, viewer: Viewer): readonly SeenLane[] {
     if (viewer.sees === 'everything') {
       return (sql.lanesAll.all(conversationRow) as Array<[number, LaneKind]>).map(([row, kind]) => ({ row, kind }))
     }
+    const key = JSON.stringify([conversationRow, viewer])
+    const known = seenLanes.get(key)
+    if (known) return known
     const rows = sql.lanesSeen.all(conversationRow, viewer.sessionId) as Array<[number, LaneKind, string]>
-    const seen: Array<{ row: number; kind: LaneKind }> = []
+    const seen: SeenLane[] = []
     for (const [row, kind, audience] of rows) {
       if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
     }
+    seenLanes.set(key, seen)
     return seen
   }
 
@@ -234,10 +257,15 @@ export function headStore(database: Database) {
     const known = sessions.get(key)
     if (known) return known
     const projectNumber = projectRow(project)
-    if (projectNumber === undefined) return undefined
-    const found = sql.session.get(projectNumber, id) as [number, string] | undefined
+    if (projectNumber === undefined || idProblem(id)) return undefined
+    const found = sql.session.get(projectNumber, id) as [number, string, number, string] | undefined
     if (!found) return undefined
-    const entry = { row: found[0], head: JSON.parse(found[1]) as SessionHead }
+    const [row, text, conversationRow, conversationId] = found
+    const head = parsedOr<SessionHead | undefined>(text, () =>
+      refold(conversationRow, { project, conversationId }).sessions.get(id),
+    )
+    if (!head) return undefined
+    const entry = { row, head }
     sessions.set(key, entry)
     return entry
   }

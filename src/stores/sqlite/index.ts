@@ -109,7 +109,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     nextPosition: () => ++position,
   })
   const erase = eraser({ database, heads, append })
-  const upkeep = maintenance({ database, heads, writer: write })
+  const upkeep = maintenance({ database, heads, reading, writing })
 
   /** Reading sees what other processes wrote, and its errors are ours. */
   async function reading<T>(read: () => T): Promise<T> {
@@ -144,7 +144,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     position: () => reading(() => events.position()),
 
-    ...keeper.leases({ submit: writing, close: write.close }),
+    ...keeper.leases({ reading, writing }),
 
     messages: (window, page) => reading(() => windows.messages(window, page)),
     measure: window => reading(() => windows.measure(window)),
@@ -167,7 +167,11 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
     async erase(request) {
-      const places = await side.call('find', request.messageId)
+      const { project, messageId } = request
+      const known = await side.call('find', messageId)
+      const places = await reading(() => known.filter(place => windows.message(project, messageId, place)))
+      // Words go first, while the log still has the text to take them out by.
+      for (const place of places) await side.call('forgetWords', place)
       const erased = await writing(() => erase(request, places))
       await side.call('scrub', undefined)
       return erased
@@ -177,7 +181,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       if (!entry) throw await missing(project, conversationId)
       const hash = Buffer.from(entry.hash).toString('base64')
       const archive = await to.write(`${project}-${conversationId}`, archiveLines(side, { project, conversationId }))
-      const { events } = await side.call('purge', {
+      const purged = await side.call('purge', {
         project,
         conversationId,
         archive,
@@ -186,7 +190,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         origin,
         ...(reason !== undefined && { reason }),
       })
-      return { conversationId, events, archive }
+      events.forget()
+      return { conversationId, events: purged.events, archive }
     },
     purges: project => reading(() => purges(database, project)),
     async restore({ project, lines }) {
@@ -201,8 +206,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       if (!entry) throw await missing(project, conversationId)
       yield* archiveLines(side, { project, conversationId })
     },
-    expiring: upkeep.expiring,
-    archivable: upkeep.archivable,
+    expiring: (project, now, limit) => upkeep.expiring(project, now, limit),
+    archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
 
     async close() {
       if (closed) return
@@ -211,6 +216,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       housekeeping.stop()
       events.close()
       await side.close()
+      if (!readOnly) settle(database)
       database.close()
       if (temporary) rmSync(temporary, { recursive: true, force: true })
     },
@@ -225,14 +231,28 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 }
 
 function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: boolean): Database {
-  const database = openDatabase({ path, durability, readOnly })
+  const database = openDatabase({ path, durability, readOnly, inspect: refuseForeign })
   try {
-    if (readOnly) refuseForeign(database)
-    else migrate(database)
+    if (!readOnly) migrate(database)
     return database
   } catch (error) {
     database.close()
     throw asStoreError(error, path)
+  }
+}
+
+/**
+ * Leaves everything in the one file, so that a copy of it is a backup, and notes how far the log went, so that `verify`
+ * notices when its end is cut off. If others are at work, they will do it.
+ */
+function settle(database: Database): void {
+  try {
+    database.exec(`
+      update meta set value = (select max(coalesce(max(position), 0), cast(meta.value as integer)) from events)
+      where name = 'position_floor' and cast(value as integer) < (select coalesce(max(position), 0) from events)`)
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // Nothing that was acknowledged depends on it.
   }
 }
 

@@ -1,10 +1,11 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
-import { LeaseHeld, LeaseLost } from '../../errors.ts'
+import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
+import { idProblem } from '../../events/id.ts'
 import type { Lease, Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
+import type { Access } from './access.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import type { Writer } from './writer.ts'
 
 type LeaseRow = [holder: string, generation: number, expiresAt: number]
 
@@ -21,17 +22,21 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
   }
 
   const find = (project: number | undefined, name: string) =>
-    project === undefined ? undefined : (sql.find.get(project, name) as LeaseRow | undefined)
+    project === undefined || idProblem(name) ? undefined : (sql.find.get(project, name) as LeaseRow | undefined)
 
   const checkFence: CheckFence = (project, { name, generation }) => {
     const row = find(project, name)
     if (!row || row[1] !== generation || row[2] <= clock()) throw new LeaseLost({ name, generation })
   }
 
-  function leases(write: Writer): Leases {
+  function leases({ reading, writing }: Access): Leases {
     return {
       claim: ({ project, name, holder, forMs }) =>
-        write.submit(() => {
+        writing(() => {
+          for (const [field, value] of Object.entries({ project, name, holder })) {
+            const problem = idProblem(value)
+            if (problem) throw new InvalidInput(field, problem)
+          }
           const now = clock()
           const row = find(heads.projectRow(project), name)
           if (row && row[2] > now && row[0] !== holder) {
@@ -43,7 +48,7 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
         }),
 
       renew: ({ project, name, generation, forMs }) =>
-        write.submit(() => {
+        writing(() => {
           const projectRow = heads.projectRow(project)
           checkFence(projectRow, { name, generation })
           const expiresAt = clock() + forMs
@@ -53,16 +58,16 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
 
       // The row stays, so that the generation goes on growing.
       release: ({ project, name, generation }) =>
-        write.submit(() => {
+        writing(() => {
           const projectRow = heads.projectRow(project)
           if (find(projectRow, name)?.[1] === generation) sql.extend.run(0, projectRow!, name)
         }),
 
-      async holderOf({ project, name }) {
-        heads.refresh()
-        const row = find(heads.projectRow(project), name)
-        return row && row[2] > clock() ? leaseOf(name, row) : undefined
-      },
+      holderOf: ({ project, name }) =>
+        reading(() => {
+          const row = find(heads.projectRow(project), name)
+          return row && row[2] > clock() ? leaseOf(name, row) : undefined
+        }),
     }
   }
 

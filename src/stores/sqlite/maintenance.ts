@@ -2,11 +2,11 @@
 import { viewerOf } from '../../log/visibility.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead } from '../../views/session.ts'
+import type { Access } from './access.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import type { Writer } from './writer.ts'
 
-export function maintenance({ database, heads, writer }: { database: Database; heads: HeadStore; writer: Writer }) {
+export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {
   const sql = {
     expiring: database.prepare(`
       select s.session, s.id, s.conversation from sessions s
@@ -21,37 +21,40 @@ export function maintenance({ database, heads, writer }: { database: Database; h
       order by c.conversation limit ?5`),
   }
 
+  function candidates(project: string, now: number, limit: number) {
+    const projectRow = heads.projectRow(project)
+    const rows =
+      projectRow === undefined ? [] : (sql.expiring.all(projectRow, now, limit) as Array<[number, string, number]>)
+    const due: SessionHead[] = []
+    const used: Array<[row: number, expiresAt: number]> = []
+    for (const [row, id, conversationRow] of rows) {
+      const head = heads.session(project, id)!.head
+      const expiresAt = expiryOf(head, heads.lastActiveAt(conversationRow, head, viewerOf(head)))
+      if (expiresAt === undefined || expiresAt > now) used.push([row, expiresAt ?? Number.MAX_SAFE_INTEGER])
+      else due.push(head)
+    }
+    return { rows: rows.length, due, used }
+  }
+
   return {
     /** Use since the row was written moves its expiry on; only those that are really due are given. */
     async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
-      heads.refresh()
-      const projectRow = heads.projectRow(project)
-      if (projectRow === undefined) return []
       for (;;) {
-        const rows = sql.expiring.all(projectRow, now, limit) as Array<[number, string, number]>
-        const due: SessionHead[] = []
-        const used: Array<[row: number, expiresAt: number]> = []
-        for (const [row, id, conversationRow] of rows) {
-          const head = heads.session(project, id)!.head
-          const expiresAt = expiryOf(head, heads.lastActiveAt(conversationRow, head, viewerOf(head)))
-          if (expiresAt === undefined || expiresAt > now) used.push([row, expiresAt ?? Number.MAX_SAFE_INTEGER])
-          else due.push(head)
-        }
+        const { rows, due, used } = await reading(() => candidates(project, now, limit))
         if (used.length > 0) {
-          await writer.submit(() => {
+          await writing(() => {
             for (const [row, expiresAt] of used) heads.postponeExpiry(row, expiresAt)
           })
         }
-        if (due.length > 0 || rows.length === 0) return due
+        if (due.length > 0 || rows === 0) return due
       }
     },
 
-    async archivable(
+    archivable(
       project: string,
       due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
       limit: number,
-    ): Promise<ConversationHead[]> {
-      heads.refresh()
+    ): ConversationHead[] {
       const projectRow = heads.projectRow(project)
       if (projectRow === undefined) return []
       const { completed = false, createdBefore = null, inactiveSince = null } = due

@@ -6,6 +6,7 @@ import { StoreUnusable } from '../../errors.ts'
 import type { Database } from './database.ts'
 import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
+import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
@@ -15,23 +16,16 @@ const migrations: readonly string[] = [log]
 export const newestSchema = migrations.length
 
 export function migrate(database: Database): void {
-  refuseForeign(database)
   while (schemaVersion(database) < migrations.length) {
-    database.exec('begin immediate')
-    try {
+    inTransaction(database, () => {
       // Read again under the lock: another process may have taken this step meanwhile.
       const version = schemaVersion(database)
       const step = migrations[version]
-      if (step !== undefined) {
-        database.exec(step)
-        if (version === 0) createMeta(database)
-        database.exec(`pragma user_version = ${version + 1}`)
-      }
-      database.exec('commit')
-    } catch (error) {
-      database.exec('rollback')
-      throw error
-    }
+      if (step === undefined) return
+      database.exec(step)
+      if (version === 0) createMeta(database)
+      database.exec(`pragma user_version = ${version + 1}`)
+    })
   }
 }
 
@@ -44,6 +38,9 @@ export function refuseForeign(database: Database): void {
       `${database.path} is an SQLite database, but not a Colloquy store. Nothing was changed; choose another path.`,
       { path: database.path },
     )
+  }
+  if (database.readOnly && tables === 0) {
+    throw new StoreUnusable(`${database.path} is empty: there is no store in it yet.`, { path: database.path })
   }
   const found = schemaVersion(database)
   if (found > newestSchema) {

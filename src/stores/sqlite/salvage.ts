@@ -112,7 +112,7 @@ function scan<R extends unknown[]>(
       if (++failures > 100_000) break
     }
   }
-  if (failures > 0) losses.push(`the table ${name.split(' ')[0]} could not be read in ${failures} places`)
+  if (failures > 0) losses.push(`parts of the table ${name.split(' ')[0]} could not be read`)
   return rows
 }
 
@@ -128,9 +128,8 @@ function bringOver(found: Readable, target: Database): Salvaged {
       losses.push(`${list.length} events of a conversation whose own row is lost`)
       continue
     }
-    const unknownLane = { audienceKey: 'internal', kind: 'internal' as const, audience: { to: 'internal' as const } }
     const linesOf = archivist({
-      laneOf: lane => found.lanes.get(lane) ?? unknownLane,
+      laneOf: lane => found.lanes.get(lane),
       sumsBefore: () => noSums,
       blobOf: digest => found.blobs.get(digest),
     })

@@ -44,6 +44,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let seenGeneration = -1
+  /** Grows whenever content was removed, so that nobody hands out what they read ahead. */
+  let forgettings = 0
 
   function lastRow(): { row: number; hash: Uint8Array | undefined } {
     const [floor] = sql.floor.get() as [string]
@@ -72,6 +74,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       if (end === Number.POSITIVE_INFINITY) return
       const fresh = page(end)
       if (fresh.length === 0) break
+      for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
       tail.push(...fresh)
       if (tail.length > tailSize) {
         const dropped = tail.length - tailSize
@@ -92,6 +95,13 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       else high = middle
     }
     return tail.slice(low, low + pageSize)
+  }
+
+  /** Drops what is kept in memory: some of it was erased or purged. Readers read the file again. */
+  function forget(): void {
+    forgettings++
+    tailStart = tail.at(-1)?.row ?? tailStart
+    tail = []
   }
 
   /** Called after each commit of this process. */
@@ -136,13 +146,14 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     let page: Entry[] = []
     let index = 0
     let ended = false
-    let wakeUp: (() => void) | undefined
+    let seenForgetting = forgettings
+    const wakeUps = new Set<() => void>()
     const end = () => {
       if (ended) return
       ended = true
       leave()
       signal?.removeEventListener('abort', end)
-      wakeUp?.()
+      for (const wakeUp of wakeUps) wakeUp()
     }
     join()
     signal?.addEventListener('abort', end)
@@ -150,6 +161,12 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
 
     async function next(): Promise<IteratorResult<RecordedEvent, undefined>> {
       while (!ended && !closed) {
+        if (seenForgetting !== forgettings) {
+          // What was read ahead may have been erased since.
+          seenForgetting = forgettings
+          page = []
+          index = 0
+        }
         const entry = page[index++]
         if (entry) {
           row = entry.row
@@ -165,8 +182,12 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         index = 0
         if (page.length === 0) {
           await new Promise<void>(resolve => {
-            wakeUp = resolve
-            waiting.push(resolve)
+            const wakeUp = () => {
+              wakeUps.delete(wakeUp)
+              resolve()
+            }
+            wakeUps.add(wakeUp)
+            waiting.push(wakeUp)
           })
         }
       }
@@ -209,8 +230,10 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       return positionText(epoch(), row, hash)
     },
     lastRow: () => lastRow().row,
+    forget,
     close(): void {
       closed = true
+      clearInterval(timer)
       for (const go of waiting) go()
       waiting = []
     },

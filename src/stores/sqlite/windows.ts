@@ -1,5 +1,5 @@
 /** Messages as a viewer sees them, and how much there is of them. */
-import { addSums, type LaneSums, laneKindOf, noSums, subtractSums } from '../../log/lane.ts'
+import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
@@ -93,21 +93,23 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     let total = noSums
     let last = 0
     if (!entry) return { ...total, lastActiveAt: undefined }
-    for (const { row } of seen(entry.row, window)) {
+    const lanes = seen(entry.row, window)
+    for (const { row } of lanes) {
       const newest = heads.lastSums(row)
       if (newest.messages === 0) continue
       total = addSums(total, window.start > 0 ? subtractSums(newest, heads.sumsUpTo(row, window.start)) : newest)
       const [at] = sql.lastAt.get(row) as [number]
       if (at > last) last = at
     }
-    for (const version of window.kept) total = addSums(total, sumsOf(entry.row, version))
+    const rows = new Set(lanes.map(lane => lane.row))
+    for (const version of window.kept) total = addSums(total, sumsOf(entry.row, version, rows))
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
   }
 
   /** What one message adds to its lane: the difference to the one before. */
-  function sumsOf(conversationRow: number, version: number): LaneSums {
+  function sumsOf(conversationRow: number, version: number, lanes: ReadonlySet<number>): LaneSums {
     const row = sql.sumsAt.get(conversationRow, version) as [number | null, ...number[]] | undefined
-    if (!row || row[0] === null) return noSums
+    if (!row || row[0] === null || !lanes.has(row[0])) return noSums
     const [lane, , messages, tokens, input, output] = row as [number, number, number, number, number, number]
     return subtractSums({ messages, tokens, input, output }, heads.sumsUpTo(lane, version - 1))
   }
@@ -130,5 +132,5 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
   const [version, schema, at, lane, message, crc, body] = row
   const event = eventIn({ type: 'message.added', version, at, lane, schema, message, crc, body }, load)
-  return messageOf({ conversationId, version, at: isoTime(at), event })!
+  return messageOf({ conversationId, version, at: isoTime(at), event }, message)!
 }

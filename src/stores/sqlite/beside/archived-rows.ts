@@ -1,8 +1,8 @@
 /** The rows of a conversation as lines of an archive. Shared by export and salvage. */
 import type { Audience } from '../../../events/audience.ts'
 import type { ArchivedBlob, ArchivedEvent } from '../../../log/archive.ts'
-import { type LaneKind, type LaneSums, noSums, subtractSums } from '../../../log/lane.ts'
-import { blobsIn } from '../../../log/record.ts'
+import { type LaneKind, type LaneSums, laneOf as laneOfEvent, noSums, subtractSums } from '../../../log/lane.ts'
+import { blobsIn, decode } from '../../../log/record.ts'
 
 export const archiveColumns = `
   e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message,
@@ -40,7 +40,8 @@ export function archivist({
   sumsBefore,
   blobOf,
 }: {
-  laneOf(lane: number): LaneMeaning
+  /** What a lane is for; undefined when its own row is lost. */
+  laneOf(lane: number): LaneMeaning | undefined
   /** Sums of a lane before a version, for when the rows do not start at the beginning. */
   sumsBefore(lane: number, version: number): LaneSums
   blobOf(digest: string): string | undefined
@@ -78,11 +79,19 @@ export function archivist({
       channel,
       ...(request !== null && { requestId: request }),
       ...(message !== null && { messageId: message }),
-      ...(lane !== null && { lane: laneOf(lane), adds: adds! }),
+      ...(lane !== null && { lane: laneOf(lane) ?? laneInBody(type, schema, body, message), adds: adds! }),
       salt: salt && Buffer.from(salt).toString('base64'),
       body,
       digest: Buffer.from(digest).toString('base64'),
       hash: Buffer.from(hash).toString('base64'),
     }
   }
+}
+
+/** What the message itself says of its audience, for when its lane is lost; nobody sees one that says nothing. */
+function laneInBody(type: string, schema: number, body: string | null, message: string | null): LaneMeaning {
+  const event = decode({ type, schema, body, messageId: message ?? undefined }, () => 'null')
+  const place = laneOfEvent(event)
+  if (!place) return { audienceKey: 'internal', kind: 'internal', audience: { to: 'internal' } }
+  return { audienceKey: place.lane.audience, kind: place.lane.kind, audience: place.audience }
 }

@@ -5,7 +5,16 @@
  * present slice of work is done.
  */
 import { Worker } from 'node:worker_threads'
-import { IllegalState, StoreClosed } from '../../../errors.ts'
+import {
+  IllegalState,
+  StoreBusy,
+  StoreClosed,
+  StoreDamaged,
+  StoreFailed,
+  StoreFull,
+  StoreReadOnly,
+  StoreUnusable,
+} from '../../../errors.ts'
 import type { Progress } from '../../../log/upkeep.ts'
 import { asStoreError } from '../errors.ts'
 import type { Call, CarriedError, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
@@ -32,7 +41,12 @@ export function beside(settings: () => WorkerSettings): Beside {
   let closed = false
 
   function start(): Worker {
-    const started = new Worker(new URL('./worker.js', import.meta.url), { workerData: settings(), name: 'colloquy' })
+    const started = new Worker(new URL('./worker.js', import.meta.url), {
+      workerData: settings(),
+      name: 'colloquy',
+      // Flags of the program, such as --input-type, are not for the worker.
+      execArgv: [],
+    })
     started.on('message', answer)
     started.on('error', error => {
       for (const one of pending.values()) one.reject(error)
@@ -82,8 +96,12 @@ export function beside(settings: () => WorkerSettings): Beside {
   }
 }
 
-function revived({ message, errcode, refusal }: CarriedError, path: string): Error {
-  if (refusal) return new IllegalState(message)
+/** The classes the worker throws; each takes its message and its facts. */
+const carriedClasses = { IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed }
+
+function revived({ message, errcode, className, facts }: CarriedError, path: string): Error {
+  const known = carriedClasses[className as keyof typeof carriedClasses]
+  if (known) return new known(message, { ...facts })
   const error = new Error(message)
   return errcode === undefined ? error : asStoreError(Object.assign(error, { errcode }), path)
 }

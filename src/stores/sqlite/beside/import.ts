@@ -13,6 +13,7 @@ import { evolveSession, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'
+import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
 interface Draft {
@@ -88,21 +89,19 @@ export function conversationImporter(database: Database) {
     if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
       throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
     }
-    database.exec('begin immediate')
     try {
-      heads.refresh()
-      if (heads.conversation(project, conversationId)) {
-        throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
-      }
-      writeAll(conversationId, { project, lines, now, strict })
-      sql.restored.run(now, heads.ensureProject(project, now), conversationId)
-      database.exec('commit')
-      return conversationId
-    } catch (error) {
+      inTransaction(database, () => {
+        heads.forget()
+        if (heads.conversation(project, conversationId)) {
+          throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
+        }
+        writeAll(conversationId, { project, lines, now, strict })
+        sql.restored.run(now, heads.ensureProject(project, now), conversationId)
+      })
+    } finally {
       heads.forget()
-      database.exec('rollback')
-      throw error
     }
+    return conversationId
   }
 
   function writeAll(conversationId: string, { project, lines, now, strict }: ConversationImport): void {
@@ -119,7 +118,7 @@ export function conversationImporter(database: Database) {
         continue
       }
       if (!('version' in line)) continue
-      if (strict) check(line, version, hash)
+      if (strict) check(line, version, hash, blobs)
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
       const { type, schema, body, messageId } = line
@@ -157,13 +156,17 @@ export function conversationImporter(database: Database) {
     if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
-  function check(line: ArchivedEvent, version: number, previous: Uint8Array): void {
+  function check(line: ArchivedEvent, version: number, previous: Uint8Array, blobs: ReadonlyMap<string, string>): void {
     const damaged = (what: string) =>
       new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
     if (line.version !== version + 1) throw damaged(`version ${version + 1} is missing`)
     const digest = Buffer.from(line.digest, 'base64')
     if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
       throw damaged('its content does not match its digest')
+    }
+    for (const blob of line.body === null ? [] : blobsIn(line.body)) {
+      const json = blobs.get(blob)
+      if (json === undefined || !isBlob(json, blob)) throw damaged('a large part of it is missing or changed')
     }
     if (!hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))) {
       throw damaged('its hash does not follow from the one before')
@@ -187,11 +190,14 @@ export function conversationImporter(database: Database) {
       hash: Buffer.from(line.hash, 'base64'),
       blobs: (body === null ? [] : blobsIn(body)).flatMap(digest => {
         const json = blobs.get(digest)
-        const intact = json !== undefined && createHash('sha256').update(json).digest('hex') === digest
-        return intact ? [{ digest, json }] : []
+        return json !== undefined && isBlob(json, digest) ? [{ digest, json }] : []
       }),
     })
   }
+}
+
+function isBlob(json: string, digest: string): boolean {
+  return createHash('sha256').update(json).digest('hex') === digest
 }
 
 function headerOf(line: ArchivedEvent): Header {

@@ -43,6 +43,8 @@ export interface Operations {
     takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
     gives: string | undefined
   }
+  /** Takes the words of the message at a position out of the index, before its content is erased. */
+  forgetWords: { takes: number; gives: undefined }
   /** Overwrites what erased content may have left in the write-ahead log. */
   scrub: { takes: undefined; gives: undefined }
 }
@@ -60,9 +62,10 @@ export type Reply =
   | { id: number; kind: 'progress'; done: number; total: number }
   | { id: number; kind: 'error'; error: CarriedError }
 
-/** An error that crosses the threads: SQLite's code, or that it is a refusal, and the words. */
+/** An error that crosses the threads: its class where it is one of ours, SQLite's code where it has one, the words. */
 export interface CarriedError {
   message: string
   errcode?: number
-  refusal?: boolean
+  className?: string
+  facts?: Readonly<Record<string, unknown>>
 }

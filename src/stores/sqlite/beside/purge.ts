@@ -2,12 +2,12 @@
 import { IllegalState } from '../../../errors.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
+import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
 export function purger(database: Database) {
   const heads = headStore(database)
   const sql = {
-    positions: database.prepare('select position from events where conversation = ?'),
     uses: database.prepare(`
       delete from blob_uses where position in (select position from events where conversation = ?)`),
     blobs: database.prepare('delete from blobs where not exists (select 1 from blob_uses u where u.blob = blobs.blob)'),
@@ -23,42 +23,47 @@ export function purger(database: Database) {
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
   }
 
-  return (input: Operations['purge']['takes']): { events: number; positions: number[] } => {
-    const { project, conversationId, archive, hash, now, reason, origin } = input
-    database.exec('begin immediate')
+  /** The conversation's row, if it is as it was when its archive was written. */
+  function find({ project, conversationId, hash }: Operations['purge']['takes']): number {
+    heads.forget()
+    const entry = heads.conversation(project, conversationId)
+    if (entry && Buffer.from(entry.hash).toString('base64') === hash) return entry.row
+    throw new IllegalState(
+      `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
+    )
+  }
+
+  /** Removes it and returns how many events that were. */
+  function remove(input: Operations['purge']['takes']): number {
+    const { project, conversationId, archive, now, reason, origin } = input
     try {
-      heads.refresh()
-      const entry = heads.conversation(project, conversationId)
-      if (!entry || Buffer.from(entry.hash).toString('base64') !== hash) {
-        throw new IllegalState(
-          `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
+      return inTransaction(database, () => {
+        const row = find(input)
+        const { hash } = heads.conversation(project, conversationId)!
+        // Positions are never used again, even if the newest events are the ones that go.
+        sql.floor.run()
+        sql.uses.run(row)
+        const events = Number(sql.events.run(row).changes)
+        for (const step of [sql.lanes, sql.sessions, sql.conversation]) step.run(row)
+        sql.blobs.run()
+        sql.record.run(
+          heads.projectRow(project)!,
+          conversationId,
+          archive,
+          events,
+          hash,
+          now,
+          origin.actor,
+          origin.channel,
+          origin.requestId ?? null,
+          reason ?? null,
         )
-      }
-      const positions = (sql.positions.all(entry.row) as Array<[number]>).map(([position]) => position)
-      // Positions are never used again, even if the newest events are the ones that go.
-      sql.floor.run()
-      sql.uses.run(entry.row)
-      for (const step of [sql.events, sql.lanes, sql.sessions, sql.conversation]) step.run(entry.row)
-      sql.blobs.run()
-      sql.record.run(
-        heads.projectRow(project)!,
-        conversationId,
-        archive,
-        positions.length,
-        entry.hash,
-        now,
-        origin.actor,
-        origin.channel,
-        origin.requestId ?? null,
-        reason ?? null,
-      )
-      database.exec('commit')
+        return events
+      })
+    } finally {
       heads.forget()
-      return { events: positions.length, positions }
-    } catch (error) {
-      heads.forget()
-      database.exec('rollback')
-      throw error
     }
   }
+
+  return { find, remove }
 }

@@ -5,12 +5,17 @@
  * words and places but no text, knows how far it has read, and can be deleted at any time: it is built again from the
  * log. Several processes feed the same index; the lock on it makes them take turns.
  */
+import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
+import type { StoredEvent } from '../../../events/event.ts'
+import { idProblem } from '../../../events/id.ts'
 import { type Database, openDatabase } from '../database.ts'
-import { sqliteCode } from '../errors.ts'
-import { blobLoader, eventIn, type LoadBlob } from '../rows.ts'
+import { asStoreError } from '../errors.ts'
+import { blobLoader, eventIn } from '../rows.ts'
+import { inTransaction } from '../transaction.ts'
 import type { WorkerSettings } from './protocol.ts'
 import { searchableText, splitScript } from './searchable.ts'
 
@@ -21,8 +26,14 @@ export interface SearchIndex {
   feed(): Promise<undefined>
   /** Where the messages of an id stand: one place, but for ids that callers made and used in several projects. */
   find(messageId: string): number[]
-  /** Drops what was purged. */
-  forget(positions: readonly number[]): void
+  /** Takes a message's words out, while its content is still in the log. */
+  forgetMessage(position: number): void
+  /** Takes out everything of a conversation, while it is still in the log. */
+  forgetConversation(conversation: number): void
+  /** Builds everything again at the next feed. */
+  startOver(): void
+  /** Overwrites what dropped words may have left in the index's write-ahead log. */
+  scrub(): void
   close(): void
 }
 
@@ -42,13 +53,14 @@ create table docs (
   author integer not null,
   role integer not null,
   phase integer,
-  message text not null
+  -- A number made of its id: half the size, and the log tells those apart that share one.
+  message integer not null
 );
 -- Here and not in the log: an append would write a page more for a look-up that is seldom made.
 create index docs_by_message on docs (message);
-create index docs_by_place on docs (conversation, version);
-create virtual table words using fts5 (text, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2');
-create virtual table titles using fts5 (title, content = '', contentless_delete = 1, tokenize = 'trigram');
+create index docs_by_conversation on docs (conversation);
+create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
+create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;
 `
 
@@ -64,6 +76,7 @@ type FeedRow = [
   crc: number,
   body: string | null,
   project: number,
+  hash: Uint8Array,
 ]
 
 export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
@@ -71,12 +84,21 @@ export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: numb
   try {
     return connect(path, settings)
   } catch (error) {
-    // Damaged or not a database: it is only an index. 11 is SQLITE_CORRUPT, 26 SQLITE_NOTADB.
-    const cause = error instanceof Error && error.cause ? error.cause : error
-    if (![11, 26].includes(sqliteCode(cause) ?? 0)) throw error
-    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+    // Damaged or no database at all: it is only an index.
+    if (!isDamaged(error)) throw error
+    removeSearchIndex(settings.path)
     return connect(path, settings)
   }
+}
+
+/** The log is asked for everything again when it is next opened. */
+export function removeSearchIndex(logPath: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${logPath}-search${suffix}`, { force: true })
+}
+
+export function isDamaged(error: unknown): boolean {
+  if (error instanceof StoreUnusable || error instanceof StoreDamaged) return true
+  return asStoreError(error, '') instanceof StoreDamaged
 }
 
 function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
@@ -97,48 +119,67 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
 /** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
 function prepareSchema(database: Database, epoch: string): void {
   const identity = `${schemaVersion} ${epoch}`
-  database.exec('begin immediate')
-  const [[tables]] = database.prepare(`select count(*) from sqlite_schema where name = 'meta'`).all() as [[number]]
-  const known =
-    tables > 0
+  inTransaction(database, () => {
+    const known = tableExists(database, 'meta')
       ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
       : undefined
-  if (known?.[0] !== identity) {
-    if (tables > 0)
-      for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases'])
-        database.exec(`drop table if exists ${table}`)
-    database.exec(schema)
-    const put = database.prepare('insert into meta (name, value) values (?, ?)')
-    put.run('identity', identity)
-    put.run('position', '0')
-    // Erased words must not linger in the index's own pages.
-    database.exec(`insert into words (words, rank) values ('secure-delete', 1)`)
-  }
-  database.exec('commit')
+    if (known?.[0] !== identity) {
+      startOver(database)
+      database.prepare('insert or replace into meta (name, value) values (?, ?)').run('identity', identity)
+    }
+  })
+}
+
+/** Empty tables. Runs inside a transaction. */
+function startOver(database: Database): void {
+  const identity = tableExists(database, 'meta')
+    ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
+    : undefined
+  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases'])
+    database.exec(`drop table if exists main.${table}`)
+  database.exec(schema)
+  const put = database.prepare('insert into meta (name, value) values (?, ?)')
+  put.run('position', '0')
+  if (identity) put.run('identity', identity[0])
+  // Erased words must not linger in the index's own pages.
+  for (const table of ['words', 'titles'])
+    database.exec(`insert into ${table} (${table}, rank) values ('secure-delete', 1)`)
+}
+
+function tableExists(database: Database, name: string): boolean {
+  return database.prepare('select 1 from main.sqlite_schema where name = ?').get(name) !== undefined
 }
 
 function searchIndex(database: Database): SearchIndex {
   const sql = {
-    begin: database.prepare('begin immediate'),
-    commit: database.prepare('commit'),
-    rollback: database.prepare('rollback'),
     position: database.prepare(`select value from meta where name = 'position'`),
-    moveOn: database.prepare(`update meta set value = ? where name = 'position'`),
+    moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
     events: database.prepare(`
-      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project
+      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project, e.hash
       from log.events e join log.conversations c using (conversation)
       where e.position > ? order by e.position limit ${batchSize}`),
     name: database.prepare('select name from names where text = ?'),
     insertName: database.prepare('insert into names (text) values (?)'),
     insertDoc: database.prepare(`
-      insert or replace into docs (position, project, conversation, version, lane, at, author, role, phase, message)
+      insert into docs (position, project, conversation, version, lane, at, author, role, phase, message)
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    insertWords: database.prepare('insert or replace into words (rowid, text) values (?, ?)'),
+    insertWords: database.prepare('insert into words (rowid, text) values (?, ?)'),
     byMessage: database.prepare('select position from docs where message = ?'),
-    docAt: database.prepare('select position from docs where conversation = ? and version = ?'),
     deleteDoc: database.prepare('delete from docs where position = ?'),
-    deleteWords: database.prepare('delete from words where rowid = ?'),
+    // The index keeps no text, so it has to be told which words to take out.
+    deleteWords: database.prepare(`insert into words (words, rowid, text) values ('delete', ?, ?)`),
+    body: database.prepare(`
+      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project, e.hash
+      from log.events e join log.conversations c using (conversation) where e.position = ?`),
+    docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
+    deleteTitle: database.prepare('delete from titles where rowid = ?'),
+    deletePhase: database.prepare('delete from phases where conversation = ?'),
+    hashAt: database.prepare('select hash from log.events where position = ?'),
+    end: database.prepare(`
+      select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
+      from log.meta where name = 'position_floor'`),
+    check: database.prepare(`select value from meta where name = 'check'`),
     phase: database.prepare('select phase from phases where conversation = ?'),
     putPhase: database.prepare('insert or replace into phases (conversation, phase) values (?, ?)'),
   }
@@ -155,15 +196,20 @@ function searchIndex(database: Database): SearchIndex {
     return name
   }
 
-  function remove(position: number): void {
-    sql.deleteDoc.run(position)
-    sql.deleteWords.run(position)
+  /** Takes a message's words out. Its content must still be there: the index does not know it. */
+  function removeWords(position: number): void {
+    const row = sql.body.get(position) as FeedRow | undefined
+    const event = row && storedEvent(row)
+    if (event?.type === 'message.added') sql.deleteWords.run(position, searchableText(event.parts))
+  }
+
+  function storedEvent([, , version, type, schema, at, message, lane, crc, body, project]: FeedRow): StoredEvent {
+    return eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
   }
 
   function take(row: FeedRow): void {
-    const [position, conversation, version, type, schema, at, message, lane, crc, body, project] = row
-    const load: LoadBlob = digest => blobs(project)(digest)
-    const event = eventIn({ version, at, lane, type, schema, message, crc, body }, load)
+    const [position, conversation, version, , , at, , lane, , , project] = row
+    const event = storedEvent(row)
     switch (event.type) {
       case 'message.added': {
         if (lane === null) return
@@ -180,14 +226,9 @@ function searchIndex(database: Database): SearchIndex {
           author,
           nameOf(event.role),
           phaseName,
-          event.messageId,
+          messageNumber(event.messageId),
         )
         sql.insertWords.run(position, searchableText(event.parts))
-        return
-      }
-      case 'message.erased': {
-        const doc = sql.docAt.get(conversation, event.version) as [number] | undefined
-        if (doc) sql.deleteWords.run(doc[0])
         return
       }
       case 'erased':
@@ -203,7 +244,7 @@ function searchIndex(database: Database): SearchIndex {
             nameOf(''),
             nameOf(''),
             null,
-            event.messageId,
+            messageNumber(event.messageId),
           )
         }
         return
@@ -219,20 +260,45 @@ function searchIndex(database: Database): SearchIndex {
     }
   }
 
+  /**
+   * Whether what was taken in last still stands there. A log put back from a backup goes on differently behind the
+   * place it was copied at.
+   */
+  function isOfThisLog(): boolean {
+    const [position] = sql.position.get() as [string]
+    const check = sql.check.get() as [string] | undefined
+    const [end] = sql.end.get() as [number]
+    if (Number(position) > end) return false
+    const found = sql.hashAt.get(Number(position)) as [Uint8Array] | undefined
+    return !found || !check || Buffer.from(found[0]).toString('hex') === check[0]
+  }
+
   /** One short transaction. Returns how many events it took. */
   function batch(): number {
-    sql.begin.run()
-    try {
+    let taken = 0
+    change(() => {
+      if (!isOfThisLog()) {
+        startOver(database)
+        names.clear()
+      }
       const [position] = sql.position.get() as [string]
       const rows = sql.events.all(Number(position)) as FeedRow[]
       for (const row of rows) take(row)
       const last = rows.at(-1)
-      if (last) sql.moveOn.run(String(last[0]))
-      sql.commit.run()
-      return rows.length
+      if (last) {
+        sql.moveOn.run('position', String(last[0]))
+        sql.moveOn.run('check', Buffer.from(last[11]).toString('hex'))
+      }
+      taken = rows.length
+    })
+    return taken
+  }
+
+  function change(work: () => void): void {
+    try {
+      inTransaction(database, work)
     } catch (error) {
       names.clear()
-      sql.rollback.run()
       throw error
     }
   }
@@ -243,12 +309,35 @@ function searchIndex(database: Database): SearchIndex {
       while (batch() === batchSize) await breathe()
       return undefined
     },
-    find: messageId => (sql.byMessage.all(messageId) as Array<[number]>).map(([position]) => position),
-    forget(positions) {
-      sql.begin.run()
-      for (const position of positions) remove(position)
-      sql.commit.run()
+    find: messageId =>
+      idProblem(messageId)
+        ? []
+        : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
+    scrub: () => database.exec('pragma main.wal_checkpoint(truncate)'),
+    forgetMessage(position) {
+      change(() => removeWords(position))
+    },
+    forgetConversation(conversation) {
+      change(() => {
+        for (const [position] of sql.docIn.all(conversation) as Array<[number]>) {
+          removeWords(position)
+          sql.deleteDoc.run(position)
+        }
+        sql.deleteTitle.run(conversation)
+        sql.deletePhase.run(conversation)
+      })
+    },
+    startOver() {
+      change(() => {
+        startOver(database)
+        names.clear()
+      })
     },
     close: () => database.close(),
   }
+}
+
+/** 48 bits of the id's hash. */
+function messageNumber(messageId: string): number {
+  return createHash('sha256').update(messageId).digest().readUIntBE(0, 6)
 }

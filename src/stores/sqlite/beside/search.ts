@@ -5,12 +5,14 @@
  * messages on either side has it.
  */
 import type { Audience } from '../../../events/audience.ts'
+import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
 import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
 import type { Value } from '../database.ts'
+import { nameless, parsedOr } from '../refold.ts'
 import { blobLoader, eventIn } from '../rows.ts'
 import { type Term, termsOf, trigramsOf } from './query.ts'
 import type { SearchIndex } from './search-index.ts'
@@ -24,6 +26,8 @@ type Candidate = {
   score: number
 }
 
+type SeesLane = (lane: number) => boolean
+
 const candidateLimit = 300
 const neighbourReach = 2
 const marks = { open: '\u0002', close: '\u0003' }
@@ -33,7 +37,8 @@ export function searcher({ database }: SearchIndex) {
   const sql = {
     project: database.prepare('select project from log.projects where id = ?'),
     audience: database.prepare('select audience from log.lanes where lane = ?'),
-    around: database.prepare('select position from docs where conversation = ? and version between ? and ?'),
+    around: database.prepare(`
+      select position, lane from log.events where conversation = ? and version between ? and ? and lane is not null`),
     having: database.prepare(
       'select rowid from words where words match ? and rowid in (select value from json_each(?))',
     ),
@@ -44,6 +49,9 @@ export function searcher({ database }: SearchIndex) {
     show: database.prepare('insert into temp.shown (rowid, text) values (?, ?)'),
     snippets: database.prepare(`
       select rowid, snippet(shown, 0, '${marks.open}', '${marks.close}', '…', 40) from temp.shown where shown match ?`),
+    recentTitles: database.prepare(
+      'select id, info from log.conversations where project = ? order by recent_at desc limit 5000',
+    ),
     titles: database.prepare(`
       select c.id, c.info from titles t join log.conversations c on c.conversation = t.rowid
       where titles match ? and c.project = ? order by rank limit 200`),
@@ -54,12 +62,16 @@ export function searcher({ database }: SearchIndex) {
     const terms = termsOf(query.text)
     const project = sql.project.get(query.project) as [number] | undefined
     if (terms.length === 0 || !project) return []
-    const ranked = liftByNeighbours(candidates(query, project[0], terms), terms)
+    const sees = visibleLanes(query.viewer ?? everything)
+    const ranked = liftByNeighbours(candidates(query, project[0], terms, sees), terms, sees)
     const { limit = 20, offset = 0 } = query
     return present(ranked.slice(offset, offset + limit), terms)
   }
 
-  function candidates(query: SearchQuery, project: number, terms: readonly Term[]): Candidate[] {
+  function candidates(query: SearchQuery, project: number, terms: readonly Term[], sees: SeesLane): Candidate[] {
+    // A name that cannot be stored is nobody's; bound as it is, it could be taken for a shorter one.
+    const named = [query.conversationId, query.author, query.phase]
+    if (named.some(name => name !== undefined && idProblem(name))) return []
     const conditions = ['words match ?', 'd.project = ?']
     const values: Value[] = [anyOf(terms), project]
     const where = (condition: string, ...given: Value[]) => {
@@ -91,7 +103,6 @@ export function searcher({ database }: SearchIndex) {
       where ${conditions.join(' and ')} order by rank`)
     const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
     const found: Candidate[] = []
-    const sees = visibleLanes(query.viewer ?? everything)
     for (const row of statement.iterate(...values)) {
       const [position, conversation, version, lane, score] = row as [number, number, number, number, number]
       if (!sees(lane)) continue
@@ -101,7 +112,7 @@ export function searcher({ database }: SearchIndex) {
     return found
   }
 
-  function visibleLanes(viewer: Viewer): (lane: number) => boolean {
+  function visibleLanes(viewer: Viewer): SeesLane {
     if (viewer.sees === 'everything') return () => true
     const known = new Map<number, boolean>()
     return lane => {
@@ -115,11 +126,11 @@ export function searcher({ database }: SearchIndex) {
     }
   }
 
-  function liftByNeighbours(found: Candidate[], terms: readonly Term[]): Candidate[] {
+  function liftByNeighbours(found: Candidate[], terms: readonly Term[], sees: SeesLane): Candidate[] {
     if (terms.length < 2 || found.length === 0) return found
     const neighbourhoods = found.map(one => {
       const rows = sql.around.all(one.conversation, one.version - neighbourReach, one.version + neighbourReach)
-      return (rows as Array<[number]>).map(([position]) => position)
+      return (rows as Array<[number, number]>).filter(([, lane]) => sees(lane)).map(([position]) => position)
     })
     const everywhere = JSON.stringify([...new Set(neighbourhoods.flat())])
     const having = terms.map(
@@ -149,7 +160,7 @@ export function searcher({ database }: SearchIndex) {
       const [type, schema, message, lane, crc, body, at, version, conversationId, infoText, project] = row
       const event = eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
       if (event.type !== 'message.added') continue
-      const info = JSON.parse(infoText) as ConversationInfo
+      const info = infoIn(infoText, conversationId)
       const text = searchableText(event.parts)
       sql.show.run(one.position, text)
       hits.set(one.position, {
@@ -177,16 +188,31 @@ export function searcher({ database }: SearchIndex) {
   function titles(query: { project: string; text: string; archived?: boolean; limit?: number }): TitleHit[] {
     const project = sql.project.get(query.project) as [number] | undefined
     const wanted = trigramsOf(query.text)
-    if (!project || wanted.size === 0) return []
+    if (!project) return []
+    if (wanted.size === 0) return shortTitles(query, project[0])
     const match = [...wanted].map(gram => `"${gram.replaceAll('"', '""')}"`).join(' OR ')
     const rows = sql.titles.all(match, project[0]) as Array<[string, string]>
     const hits = rows.flatMap(([conversationId, infoText]) => {
-      const info = JSON.parse(infoText) as ConversationInfo
+      const info = infoIn(infoText, conversationId)
       if (query.archived !== undefined && (info.status === 'archived') !== query.archived) return []
       const score = likeness(wanted, trigramsOf(splitScript(info.title)))
       return score < 0.2
         ? []
         : [{ conversationId, title: info.title, status: info.status, workItem: info.workItem, score }]
+    })
+    return hits.sort((a, b) => b.score - a.score).slice(0, query.limit ?? 20)
+  }
+
+  /** A text too short for trigrams is looked for as it is, in the most recent titles. */
+  function shortTitles(query: { text: string; archived?: boolean; limit?: number }, project: number): TitleHit[] {
+    const wanted = query.text.trim().toLowerCase()
+    if (wanted === '') return []
+    const hits = (sql.recentTitles.all(project) as Array<[string, string]>).flatMap(([conversationId, infoText]) => {
+      const info = infoIn(infoText, conversationId)
+      if (query.archived !== undefined && (info.status === 'archived') !== query.archived) return []
+      const { title, status, workItem } = info
+      if (!title.toLowerCase().includes(wanted)) return []
+      return [{ conversationId, title, status, workItem, score: wanted.length / Math.max(wanted.length, title.length) }]
     })
     return hits.sort((a, b) => b.score - a.score).slice(0, query.limit ?? 20)
   }
@@ -221,4 +247,8 @@ function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): numbe
   let common = 0
   for (const gram of query) if (title.has(gram)) common++
   return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
+}
+
+function infoIn(text: string, conversationId: string): ConversationInfo {
+  return parsedOr(text, () => nameless({ project: '', conversationId }))
 }

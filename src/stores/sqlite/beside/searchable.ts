@@ -47,7 +47,7 @@ function plain(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** NUL bytes would end the text for the tokenizer, lone surrogates are no characters. */
+/** NUL bytes would end the text for the tokenizer, other control characters mark highlights, half characters are none. */
 function clean(text: string): string {
-  return text.replaceAll('\0', ' ').toWellFormed()
+  return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ').toWellFormed()
 }

@@ -14,6 +14,7 @@ import { type ConversationHead, evolveConversation } from '../../../views/conver
 import { evolveSession, type SessionHead, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
+import { parsedOr } from '../refold.ts'
 import { blobLoader, eventIn } from '../rows.ts'
 import { type ArchiveRow, archiveColumns } from './archived-rows.ts'
 
@@ -23,7 +24,14 @@ const sliceSize = 500
 
 export function verifier(database: Database) {
   const sql = {
-    count: database.prepare('select count(*) from events'),
+    count: database.prepare(`
+      select count(*) from events e join conversations c using (conversation) join projects p using (project)
+      where ?1 is null or p.id = ?1`),
+    // Positions are handed out one by one: what is neither there nor purged was taken out by hand.
+    missing: database.prepare(`
+      select max(coalesce((select max(position) from events), 0), cast(value as integer))
+        - (select count(*) from events) - (select coalesce(sum(events), 0) from purges)
+      from meta where name = 'position_floor'`),
     places: database.prepare(`
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
       where (?1 is null or p.id = ?1) order by c.conversation`),
@@ -45,15 +53,17 @@ export function verifier(database: Database) {
     for (const row of sql.structure.all() as Array<[string]>) {
       if (row[0] !== 'ok') damages.push({ project: '', conversationId: '', what: `file structure: ${row[0]}` })
     }
-    const [total] = sql.count.get() as [number]
+    const [total] = sql.count.get(project ?? null) as [number]
     const places = sql.places.all(project ?? null) as Array<[number, string, string]>
     let events = 0
+    let gaps = 0
     for (const [conversation, projectId, conversationId] of places) {
       // One view of the conversation, whatever is appended meanwhile.
       database.exec('begin')
       try {
-        const found = await verifyConversation(conversation)
+        const found = await verifyConversation(conversation, done => onProgress(events + done, total))
         events += found?.events ?? 0
+        gaps += found?.gaps ?? 0
         damages.push(...(found?.damages ?? []))
       } catch (error) {
         const what = asStoreError(error, database.path).message
@@ -63,13 +73,24 @@ export function verifier(database: Database) {
       }
       onProgress(events, total)
     }
+    const missing = (sql.missing.get() as [number])[0] - gaps
+    if (missing > 0 && project === undefined) {
+      damages.push({
+        project: '',
+        conversationId: '',
+        what: `${missing} events were removed from the end of conversations`,
+      })
+    }
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
     return { conversations: places.length, events, damages, clean: damages.length === 0 }
   }
 
-  async function verifyConversation(row: number): Promise<{ events: number; damages: Damage[] } | undefined> {
+  async function verifyConversation(
+    row: number,
+    progress: (events: number) => void,
+  ): Promise<{ events: number; gaps: number; damages: Damage[] } | undefined> {
     const found = sql.conversation.get(row) as ConversationRow | undefined
     // Purged since the list was made.
     if (!found) return undefined
@@ -90,15 +111,17 @@ export function verifier(database: Database) {
     let hash: Uint8Array = genesis(project, conversationId)
     let version = 0
     let chained = true
+    let gaps = 0
 
     for (;;) {
       const rows = sql.events.all(conversation, version) as Array<[...ArchiveRow, number]>
       for (const one of rows) verifyEvent(one)
       if (rows.length < sliceSize) break
+      progress(version)
       await breathe()
     }
     compareHeads()
-    return { events: version, damages }
+    return { events: version, gaps, damages }
 
     function verifyEvent(one: [...ArchiveRow, number]): void {
       const [found, type, schema, at, actor, channel, request, message, laneRow] = one
@@ -121,6 +144,7 @@ export function verifier(database: Database) {
           version + 1,
         )
         chained = false
+        gaps += found - version - 1
       }
       version = found
       const event = eventIn({ version, at, lane: laneRow, type, schema, message, crc, body }, load)
@@ -183,7 +207,12 @@ export function verifier(database: Database) {
       // A damaged event cannot be folded; the heads then differ because of it, which was said already.
       if (damages.length > 0) return
       if (!head) report('the log does not say how it began')
-      else if (!isDeepStrictEqual(JSON.parse(infoText), JSON.parse(JSON.stringify(head.info))))
+      else if (
+        !isDeepStrictEqual(
+          parsedOr(infoText, () => undefined),
+          JSON.parse(JSON.stringify(head.info)),
+        )
+      )
         report('its head differs from what its log says')
       const stored = sql.sessions.all(conversation) as Array<[string, string, string]>
       if (stored.length !== sessions.size)
@@ -191,7 +220,13 @@ export function verifier(database: Database) {
       for (const [id, status, text] of stored) {
         const folded = sessions.get(id)
         if (!folded) report(`session ${id} is not in its log`)
-        else if (status !== folded.status || !isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(folded)))) {
+        else if (
+          status !== folded.status ||
+          !isDeepStrictEqual(
+            parsedOr(text, () => undefined),
+            JSON.parse(JSON.stringify(folded)),
+          )
+        ) {
           report(`the head of session ${id} differs from what its log says`)
         }
       }

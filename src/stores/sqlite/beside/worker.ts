@@ -5,13 +5,14 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
+import { sqliteCode } from '../errors.ts'
 import { checkpointer } from './checkpoint.ts'
 import { exporter } from './export.ts'
 import { importer } from './import.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 import { purger } from './purge.ts'
 import { searcher } from './search.ts'
-import { openSearchIndex, type SearchIndex } from './search-index.ts'
+import { isDamaged, openSearchIndex, removeSearchIndex, type SearchIndex } from './search-index.ts'
 import { verifier } from './verify.ts'
 
 type Handlers = {
@@ -35,27 +36,35 @@ const once = <T>(make: () => T) => {
   let made: T | undefined
   return () => (made ??= make())
 }
-const search = once(() => searcher(index()))
+let openSearch: ReturnType<typeof searcher> | undefined
+const search = () => (openSearch ??= searcher(index()))
+
+/** Works on an index that is up to date; one that turns out damaged is thrown away and built again, once. */
+async function indexed<T>(work: () => T): Promise<T> {
+  try {
+    await index().feed()
+    return work()
+  } catch (error) {
+    if (!isDamaged(error)) throw error
+    openIndex?.close()
+    openIndex = undefined
+    openSearch = undefined
+    removeSearchIndex(settings.path)
+    await index().feed()
+    return work()
+  }
+}
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
 const checkpoint = once(() => checkpointer(log()))
 
 const handlers: Handlers = {
-  feed: () => index().feed(),
+  feed: () => indexed(() => undefined),
   checkpoint: () => checkpoint().restart(),
-  async search(query) {
-    await index().feed()
-    return search().messages(query)
-  },
-  async titles(query) {
-    await index().feed()
-    return search().titles(query)
-  },
-  async find(messageId) {
-    await index().feed()
-    return index().find(messageId)
-  },
+  search: query => indexed(() => search().messages(query)),
+  titles: query => indexed(() => search().titles(query)),
+  find: messageId => indexed(() => index().find(messageId)),
   async verify({ project }, onProgress) {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
@@ -67,14 +76,26 @@ const handlers: Handlers = {
   },
   exportPage: input => exportPage()(input),
   async purge(input) {
-    const result = purge()(input)
-    index().forget(result.positions)
-    checkpoint().truncate()
-    return { events: result.events }
+    // Words go first, while the log still has the texts to take them out by.
+    const row = purge().find(input)
+    await indexed(() => index().forgetConversation(row))
+    try {
+      return { events: purge().remove(input) }
+    } catch (error) {
+      index().startOver()
+      throw error
+    } finally {
+      index().scrub()
+      checkpoint().truncate()
+    }
+  },
+  async forgetWords(position) {
+    await indexed(() => index().forgetMessage(position))
+    return undefined
   },
   restorePage: input => restorePage()(input),
   async scrub() {
-    await index().feed()
+    await indexed(() => index().scrub())
     checkpoint().truncate()
     return undefined
   },
@@ -104,11 +125,15 @@ async function run({ id, operation, input }: Call): Promise<void> {
     reply({ id, kind: 'result', value })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    const errcode = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
+    const errcode = sqliteCode(error)
     reply({
       id,
       kind: 'error',
-      error: { message, ...(errcode !== undefined && { errcode }), refusal: error instanceof ColloquyError },
+      error: {
+        message,
+        ...(errcode !== undefined && { errcode }),
+        ...(error instanceof ColloquyError && { className: error.name, facts: error.facts }),
+      },
     })
   }
 }

@@ -9,7 +9,8 @@ create table projects (
 );
 
 create table conversations (
-  conversation integer primary key,
+  -- Never used again: the index knows conversations by it.
+  conversation integer primary key autoincrement,
   project integer not null references projects,
   id text not null,
   work_key text not null,

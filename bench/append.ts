@@ -1,0 +1,181 @@
+/** One message after another: what a durable append costs at each length of history. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Colloquy } from 'colloquy'
+import { type Bare, bareRow, bareRows, bareStore } from './bare.ts'
+import type { Benchmark, Finding, Tell } from './benchmark.ts'
+import { firstAppends } from './first-appends.ts'
+import { inTemporaryFolder } from './folder.ts'
+import { jsonFile } from './json-file.ts'
+import { median, percentile, Rounds, type Samples, timed } from './measure.ts'
+import { buildHistory, caughtUp, copyStore, newSession, openAt, paddingLike, type Tokens } from './ours.ts'
+import type { Sizes } from './sizes.ts'
+import { messages } from './text.ts'
+import { count, milliseconds } from './units.ts'
+
+export const append: Benchmark = {
+  name: 'append',
+  title: 'Append one message after another',
+  about:
+    'p50 of one durable append of 400 bytes, next to a bare prepared insert of the same bytes. The rows by history are the steady state: both write-ahead logs have reached their size and are overwritten in place. In a new file the baseline is slower, because its log still grows. The seeds rewrite their whole JSON file for each message, without a sync.',
+  run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
+}
+
+const tokenKinds: readonly Tokens[] = ['exact', 'fast']
+
+async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]> {
+  const fields: Field[] = []
+  try {
+    for (const size of sizes.histories) {
+      tell(`building histories of ${count(size)}`)
+      fields.push(await prepare(join(folder, String(size)), size))
+    }
+    for (let round = -1; round < sizes.rounds; round++) {
+      tell(round < 0 ? 'warming up' : `round ${round + 1} of ${sizes.rounds}`)
+      for (const field of fields) await field.round(sizes, round < 0)
+    }
+    const seeds = new Map<number, string>()
+    for (const { size } of fields) {
+      tell(`the seeds' way at ${count(size)}`)
+      seeds.set(size, milliseconds(await seedsAppend(join(folder, `${size}.json`), size, sizes.roundMs)))
+    }
+    tell('new files')
+    const first: Finding[] = []
+    for (const kind of tokenKinds) first.push(await firstAppends(sizes, kind, fields[0]!.padding))
+    return [...findings(fields, seeds), ...first]
+  } finally {
+    for (const field of fields) await field.close()
+  }
+}
+
+interface Field {
+  size: number
+  /** What makes a row of the baseline as long as one of ours. */
+  padding: string
+  rounds: Record<Tokens, Rounds>
+  slowest: Record<Tokens, number[]>
+  round(sizes: Sizes, isWarmUp: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+/** The stores of one history size, kept open so that all sizes take part in every round. */
+async function prepare(path: string, size: number): Promise<Field> {
+  mkdirSync(path)
+  const history = await buildHistory(join(path, 'ours.db'), Math.max(size, 1), size)
+  const padding = paddingLike(history.path)
+  const bare = bareStore(join(path, 'bare.db'))
+  const next = messages(size + 1)
+  bare.insertAll(bareRows(Array.from({ length: size }, next), { conversation: 1, padding }))
+  const ours: Record<Tokens, Colloquy> = {
+    fast: await openAt(copyStore(history.path, path), { tokens: 'fast' }),
+    exact: await openAt(history.path, { tokens: 'exact' }),
+  }
+  for (const kind of tokenKinds) await caughtUp(ours[kind])
+  const rounds = { exact: new Rounds(), fast: new Rounds() }
+  const slowest: Record<Tokens, number[]> = { exact: [], fast: [] }
+  let conversation = 1
+  let version = size
+  let sessions = 0
+
+  /** At history 0 a conversation is left after a hundred messages, so that it stays near 0. */
+  const perConversation = size === 0 ? 100 : Number.POSITIVE_INFINITY
+
+  async function appendBare(sizes: Sizes): Promise<Samples> {
+    return inConversations(sizes, async times => {
+      if (size === 0) {
+        conversation++
+        version = 0
+      }
+      const rows = Array.from({ length: times }, () => bareRow(next(), { conversation, version: ++version, padding }))
+      return timed({ times, atMostMs: sizes.roundMs }, index => bare.insert(rows[index]!))
+    })
+  }
+
+  async function appendOurs(kind: Tokens, sizes: Sizes): Promise<Samples> {
+    const samples = await inConversations(sizes, async times => {
+      const session = size === 0 ? await newSession(ours[kind], `at 0, ${++sessions}`) : history.session
+      const texts = Array.from({ length: times }, next)
+      const { sessions: manager } = ours[kind]
+      return timed({ times, atMostMs: sizes.roundMs }, index =>
+        manager.addMessage(session, { role: 'user', content: texts[index]! }),
+      )
+    })
+    // What is left for the index is done now: it must not fall on the baseline that comes next.
+    await caughtUp(ours[kind])
+    return samples
+  }
+
+  async function inConversations(sizes: Sizes, part: (times: number) => Promise<Samples>): Promise<Samples> {
+    const samples: number[] = []
+    const end = performance.now() + sizes.roundMs
+    while (samples.length < sizes.perRound && performance.now() < end) {
+      samples.push(...(await part(Math.min(perConversation, sizes.perRound - samples.length))))
+    }
+    return samples
+  }
+
+  return {
+    size,
+    padding,
+    rounds,
+    slowest,
+    async round(sizes, isWarmUp) {
+      for (const kind of tokenKinds) {
+        const baseline = median(await appendBare(sizes))
+        const samples = await appendOurs(kind, sizes)
+        if (isWarmUp) continue
+        rounds[kind].add({ baseline, ours: median(samples) })
+        slowest[kind].push(percentile(samples, 0.95))
+      }
+    },
+    close: () => closeAll(bare, Object.values(ours)),
+  }
+}
+
+async function closeAll(bare: Bare, ours: readonly Colloquy[]): Promise<void> {
+  bare.close()
+  for (const one of ours) await one.close()
+}
+
+/** A few appends of the seeds' kind; few, because at 50,000 each takes a good part of a second. */
+async function seedsAppend(path: string, size: number, atMostMs: number): Promise<number> {
+  const next = messages(size + 2)
+  const session = jsonFile(path, Array.from({ length: size }, next))
+  return median(await timed({ times: 30, atMostMs }, () => session.add(next())))
+}
+
+function findings(fields: readonly Field[], seeds: ReadonlyMap<number, string>): Finding[] {
+  const found: Finding[] = []
+  for (const kind of tokenKinds) {
+    for (const { size, rounds, slowest } of fields) {
+      const { ours, baseline, ratio, spread } = rounds[kind]
+      found.push({
+        what: `history of ${count(size)}, ${kind} token counts`,
+        ours: `${milliseconds(median(ours))} (p95 ${milliseconds(median(slowest[kind]))})`,
+        baseline: milliseconds(median(baseline)),
+        ratio,
+        spread,
+        target: { atMost: 1.2 },
+        seeds: seeds.get(size)!,
+      })
+    }
+  }
+  for (const kind of tokenKinds) found.push(growth(kind, fields[0]!, fields.at(-1)!))
+  return found
+}
+
+/** Ours at the longest history against ours at none, round by round. */
+function growth(kind: Tokens, none: Field, longest: Field): Finding {
+  const across = new Rounds()
+  longest.rounds[kind].ours.forEach((ours, round) => {
+    across.add({ ours, baseline: none.rounds[kind].ours[round]! })
+  })
+  return {
+    what: `ours at ${count(longest.size)} to ours at ${count(none.size)}, ${kind} token counts`,
+    ours: milliseconds(median(across.ours)),
+    baseline: `${milliseconds(median(across.baseline))} (ours)`,
+    ratio: across.ratio,
+    spread: across.spread,
+    target: { atMost: 1.15 },
+  }
+}

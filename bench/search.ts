@@ -1,0 +1,51 @@
+/** Full-text search over everything in a large store. */
+import type { Benchmark, Finding, Tell } from './benchmark.ts'
+import { largeStore } from './large-store.ts'
+import { median, percentile, secondsOf } from './measure.ts'
+import { caughtUp, openAt } from './ours.ts'
+import type { Sizes } from './sizes.ts'
+import { randomFrom } from './text.ts'
+import { count, milliseconds } from './units.ts'
+import { adjectives, nouns, verbs } from './words.ts'
+
+export const search: Benchmark = {
+  name: 'search',
+  title: 'Full-text search',
+  about:
+    'Twenty best hits with snippets over the whole store, neighbours taken into account, for queries of frequent and rare words.',
+  run,
+}
+
+async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
+  const { conversations, messagesEach } = sizes.open
+  const { path } = await largeStore(sizes.open, tell)
+  const colloquy = await openAt(path)
+  try {
+    tell('letting the index catch up')
+    const catchUp = await secondsOf(() => caughtUp(colloquy))
+    const random = randomFrom(5)
+    const words = [...nouns, ...verbs, ...adjectives]
+    const word = () => words[Math.floor(random() * words.length)]!
+    const found: Finding[] = []
+    for (const length of [1, 2, 4]) {
+      tell(`queries of ${length} ${length === 1 ? 'word' : 'words'}`)
+      const samples: number[] = []
+      let hits = 0
+      for (let i = 0; i < sizes.search.queriesOfEachLength; i++) {
+        const text = Array.from({ length }, word).join(' ')
+        const start = performance.now()
+        const result = await colloquy.conversations.search({ text, limit: 20 })
+        samples.push(performance.now() - start)
+        hits += result.messages.length
+      }
+      found.push({
+        what: `${length} ${length === 1 ? 'word' : 'words'}, ${count(conversations * messagesEach)} messages`,
+        ours: `p50 ${milliseconds(median(samples))}, p95 ${milliseconds(percentile(samples, 0.95))}, ${(hits / samples.length).toFixed(1)} hits`,
+      })
+    }
+    found.push({ what: 'what was left to index when it was opened', ours: `${catchUp.toFixed(1)} s` })
+    return found
+  } finally {
+    await colloquy.close()
+  }
+}

@@ -1,0 +1,39 @@
+/** How much each benchmark does: the full run that is published, and a quick one that only shows that all of it runs. */
+export interface Sizes {
+  histories: readonly number[]
+  /** Rounds of baseline and ours, side by side. */
+  rounds: number
+  /** Appends or reads of one contestant in one round. */
+  perRound: number
+  /** No round of one contestant takes much longer than this. */
+  roundMs: number
+  writers: { rounds: number; callers: number; messagesEach: number }
+  processes: { count: number; writersEach: number; forMs: number }
+  open: { conversations: number; messagesEach: number; times: number }
+  disk: { messages: number }
+  search: { queriesOfEachLength: number }
+}
+
+export const fullSizes: Sizes = {
+  histories: [0, 1_000, 10_000, 50_000],
+  rounds: 7,
+  perRound: 1_000,
+  roundMs: 1_000,
+  writers: { rounds: 7, callers: 64, messagesEach: 150 },
+  processes: { count: 4, writersEach: 16, forMs: 5_000 },
+  open: { conversations: 10_000, messagesEach: 50, times: 60 },
+  disk: { messages: 50_000 },
+  search: { queriesOfEachLength: 40 },
+}
+
+export const quickSizes: Sizes = {
+  histories: [0, 200],
+  rounds: 2,
+  perRound: 20,
+  roundMs: 300,
+  writers: { rounds: 1, callers: 64, messagesEach: 4 },
+  processes: { count: 2, writersEach: 4, forMs: 300 },
+  open: { conversations: 30, messagesEach: 10, times: 3 },
+  disk: { messages: 500 },
+  search: { queriesOfEachLength: 3 },
+}

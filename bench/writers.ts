@@ -1,0 +1,112 @@
+/** Many callers at once in one process: how many messages a second, the full-text index caught up. */
+import { join } from 'node:path'
+import type { Colloquy } from 'colloquy'
+import { bareRow, bareStore } from './bare.ts'
+import type { Benchmark, Finding, Tell } from './benchmark.ts'
+import { inTemporaryFolder } from './folder.ts'
+import { median, Rounds, secondsOf } from './measure.ts'
+import { addAll, caughtUp, newSession, openAt, paddingLike, type Tokens } from './ours.ts'
+import type { Sizes } from './sizes.ts'
+import { manyMessages } from './text.ts'
+import { perSecond } from './units.ts'
+
+export const writers: Benchmark = {
+  name: 'writers',
+  title: '64 concurrent appenders',
+  about:
+    'Each caller has a session of its own and waits for its message before it writes the next. The baseline groups its inserts the same way: queued, one commit per tick, each caller told after the commit. Our clock stops only when a search has taken in everything.',
+  run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
+}
+
+const targets: ReadonlyArray<{ tokens: Tokens; atLeast: number }> = [
+  { tokens: 'exact', atLeast: 0.4 },
+  { tokens: 'fast', atLeast: 0.7 },
+]
+
+async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]> {
+  const { rounds, callers, messagesEach } = sizes.writers
+  const exact = await openAt(join(folder, 'exact.db'), { tokens: 'exact' })
+  const fast = await openAt(join(folder, 'fast.db'), { tokens: 'fast' })
+  const ours = { exact, fast }
+  const sessions = { exact: await newSessions(exact, callers), fast: await newSessions(fast, callers) }
+  await addAll(exact, sessions.exact[0]!, manyMessages(100, 1))
+  const padding = paddingLike(join(folder, 'exact.db'))
+  const bare = bareStore(join(folder, 'bare.db'))
+  const written = { exact: new Rounds(), fast: new Rounds() }
+  const acknowledged = { exact: new Rounds(), fast: new Rounds() }
+  let seed = 0
+  let version = 0
+
+  async function bareRate(): Promise<number> {
+    const texts = manyMessages(callers * messagesEach, ++seed)
+    const first = version
+    version += messagesEach
+    const seconds = await secondsOf(() =>
+      each(callers, async caller => {
+        for (let i = 0; i < messagesEach; i++) {
+          const row = { conversation: caller + 1, version: first + i + 1, padding }
+          await bare.insertGrouped(bareRow(texts[caller * messagesEach + i]!, row))
+        }
+      }),
+    )
+    return texts.length / seconds
+  }
+
+  /** Messages a second until the last was acknowledged, and until a search had them all. */
+  async function ourRates(tokens: Tokens): Promise<{ acknowledged: number; searchable: number }> {
+    const texts = manyMessages(callers * messagesEach, ++seed)
+    const manager = ours[tokens].sessions
+    const start = performance.now()
+    await each(callers, async caller => {
+      const session = sessions[tokens][caller]!
+      for (let i = 0; i < messagesEach; i++) {
+        await manager.addMessage(session, { role: 'user', content: texts[caller * messagesEach + i]! })
+      }
+    })
+    const last = performance.now()
+    await caughtUp(ours[tokens])
+    const end = performance.now()
+    return { acknowledged: (texts.length / (last - start)) * 1000, searchable: (texts.length / (end - start)) * 1000 }
+  }
+
+  try {
+    for (let round = -1; round < rounds; round++) {
+      tell(round < 0 ? 'warming up' : `round ${round + 1} of ${rounds}`)
+      for (const { tokens } of targets) {
+        const baseline = await bareRate()
+        const rates = await ourRates(tokens)
+        if (round < 0) continue
+        written[tokens].add({ baseline, ours: rates.searchable })
+        acknowledged[tokens].add({ baseline, ours: rates.acknowledged })
+      }
+    }
+  } finally {
+    bare.close()
+    await exact.close()
+    await fast.close()
+  }
+
+  return targets.flatMap(({ tokens, atLeast }) => [
+    finding(`${tokens} token counts, searchable`, written[tokens], { atLeast }),
+    finding(`${tokens} token counts, acknowledged`, acknowledged[tokens]),
+  ])
+}
+
+function finding(what: string, rounds: Rounds, target?: { atLeast: number }): Finding {
+  return {
+    what,
+    ours: perSecond(median(rounds.ours)),
+    baseline: perSecond(median(rounds.baseline)),
+    ratio: rounds.ratio,
+    spread: rounds.spread,
+    ...(target && { target }),
+  }
+}
+
+async function newSessions(colloquy: Colloquy, callers: number): Promise<string[]> {
+  return Promise.all(Array.from({ length: callers }, (_, caller) => newSession(colloquy, `writer ${caller}`)))
+}
+
+async function each(callers: number, work: (caller: number) => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: callers }, (_, caller) => work(caller)))
+}

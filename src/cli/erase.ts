@@ -1,0 +1,47 @@
+/** `colloquy erase`: removes the content of one message for ever. */
+import type { Command } from 'commander'
+import { agreeTo, refuseUnlessAsked } from './ask.ts'
+import { foldedMessage } from './messages.ts'
+import { writing } from './open.ts'
+import { examples, type GlobalOptions } from './options.ts'
+import { safeLine } from './safe-text.ts'
+import { printJson, printLines } from './terminal.ts'
+import { cut } from './text-width.ts'
+
+interface EraseOptions extends GlobalOptions {
+  yes?: boolean
+  reason?: string
+}
+
+export function addErase(program: Command): void {
+  program
+    .command('erase')
+    .summary("remove a message's content for ever")
+    .description(
+      'Removes the content of a message from the store and its index, for ever. That it was there stays provable. Archive files are out of reach: those that may hold it are named.',
+    )
+    .argument('<message>', 'id of a message; show and search --json have it')
+    .option('--yes', 'do not ask')
+    .option('--reason <TEXT>', 'why; the log keeps it')
+    .addHelpText(
+      'after',
+      examples(['erase 01a2b3c4', 'asks first'], ["erase 01a2b3c4 --yes --reason 'a password was in it'", 'and why']),
+    )
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { yes = false, reason, json, ...options } = command.optsWithGlobals<EraseOptions>()
+      refuseUnlessAsked({ yes, command })
+      await writing(options, async colloquy => {
+        const message = await colloquy.conversations.getMessage(id)
+        const question = `Erase for ever what was said here? ${cut(foldedMessage(message), 120)}`
+        await agreeTo(`${safeLine(question)}\nIt cannot be brought back.`, { yes, command })
+        const erased = await colloquy.conversations.erase(id, reason)
+        if (json) return printJson({ messageId: id, ...erased })
+        const { conversationId, version, archives } = erased
+        await printLines([
+          safeLine(`Erased the content of message ${id} (conversation ${conversationId} #${version}).`),
+          ...(archives.length === 0 ? [] : ['These archives may still hold it and are out of reach:']),
+          ...archives.map(archive => `  ${safeLine(archive)}`),
+        ])
+      })
+    })
+}

@@ -1,0 +1,58 @@
+/** How a failure is told, and the exit code it ends with. */
+import { CommanderError } from 'commander'
+import { ColloquyError } from '../errors.ts'
+import { safeJson, safeText } from './safe-text.ts'
+import { errorStyle, note, ReaderGone } from './terminal.ts'
+
+export const exitCode = { ok: 0, failed: 1, wrongUsage: 2, damageFound: 3 } as const
+
+/** An error, and what the command line knows beyond it that helps whoever typed it. */
+export class Located extends Error {
+  readonly error: ColloquyError
+  readonly facts: Record<string, unknown>
+
+  constructor(error: ColloquyError, hint: string, facts: Record<string, unknown>) {
+    super(hint)
+    this.error = error
+    this.facts = facts
+  }
+}
+
+/** Tells what went wrong on stderr and returns the exit code. */
+export function tell(thrown: unknown, { json }: { json: boolean }): number {
+  if (thrown instanceof ReaderGone) return exitCode.ok
+  if (thrown instanceof CommanderError) return tellUsage(thrown, json)
+  const { code, message, facts, hint } = partsOf(thrown)
+  if (json) note(safeJson({ error: { code, message, facts } }))
+  else {
+    note(`${errorStyle.red('colloquy:')} ${safeText(message)} ${errorStyle.dim(`[${safeText(code)}]`)}`)
+    if (hint) note(safeText(hint))
+  }
+  return exitCode.failed
+}
+
+function tellUsage(error: CommanderError, json: boolean): number {
+  // Help and version that were asked for are printed already.
+  if (error.exitCode === 0) return exitCode.ok
+  const isHelp = error.code === 'commander.help'
+  const message = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+  if (json) note(safeJson({ error: { code: 'usage', message, facts: {} } }))
+  else if (!isHelp) {
+    note(`${errorStyle.red('colloquy:')} ${safeText(message)} ${errorStyle.dim('[usage]')}`)
+    note('Add --help to see how it is used, with examples.')
+  }
+  return exitCode.wrongUsage
+}
+
+function partsOf(thrown: unknown): { code: string; message: string; facts: Record<string, unknown>; hint?: string } {
+  if (thrown instanceof Located) {
+    const { error, message: hint } = thrown
+    return { code: error.code, message: error.message, facts: { ...error.facts, ...thrown.facts }, hint }
+  }
+  if (thrown instanceof ColloquyError) return { code: thrown.code, message: thrown.message, facts: thrown.facts }
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  // The system's own errors (EACCES, ENOSPC …) have a code; anything else is a defect of ours.
+  return 'code' in error && typeof error.code === 'string'
+    ? { code: error.code, message: error.message, facts: {} }
+    : { code: 'unexpected', message: error.message, facts: { stack: error.stack } }
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+/** The command line: the commands together, and how each run ends. */
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { addArchive } from './archive.ts'
+import { addErase } from './erase.ts'
+import { addExport } from './export.ts'
+import { tell } from './failure.ts'
+import { addList } from './list.ts'
+import { addLog } from './log.ts'
+import { addPurge } from './purge.ts'
+import { addRestore } from './restore.ts'
+import { addSearch } from './search.ts'
+import { addShow } from './show.ts'
+import { addStats } from './stats.ts'
+import { style } from './terminal.ts'
+import { addVerify } from './verify.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+const program = new Command('colloquy')
+  .description('Looks into a store of conversations, checks it, and puts things away.')
+  .version(version, '--version')
+  .option('--json', 'output for machines')
+  .option('--store <URL>', 'sqlite:PATH (default: .colloquy/colloquy.db in the project root)')
+  .option('--project <NAME>', 'the project (default: the name of the project root)')
+  .configureHelp({ showGlobalOptions: true, styleTitle: title => style.bold(title) })
+  // Errors are told in one place, below; help that nobody asked for goes to stderr as it is.
+  .configureOutput({ outputError: () => undefined })
+  .exitOverride()
+
+for (const add of [
+  addList,
+  addShow,
+  addLog,
+  addSearch,
+  addStats,
+  addVerify,
+  addExport,
+  addArchive,
+  addRestore,
+  addPurge,
+  addErase,
+]) {
+  add(program)
+}
+program.addHelpText(
+  'after',
+  "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 verify found damage.\n'colloquy COMMAND --help' has examples of each command.",
+)
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  // What failed to parse may have asked for JSON all the same.
+  const json = program.opts<{ json?: boolean }>().json ?? process.argv.includes('--json')
+  process.exitCode = tell(error, { json })
+}

@@ -1,0 +1,52 @@
+/** Options that every command has, and how the values of options are read. */
+import { InvalidArgumentError } from 'commander'
+
+export interface GlobalOptions {
+  json?: boolean
+  store?: string
+  project?: string
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < 1) {
+    throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  }
+  return value
+}
+
+/** A list such as `active,completed`, each of them one of `choices`. */
+export function someOf<T extends string>(choices: readonly T[]): (text: string) => T[] {
+  return text => {
+    const values = text.split(',').map(value => value.trim())
+    const wrong = values.find(value => !choices.includes(value as T))
+    if (wrong !== undefined) throw new InvalidArgumentError(`Choose from ${choices.join(', ')}; several with commas.`)
+    return values as T[]
+  }
+}
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+/** `2026-03-01`, `2026-03-01T14:00`, or `7d` (ago), as an ISO time. A day alone starts at its midnight here. */
+export const since = (text: string) => timeOf(text, 'T00:00:00.000')
+
+/** Like `since`, but a day alone counts to its last moment. */
+export const until = (text: string) => timeOf(text, 'T23:59:59.999')
+
+function timeOf(text: string, timeOfDay: string): string {
+  const [, amount, unit] = text.match(/^(\d+)([mhdw])$/) ?? []
+  const time =
+    amount !== undefined
+      ? Date.now() - Number(amount) * unitMs[unit as keyof typeof unitMs]
+      : Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(text) ? text + timeOfDay : text)
+  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) {
+    throw new InvalidArgumentError('Give a date (2026-03-01), a time (2026-03-01T14:00) or an age (30m, 12h, 7d, 2w).')
+  }
+  return new Date(time).toISOString()
+}
+
+/** The part of a command's help that shows it at work. */
+export function examples(...lines: ReadonlyArray<readonly [command: string, does: string]>): string {
+  const width = Math.max(...lines.map(([command]) => command.length))
+  return `\nExamples:\n${lines.map(([command, does]) => `  $ colloquy ${command.padEnd(width)}  # ${does}`).join('\n')}`
+}

@@ -1,0 +1,49 @@
+/** `colloquy purge`: writes a conversation to an archive file, then removes it from the store. */
+import type { Command } from 'commander'
+import { agreeTo, refuseUnlessAsked } from './ask.ts'
+import { findConversation } from './find.ts'
+import { writing } from './open.ts'
+import { examples, type GlobalOptions } from './options.ts'
+import { safeLine } from './safe-text.ts'
+import { printJson, printLines } from './terminal.ts'
+import { count } from './words.ts'
+
+interface PurgeOptions extends GlobalOptions {
+  yes?: boolean
+  to?: string
+  reason?: string
+}
+
+export function addPurge(program: Command): void {
+  program
+    .command('purge')
+    .summary('move a conversation out of the store')
+    .description('Writes a whole conversation to an archive file, then removes it. restore brings it back.')
+    .argument('<conversation>', 'id of a conversation')
+    .option('--yes', 'do not ask')
+    .option('--to <PLACE>', 'a folder, or s3://bucket/prefix?endpoint=… (default: archives beside the store)')
+    .option('--reason <TEXT>', 'why; the record of the purge keeps it')
+    .addHelpText(
+      'after',
+      examples(
+        ['purge 01a2b3c4', 'asks first'],
+        ['purge 01a2b3c4 --yes --to /backup/colloquy', 'to a folder of yours'],
+        ["purge 01a2b3c4 --yes --to 's3://cold/shop?endpoint=https://s3.example.com'", 'to a bucket'],
+      ),
+    )
+    .action(async (id: string, _: unknown, command: Command) => {
+      const { yes = false, to, reason, json, ...options } = command.optsWithGlobals<PurgeOptions>()
+      refuseUnlessAsked({ yes, command })
+      await writing({ ...options, ...(to !== undefined && { archives: to }) }, async colloquy => {
+        const { title, version } = await findConversation(colloquy, id)
+        const question = `Purge conversation ${id} "${title}" with ${count(version, 'event')}? An archive of it is written first.`
+        await agreeTo(safeLine(question), { yes, command })
+        const purged = await colloquy.conversations.purge(id, reason)
+        if (json) return printJson(purged)
+        await printLines([
+          safeLine(`Purged conversation ${id} "${title}" with ${count(purged.events, 'event')}.`),
+          safeLine(`Its archive: ${purged.archive}`),
+        ])
+      })
+    })
+}

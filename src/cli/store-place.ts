@@ -1,0 +1,30 @@
+/** Which store is meant, and that it is there: looking for something must not create a store. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { StoreUnusable } from '../errors.ts'
+import { defaultStore, projectRoot } from '../managers/project-root.ts'
+
+export interface StorePlace {
+  url: string
+  /** The file, for stores that are one. */
+  file: string | undefined
+}
+
+/** @throws {StoreUnusable} when there is no store */
+export function storePlace(url = defaultStore(projectRoot())): StorePlace {
+  if (url === 'sqlite::memory:') {
+    throw new StoreUnusable(
+      'A store in memory is empty whenever it is opened. Name one that is a file: --store sqlite:PATH.',
+    )
+  }
+  // What is no sqlite URL is for openColloquy to refuse.
+  if (!url.startsWith('sqlite:') || url === 'sqlite:') return { url, file: undefined }
+  const file = resolve(url.slice('sqlite:'.length))
+  if (!existsSync(file)) {
+    throw new StoreUnusable(
+      `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. openColloquy makes a new one.`,
+      { path: file },
+    )
+  }
+  return { url, file }
+}

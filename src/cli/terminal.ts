@@ -1,0 +1,55 @@
+/**
+ * Where output goes: results to stdout, everything else to stderr, colours and widths only where a person looks on.
+ */
+import pc from 'picocolors'
+import { safeJson } from './safe-text.ts'
+
+const { stdout, stderr, stdin, env } = process
+
+// picocolors also colours in CI; we do so on a terminal only, or when told to.
+const isColoured = pc.isColorSupported && (stdout.isTTY || Boolean(env.FORCE_COLOR))
+export const style = pc.createColors(isColoured)
+export const errorStyle = pc.createColors(pc.isColorSupported && (stderr.isTTY || Boolean(env.FORCE_COLOR)))
+
+/** Room for a line on stdout; into a pipe or a file nothing is cut or wrapped. */
+export function columns(): number {
+  return stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY
+}
+
+/** Whether somebody is there to be asked. */
+export const canAsk = stdin.isTTY === true && stderr.isTTY === true
+
+/** Whoever read our output has read enough, as `| head` does. Nothing is wrong; there is only nobody to write for. */
+export class ReaderGone extends Error {}
+
+// Without a listener a closed pipe would end the process with a trace; the write's own callback reports it.
+stdout.on('error', () => undefined)
+stderr.on('error', () => undefined)
+
+/**
+ * Writes to stdout, and resolves when it is written, so that a slow reader slows us down.
+ *
+ * @throws {ReaderGone} when the pipe was closed
+ */
+export function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(text, error => {
+      if (!error) resolve()
+      else if ('code' in error && error.code === 'EPIPE') reject(new ReaderGone())
+      else reject(error)
+    })
+  })
+}
+
+export function printLines(lines: readonly string[]): Promise<void> {
+  return lines.length === 0 ? Promise.resolve() : print(`${lines.join('\n')}\n`)
+}
+
+export function printJson(value: unknown): Promise<void> {
+  return print(`${safeJson(value)}\n`)
+}
+
+/** Tells the person something that is not the result. */
+export function note(line: string): void {
+  stderr.write(`${line}\n`)
+}

@@ -1,0 +1,858 @@
+/** What every event log promises: see `src/log/event-log.ts`. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import {
+  ConversationPurged,
+  type EventRange,
+  KeyReused,
+  NotFound,
+  PositionUnknown,
+  type Proposal,
+  type RecordedEvent,
+  type Store,
+  VersionConflict,
+} from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { archiveLines, memoryArchives } from '../support/archives.ts'
+import {
+  begun,
+  eachOf,
+  fresh,
+  into,
+  joined,
+  linesOf,
+  origin,
+  refusal,
+  said,
+  take,
+  textsIn,
+} from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+
+export function describeEventLog(name: string, open: OpenStore): void {
+  describe(`event log on ${name}`, () => {
+    describeAppend(open)
+    describeOnce(open)
+    describeRead(open)
+    describeNewer(open)
+    describeProjects(open)
+    describeSubscriptions(open)
+    describePositions(open)
+  })
+}
+
+function describeAppend(open: OpenStore): void {
+  describe('append', () => {
+    it('records events at the versions after what is there', async () => {
+      const { store } = await open()
+      const first = await store.append(into('c', [begun(), said('one')]))
+      const second = await store.append(into('c', said('two')))
+      expect(first.events.map(event => event.version)).toEqual([1, 2])
+      expect(second.events.map(event => event.version)).toEqual([3])
+      expect(second.conversation?.version).toBe(3)
+    })
+
+    it('gives back what reading gives', async () => {
+      const { store } = await open()
+      const appended = await store.append(into('c', [begun({ metadata: { a: [1, null] } }), joined('s'), said('one')]))
+      expect(await allOf(store, 'c')).toEqual(appended.events)
+    })
+
+    it('carries who did it, through what, on which request, and when', async () => {
+      const { store, clock } = await open()
+      const who = { actor: 'grace', channel: 'http', requestId: 'request-7' }
+      await store.append(into('c', begun(), { origin: who }))
+      const [recorded] = await allOf(store, 'c')
+      expect(recorded).toMatchObject({ ...who, at: new Date(clock.now).toISOString(), project, conversationId: 'c' })
+    })
+
+    it('[P3] takes the expected version and refuses any other, changing nothing', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun(), { expected: 0 }))
+      await store.append(into('c', said('one'), { expected: 1 }))
+      const before = await allOf(store, 'c')
+
+      const tooOld = await refusal(() => store.append(into('c', said('late'), { expected: 1 })))
+      const tooNew = await refusal(() => store.append(into('c', said('early'), { expected: 9 })))
+      const notNew = await refusal(() => store.append(into('c', begun(), { expected: 0 })))
+
+      expect(tooOld).toBeInstanceOf(VersionConflict)
+      expect(tooOld).toMatchObject({ expected: 1, actual: 2, status: 409 })
+      expect(tooNew).toMatchObject({ expected: 9, actual: 2 })
+      expect(notNew).toMatchObject({ expected: 0, actual: 2 })
+      expect(await allOf(store, 'c')).toEqual(before)
+    })
+
+    it('[P3] a conversation that does not exist is at version 0', async () => {
+      const { store } = await open()
+      expect(await refusal(() => store.append(into('none', said('x'), { expected: 3 })))).toMatchObject({ actual: 0 })
+      expect(await store.conversation(project, 'none')).toBeUndefined()
+    })
+
+    it('of writers that saw the same version, one wins', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      const tried = [store, other, store, other, store].map((handle, index) =>
+        handle.append(into('c', said(`try ${index}`), { expected: 1 })),
+      )
+      const outcomes = await Promise.allSettled(tried)
+      const refused = outcomes.filter(outcome => outcome.status === 'rejected')
+      expect(refused).toHaveLength(4)
+      for (const { reason } of refused) expect(reason).toBeInstanceOf(VersionConflict)
+      expect(await allOf(store, 'c')).toHaveLength(2)
+    })
+
+    it('a decision that throws writes nothing, and those that share its commit go on', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const [before, thrown, after] = await Promise.allSettled([
+        store.append(into('c', said('before'))),
+        store.append(
+          into('c', () => {
+            throw new TypeError('a mistake in a decision')
+          }),
+        ),
+        store.append(into('c', said('after'))),
+      ])
+      expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled'])
+      expect(thrown).toMatchObject({ status: 'rejected', reason: new TypeError('a mistake in a decision') })
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['before', 'after'])
+      expect((await store.verify()).clean).toBe(true)
+    })
+
+    it('a decision that refuses writes nothing, not even a project', async () => {
+      const { store } = await open()
+      const decide = () => {
+        throw new NotFound('session', 's')
+      }
+      expect(await refusal(() => store.append(into('c', decide)))).toBeInstanceOf(NotFound)
+      expect(await store.projects()).toEqual([])
+      expect(await store.conversation(project, 'c')).toBeUndefined()
+    })
+
+    it('a decision for nothing writes nothing', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const appended = await store.append(into('c', []))
+      expect(appended).toMatchObject({ events: [], replayed: false, conversation: { version: 1 } })
+      expect((await store.append(into('new', []))).conversation).toBeUndefined()
+    })
+
+    it('all events of a proposal are there or none is', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), joined('s', { agentName: 'dev' })]))
+      const position = await store.position()
+      // The last of them cannot be: the agent has an active session on this work item already.
+      const impossible = [said('one'), said('two'), joined('rival', { agentName: 'dev' })]
+      expect(await refusal(() => store.append(into('c', impossible)))).toBeInstanceOf(Error)
+      expect(await allOf(store, 'c')).toHaveLength(2)
+      expect(await store.position()).toBe(position)
+      expect(await store.measure(wholeOf('c'))).toMatchObject({ messages: 0, tokens: 0 })
+
+      await store.append(into('c', [said('three'), said('four')]))
+      expect((await allOf(store, 'c')).map(event => event.version)).toEqual([1, 2, 3, 4])
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it('nothing can be said in a conversation that did not begin', async () => {
+      const { store } = await open()
+      expect(await refusal(() => store.append(into('none', said('x'))))).toBeInstanceOf(NotFound)
+    })
+
+    it('decides on the heads as they are at the moment of writing', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', [begun(), joined('s')]))
+      await store.read({ project, conversationId: 'c' })
+      await other.append(into('c', [said('x'), { type: 'session.archived', sessionId: 's' }]))
+      const seen: unknown[] = []
+      await store.append(
+        into(
+          'c',
+          heads => {
+            seen.push(heads.conversation?.version, heads.session?.head.status)
+            return []
+          },
+          { session: { id: 's' } },
+        ),
+      )
+      expect(seen).toEqual([4, 'archived'])
+    })
+
+    it('finds the conversation by its work item, and the one a session is on', async () => {
+      const { store } = await open()
+      const workItem = { type: 'feature', featureId: 'login' } as const
+      await store.append(into('first', [begun({ workItem }), joined('s')]))
+      const byItem = await store.append(into('second', said('x'), { conversation: { id: 'second', workItem } }))
+      const bySession = await store.append(into('', said('y'), { conversation: 'of-session', session: { id: 's' } }))
+      expect([byItem, bySession].map(appended => appended.events[0]?.conversationId)).toEqual(['first', 'first'])
+      expect(
+        await refusal(() => store.append(into('', said('z'), { conversation: 'of-session', session: { id: 't' } }))),
+      ).toBeInstanceOf(NotFound)
+    })
+
+    it('[P2] concurrent appends through two handles get versions without gaps', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      const writers = Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? store : other).append(into('c', [said(`${index} a`), said(`${index} b`)])),
+      )
+      const appended = await Promise.all(writers)
+      const events = await allOf(store, 'c')
+      expect(events.map(event => event.version)).toEqual(Array.from({ length: 121 }, (_, index) => index + 1))
+      for (const { events: pair } of appended) expect(pair[1]!.version).toBe(pair[0]!.version + 1)
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it('[P2] a handle that read what another wrote goes on writing after it', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      await other.append(into('c', said('from the other')))
+      expect(await allOf(store, 'c')).toHaveLength(2)
+      await store.append(into('c', said('from this one')))
+      expect(textsIn(await allOf(other, 'c'))).toEqual(['from the other', 'from this one'])
+    })
+
+    it('[P2] versions and order do not depend on the clock', async () => {
+      const { store, clock } = await open()
+      await store.append(into('c', begun()))
+      for (const text of ['one', 'two', 'three']) {
+        clock.now -= 3_600_000
+        await store.append(into('c', said(text)))
+      }
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['one', 'two', 'three'])
+      expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
+    })
+
+    it('[P1] what was acknowledged is there after the store was opened again', async () => {
+      const { store, reopen } = await open()
+      const { events } = await store.append(into('c', [begun(), joined('s'), said('kept')]))
+      const again = await reopen()
+      expect(await allOf(again, 'c')).toEqual(events)
+      expect(await again.session(project, 's')).toMatchObject({ id: 's', status: 'active' })
+    })
+  })
+}
+
+function describeOnce(open: OpenStore): void {
+  const once = { key: 'key-1', digest: 'digest-1' }
+
+  describe('once', () => {
+    it('[P3] the same key gives the first result for ever', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const first = await store.append(into('c', [said('a'), said('b')], { once }))
+      await store.append(into('c', said('later')))
+      const second = await store.append(into('c', said('not written'), { once }))
+      expect(first.replayed).toBe(false)
+      expect(second.replayed).toBe(true)
+      expect(second.events).toEqual(first.events)
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['a', 'b', 'later'])
+    })
+
+    it('[P3] also when the expected version has gone by since', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const ask = () => store.append(into('c', said('a'), { once, expected: 1 }))
+      const first = await ask()
+      expect((await ask()).events).toEqual(first.events)
+    })
+
+    it('[P3] also of calls at the same moment, through two handles', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      const asked = Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? store : other).append(into('c', said(`try ${index}`), { once })),
+      )
+      const results = await Promise.all(asked)
+      expect(results.filter(result => !result.replayed)).toHaveLength(1)
+      expect(new Set(results.map(result => result.events[0]!.hash)).size).toBe(1)
+      expect(await allOf(store, 'c')).toHaveLength(2)
+    })
+
+    it('[P3] also after the store was opened again', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', begun()))
+      const first = await store.append(into('c', [joined('s'), said('a')], { once }))
+      const again = await reopen()
+      const second = await again.append(into('c', said('b'), { once }))
+      expect(second).toMatchObject({ replayed: true, session: { id: 's' } })
+      expect(second.events).toEqual(first.events)
+    })
+
+    it('[P3] also of a proposal with very many events', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const many = Array.from({ length: 1200 }, (_, index) => said(`${index}`))
+      const first = await store.append(into('c', many, { once }))
+      const second = await store.append(into('c', many, { once }))
+      expect(second.events).toHaveLength(first.events.length)
+    })
+
+    it('[P3] a key that recorded nothing records nothing later', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const complete: Proposal['decide'] = heads =>
+        heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
+      await store.append(into('c', complete))
+      await store.append(into('c', complete, { once }))
+      await store.append(into('c', { type: 'conversation.reopened' }))
+      const retried = await store.append(into('c', complete, { once }))
+      expect(retried.events).toEqual([])
+      expect((await store.conversation(project, 'c'))?.info.status).toBe('active')
+    })
+
+    it('[P3] a refused proposal leaves its key free', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      await refusal(() => store.append(into('c', said('x'), { once, expected: 7 })))
+      expect((await store.append(into('c', said('y'), { once }))).replayed).toBe(false)
+    })
+
+    it('[P3] a different body under the same key is an error and changes nothing', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      await store.append(into('c', said('a'), { once }))
+      const error = await refusal(() => store.append(into('c', said('b'), { once: { ...once, digest: 'other' } })))
+      expect(error).toBeInstanceOf(KeyReused)
+      expect(await allOf(store, 'c')).toHaveLength(2)
+    })
+
+    it('[P12] each project has its own keys', async () => {
+      const { store } = await open()
+      for (const one of ['shop', 'bank']) await store.append(into('c', begun(), { project: one, once }))
+      const [inShop, inBank] = await Promise.all(
+        ['shop', 'bank'].map(one => store.append(into('c', said('x'), { project: one, once }))),
+      )
+      expect(inShop!.events[0]).toMatchObject({ project: 'shop', version: 1 })
+      expect(inBank!.events[0]).toMatchObject({ project: 'bank', version: 1 })
+    })
+
+    it('[P3] keys that differ in one odd character are different keys', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      for (const key of ['a\0b', 'a\0c', 'a', '\ud800', '\ud801', '\ufffd', '"', "'"]) {
+        const outcome = await store.append(into('c', said(key), { once: { key, digest: key } })).catch(error => error)
+        // Refusing a key that is not well-formed text is fine; taking it for another one is not.
+        if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'input/invalid' })
+        else expect(outcome.replayed).toBe(false)
+      }
+    })
+
+    it('[P3] a key outlives the purge of its conversation, and says so', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', begun()))
+      const first = await store.append(into('c', said('a'), { once }))
+      const place = memoryArchives()
+      const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+
+      const again = await reopen()
+      const error = await refusal(() => again.append(into('c', [begun(), said('a')], { once })))
+      expect(error).toBeInstanceOf(ConversationPurged)
+      expect(error).toMatchObject({ facts: { conversationId: 'c', archive }, status: 410 })
+      expect(await again.conversation(project, 'c')).toBeUndefined()
+
+      await again.restore({ project, lines: place.read(archive), origin })
+      const replayed = await again.append(into('c', said('a'), { once }))
+      expect(replayed.replayed).toBe(true)
+      expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))
+    })
+  })
+}
+
+function describeRead(open: OpenStore): void {
+  const tenEvents = async () => {
+    const { store } = await open()
+    await store.append(into('c', [begun(), ...Array.from({ length: 9 }, (_, index) => said(`${index + 2}`))]))
+    return async (range: Partial<EventRange>) =>
+      (await store.read({ project, conversationId: 'c', ...range })).map(event => event.version)
+  }
+
+  describe('read', () => {
+    it('forwards, from the first to the newest', async () => {
+      const versions = await tenEvents()
+      expect(await versions({})).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    })
+
+    it('backwards, the newest first', async () => {
+      const versions = await tenEvents()
+      expect(await versions({ backwards: true })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+    })
+
+    it('a range, both ends included, in both directions', async () => {
+      const versions = await tenEvents()
+      expect(await versions({ from: 3, to: 5 })).toEqual([3, 4, 5])
+      expect(await versions({ from: 3, to: 5, backwards: true })).toEqual([5, 4, 3])
+      expect(await versions({ from: 9 })).toEqual([9, 10])
+      expect(await versions({ to: 2 })).toEqual([1, 2])
+    })
+
+    it('no more than the limit, counted from where reading starts', async () => {
+      const versions = await tenEvents()
+      expect(await versions({ from: 3, limit: 2 })).toEqual([3, 4])
+      expect(await versions({ to: 8, limit: 2, backwards: true })).toEqual([8, 7])
+      expect(await versions({ limit: 0 })).toEqual([])
+    })
+
+    it('an empty range, or one beyond the end, has nothing', async () => {
+      const versions = await tenEvents()
+      expect(await versions({ from: 11 })).toEqual([])
+      expect(await versions({ from: 5, to: 4 })).toEqual([])
+    })
+
+    it('at most 1000 events where no limit is given', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), ...Array.from({ length: 1100 }, () => said('x'))]))
+      expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1000)
+      expect(await store.read({ project, conversationId: 'c', limit: 2000 })).toHaveLength(1101)
+    })
+
+    it('an unknown conversation has no events', async () => {
+      const { store } = await open()
+      expect(await store.read({ project, conversationId: 'none' })).toEqual([])
+      await store.append(into('c', begun()))
+      expect(await store.read({ project, conversationId: 'none' })).toEqual([])
+    })
+
+    it('an id is never taken for another one', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      for (const id of ['c\0', 'c\0d', 'C', 'c ', '', '\ud800']) {
+        expect(await store.read({ project, conversationId: id })).toEqual([])
+        expect(await store.read({ project: `${project}${id.slice(1)}!`, conversationId: 'c' })).toEqual([])
+      }
+    })
+
+    it('ids in any script, with slashes, dots and quotes', async () => {
+      const { store, reopen } = await open()
+      const ids = ['a/b', '..', 'it\'s "quoted"', '登录', 'ñandú', '🜁', 'x'.repeat(512), "'; drop table events; --"]
+      for (const id of ids) await store.append(into(id, [begun(), said(id)]))
+      const again = await reopen()
+      for (const id of ids) expect(textsIn(await allOf(again, id))).toEqual([id])
+    })
+
+    it('NUL bytes and lone surrogates come back as they were', async () => {
+      const { store, reopen } = await open()
+      const odd = 'a\0b \ud800 \udfff\ud83d é \u2028 \u0001'
+      await store.append(into('c', [begun({ title: odd, metadata: { [odd]: odd } }), said(odd)]))
+      const again = await reopen()
+      const events = await allOf(again, 'c')
+      expect(events[0]?.event).toMatchObject({ title: odd, metadata: { [odd]: odd } })
+      expect(textsIn(events)).toEqual([odd])
+      expect((await again.conversation(project, 'c'))?.info.title).toBe(odd)
+      expect((await again.verify()).damages).toEqual([])
+    })
+  })
+}
+
+function describeNewer(open: OpenStore): void {
+  /** A store that holds what a newer program wrote: a type and a schema that this one does not know. */
+  const withNewer = async () => {
+    const opened = await open()
+    const lane = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
+    const adds = { messages: 1, tokens: 3, input: 0, output: 0 }
+    const message = { role: 'user', tokens: [1, 'x'], text: 'known' }
+    const lines = archiveLines({ project, conversationId: 'c' }, [
+      { type: 'conversation.created', schema: 1, body: { title: 'T', workItem: { type: 'thread', threadId: 't' } } },
+      { type: 'poll.opened', schema: 4, body: { question: 'a\0b\ud800', options: [1, null] } },
+      { type: 'message.added', schema: 1, body: message, messageId: 'm1', lane, adds: { ...adds, tokens: 1 } },
+      { type: 'message.added', schema: 9, body: { scroll: 'unknown form' }, messageId: 'm2', lane, adds },
+      { type: 'session.created', schema: 2, body: { sessionId: 's', more: true } },
+    ])
+    await opened.store.restore({ project, lines: eachOf(lines), origin })
+    return { ...opened, store: opened.store, lines }
+  }
+  const unknown = (storedType: string, storedSchema: number, data: unknown) => ({
+    type: 'unknown',
+    storedType,
+    storedSchema,
+    data,
+  })
+
+  describe('what a newer program wrote', () => {
+    it('is kept and passed through by read and subscribe', async () => {
+      const { store, reopen } = await withNewer()
+      await store.append(into('c', said('after')))
+      const again = await reopen()
+      const events = await allOf(again, 'c')
+      expect(events.map(event => event.event)).toEqual([
+        { type: 'conversation.created', title: 'T', workItem: { type: 'thread', threadId: 't' } },
+        unknown('poll.opened', 4, { question: 'a\0b\ud800', options: [1, null] }),
+        expect.objectContaining({ type: 'message.added', messageId: 'm1', parts: [{ type: 'text', text: 'known' }] }),
+        unknown('message.added', 9, { scroll: 'unknown form' }),
+        unknown('session.created', 2, { sessionId: 's', more: true }),
+        expect.objectContaining({ type: 'message.added' }),
+      ])
+      expect(await take(again.subscribe({ project, from: 'start' }), 6)).toEqual(events)
+    })
+
+    it('is proved by the same chain and leaves the store clean', async () => {
+      const { store } = await withNewer()
+      await store.append(into('c', said('after')))
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it('comes out of an export as it went in', async () => {
+      const { store, lines } = await withNewer()
+      const exported = await linesOf(store.export({ project, conversationId: 'c' }))
+      expect(exported.map(line => JSON.parse(line))).toEqual(lines.map(line => JSON.parse(line)))
+    })
+
+    it('a message of an unknown form has its place in windows and does not hide the others', async () => {
+      const { store } = await withNewer()
+      await store.append(into('c', said('after')))
+      const shown = await store.messages(wholeOf('c'), { limit: 10 })
+      expect(shown.map(message => message?.id).slice(0, 2)).toEqual(['m1', 'm2'])
+      expect(shown.at(-1)?.content).toBe('after')
+      expect(await store.measure(wholeOf('c'))).toMatchObject({ messages: 3, tokens: 9 })
+    })
+  })
+}
+
+function describeProjects(open: OpenStore): void {
+  describe('projects', () => {
+    it('[P12] nothing of one is seen in another, whatever their ids', async () => {
+      const { store } = await open()
+      const workItem = { type: 'feature', featureId: 'login' } as const
+      const inShop = await store.append(into('c', [begun({ workItem }), joined('s'), said('of the shop')]))
+      const inBank = await store.append(into('c', [begun({ workItem }), joined('s')], { project: 'bank' }))
+
+      expect(textsIn(await store.read({ project: 'bank', conversationId: 'c' }))).toEqual([])
+      expect(textsIn(await store.read({ project: 'shop', conversationId: 'c' }))).toEqual(['of the shop'])
+      expect(await store.messages({ ...wholeOf('c'), project: 'bank' }, { limit: 10 })).toEqual([])
+      expect(await store.session('mill', 's')).toBeUndefined()
+      expect(await store.conversationOf('mill', workItem)).toBeUndefined()
+      expect(await store.totals('bank')).toMatchObject({ conversations: 1, sessions: 1, messages: 0 })
+      expect(inShop.events[0]?.hash).not.toBe(inBank.events[0]?.hash)
+      expect(await store.projects()).toEqual(['bank', 'shop'])
+    })
+
+    it('[P12] a subscriber sees its own project only, however busy the others are', async () => {
+      const { store } = await open()
+      const shop = store.subscribe({ project: 'shop', from: 'start' })
+      await store.append(into('c', begun()))
+      for (let i = 0; i < 20; i++) {
+        const texts = Array.from({ length: 30 }, () => said('noise'))
+        await store.append(into(`other-${i}`, [begun(), ...texts], { project: 'bank' }))
+      }
+      await store.append(into('c', said('signal')))
+      const seen = await take(shop, 2)
+      expect(seen.map(event => [event.project, event.version])).toEqual([
+        ['shop', 1],
+        ['shop', 2],
+      ])
+    })
+  })
+}
+
+function describeSubscriptions(open: OpenStore): void {
+  describe('subscribe', () => {
+    it("from 'start': what the log has, then what comes", async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('old')]))
+      const events = store.subscribe({ project, from: 'start' })
+      expect(textsIn(await take(events, 2))).toEqual(['old'])
+      const next = events.next()
+      await store.append(into('c', said('new')))
+      expect(textsIn([(await next).value!])).toEqual(['new'])
+    })
+
+    it("from 'now', the default: only what comes after the call", async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('old')]))
+      const byName = store.subscribe({ project, from: 'now' })
+      const byDefault = store.subscribe({ project })
+      await store.append(into('c', said('new')))
+      expect(textsIn(await take(byName, 1))).toEqual(['new'])
+      expect(textsIn(await take(byDefault, 1))).toEqual(['new'])
+    })
+
+    it('[P2] from a position: exactly what comes after it', async () => {
+      const { store } = await open()
+      const { events } = await store.append(into('c', [begun(), said('a'), said('b'), said('c')]))
+      for (const [index, { position }] of events.entries()) {
+        const rest = await take(store.subscribe({ project, from: position }), events.length - index - 1)
+        expect(rest).toEqual(events.slice(index + 1))
+      }
+    })
+
+    it('[P2] from the position the log gives: what comes next', async () => {
+      const { store } = await open()
+      const atTheVeryStart = await store.position()
+      await store.append(into('c', begun()))
+      const afterOne = await store.position()
+      await store.append(into('c', said('next')))
+      expect(await take(store.subscribe({ project, from: atTheVeryStart }), 2)).toEqual(await allOf(store, 'c'))
+      expect(textsIn(await take(store.subscribe({ project, from: afterOne }), 1))).toEqual(['next'])
+    })
+
+    it('[P2] events are the ones that reading gives, positions included', async () => {
+      const { store } = await open()
+      const live = store.subscribe({ project, from: 'now' })
+      const appended = await store.append(into('c', [begun(), joined('s'), said('a')]))
+      expect(await take(live, 3)).toEqual(appended.events)
+      expect(await allOf(store, 'c')).toEqual(appended.events)
+    })
+
+    it('[P2] no gap and no duplicate while appends go on, from two handles', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      const conversations = ['a', 'b', 'c', 'd']
+      for (const id of conversations) await store.append(into(id, [begun(), ...manySaid(150)]))
+      const count = 4 * 151 + 4 * 60
+      const writing = conversations.map(async (id, index) => {
+        for (let i = 0; i < 60; i++) await (index % 2 === 0 ? store : other).append(into(id, said(`${id} ${i}`)))
+      })
+      const readers = [
+        ...[1, 2, 3].map(() => take(store.subscribe({ project, from: 'start' }), count)),
+        take(other.subscribe({ project, from: 'start' }), count),
+      ]
+      await Promise.all(writing)
+      for (const seen of await Promise.all(readers)) expectEveryEventOnce(seen, { a: 211, b: 211, c: 211, d: 211 })
+    })
+
+    it('[P2] all readers see one order across conversations, the order of the log', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      const live = take(store.subscribe({ project }), 80)
+      const elsewhere = take(other.subscribe({ project }), 80)
+      await Promise.all(
+        ['a', 'b', 'c', 'd'].map(async (id, index) => {
+          const handle = index % 2 === 0 ? store : other
+          await handle.append(into(id, begun()))
+          for (let i = 0; i < 19; i++) await handle.append(into(id, said(`${i}`)))
+        }),
+      )
+      const orders = [await live, await elsewhere, await take(store.subscribe({ project, from: 'start' }), 80)]
+      const [first, ...rest] = orders.map(seen => seen.map(event => event.position))
+      expect(new Set(first).size).toBe(80)
+      for (const order of rest) expect(order).toEqual(first)
+    })
+
+    it('[P2] wakes a reader for what another handle appended', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      const next = store.subscribe({ project }).next()
+      await other.append(into('c', begun()))
+      expect((await next).value).toMatchObject({ version: 1, conversationId: 'c' })
+    }, 10_000)
+
+    it('[P2] wakes a reader also when its handle read the news before', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      const next = store.subscribe({ project }).next()
+      await other.append(into('c', said('news')))
+      expect(await allOf(store, 'c')).toHaveLength(2)
+      expect((await next).value).toMatchObject({ version: 2 })
+    }, 10_000)
+
+    it('[P2] resumes exactly, over and over, while appends go on', async () => {
+      const { store, another, reopen } = await open()
+      const other = await another()
+      await store.append(into('c', begun()))
+      const writing = (async () => {
+        for (let i = 0; i < 100; i++) await other.append(into('c', said(`${i}`)))
+      })()
+      const seen: RecordedEvent[] = []
+      let handle = store
+      let from = 'start'
+      for (let round = 1; seen.length < 101; round++) {
+        const events = handle.subscribe({ project, from })
+        seen.push(...(await take(events, Math.min(1 + (round % 7), 101 - seen.length))))
+        await events.return?.()
+        from = seen.at(-1)!.position
+        if (round % 10 === 0) handle = await reopen()
+      }
+      await writing
+      expectEveryEventOnce(seen, { c: 101 })
+    })
+
+    it('a slow reader gets everything', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const slow = store.subscribe({ project, from: 'start' })
+      const seen: RecordedEvent[] = []
+      for (let round = 0; round < 20; round++) {
+        await store.append(into('c', manySaid(150)))
+        seen.push(...(await take(slow, 2)))
+      }
+      seen.push(...(await take(slow, 3001 - seen.length)))
+      expectEveryEventOnce(seen, { c: 3001 })
+    })
+
+    it('a reader that never reads costs a cursor, not a queue', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const readers = Array.from({ length: 20 }, () => store.subscribe({ project, from: 'start' }))
+      const before = heapUsed()
+      const text = 'x'.repeat(10_000)
+      for (let i = 0; i < 10; i++) await store.append(into('c', manySaid(300, text)))
+      // 3,000 events of 10 kB are 30 MB; what readers share of the newest may stay.
+      expect(heapUsed() - before).toBeLessThan(18_000_000)
+      expectEveryEventOnce(await take(readers[7]!, 3001), { c: 3001 })
+    })
+
+    it('return() ends it, also while an event is waited for', async () => {
+      const { store } = await open()
+      const events = store.subscribe({ project })
+      const waiting = [events.next(), events.next()]
+      await nextTurn()
+      await events.return?.()
+      expect(await Promise.all(waiting)).toEqual([ended, ended])
+      await store.append(into('c', begun()))
+      expect(await events.next()).toEqual(ended)
+    }, 10_000)
+
+    it('a signal ends it, also while an event is waited for', async () => {
+      const { store } = await open()
+      const abort = new AbortController()
+      const events = store.subscribe({ project, signal: abort.signal })
+      const waiting = events.next()
+      await nextTurn()
+      abort.abort()
+      expect(await waiting).toEqual(ended)
+      expect(await events.next()).toEqual(ended)
+    }, 10_000)
+
+    it('a signal that was given before ends it at once', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const events = store.subscribe({ project, from: 'start', signal: AbortSignal.abort() })
+      expect(await events.next()).toEqual(ended)
+    }, 10_000)
+
+    it('leaving the loop ends it', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('a'), said('b')]))
+      const events = store.subscribe({ project, from: 'start' })
+      const seen: number[] = []
+      for await (const { version } of events) {
+        seen.push(version)
+        if (version === 2) break
+      }
+      expect(seen).toEqual([1, 2])
+      expect(await events.next()).toEqual(ended)
+    })
+
+    it('closing the store ends it, waiting or not', async () => {
+      const { store, reopen } = await open()
+      const waiting = store.subscribe({ project })
+      const idle = store.subscribe({ project })
+      const next = waiting.next()
+      await nextTurn()
+      await reopen()
+      expect(await next).toEqual(ended)
+      expect(await idle.next()).toEqual(ended)
+    }, 10_000)
+  })
+}
+
+function describePositions(open: OpenStore): void {
+  describe('positions', () => {
+    it('[P2] garbage is not a position', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const position = await store.position()
+      for (const from of [
+        '',
+        'x',
+        '0',
+        '-1',
+        'START',
+        '..',
+        `${position}.`,
+        `.${position}`,
+        'a.b.c.d',
+        '\0',
+        '\ud800',
+      ]) {
+        expect(await refusal(() => store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+      }
+    })
+
+    it("[P2] another store's position is unknown here", async () => {
+      const [one, two] = [await open(), await open()]
+      await one.store.append(into('c', begun()))
+      await two.store.append(into('c', begun()))
+      const from = await one.store.position()
+      expect(await refusal(() => two.store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+    })
+
+    it('[P2] a position holds after the store was opened again and through other handles', async () => {
+      const { store, another, reopen } = await open()
+      await store.append(into('c', [begun(), said('a')]))
+      const from = await store.position()
+      const other = await another()
+      const again = await reopen()
+      await again.append(into('c', said('b')))
+      expect(textsIn(await take(other.subscribe({ project, from }), 1))).toEqual(['b'])
+      expect(textsIn(await take(again.subscribe({ project, from }), 1))).toEqual(['b'])
+    })
+
+    it('[P2] a position holds when the event it names was purged since', async () => {
+      const { store } = await open()
+      await store.append(into('kept', begun()))
+      const gone = await store.append(into('gone', [begun(), said('x')]))
+      await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
+      await store.append(into('kept', said('after')))
+      for (const { position } of gone.events) {
+        expect(textsIn(await take(store.subscribe({ project, from: position }), 1))).toEqual(['after'])
+      }
+    })
+
+    it('[P2] positions are never used again, also after the newest events were purged', async () => {
+      const { store, another, reopen } = await open()
+      await store.append(into('kept', begun()))
+      const gone = await store.append(into('gone', [begun(), said('x')]))
+      await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
+      const here = await store.append(into('kept', said('here')))
+      await (await another()).append(into('kept', said('elsewhere')))
+      const later = await (await reopen()).append(into('kept', said('later')))
+      const positions = [...gone.events, ...here.events, ...later.events].map(event => event.position)
+      expect(new Set(positions).size).toBe(positions.length)
+    })
+  })
+}
+
+const ended = { done: true, value: undefined }
+
+function allOf(store: Store, conversationId: string): Promise<RecordedEvent[]> {
+  return store.read({ project, conversationId, limit: 100_000 })
+}
+
+function wholeOf(conversationId: string) {
+  const viewer = { sees: 'everything' } as const
+  return { project, conversationId, viewer, kinds: ['talk', 'system', 'internal'] as const, start: 0, kept: [] }
+}
+
+function manySaid(count: number, text = 'x') {
+  return Array.from({ length: count }, () => said(text, { messageId: fresh('m') }))
+}
+
+/** Each conversation's versions are all there, in order, none twice. */
+function expectEveryEventOnce(seen: readonly RecordedEvent[], versions: Record<string, number>): void {
+  const byConversation = new Map<string, number[]>()
+  for (const { conversationId, version } of seen) {
+    byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), version])
+  }
+  for (const [id, count] of Object.entries(versions)) {
+    expect(byConversation.get(id)).toEqual(Array.from({ length: count }, (_, index) => index + 1))
+  }
+  expect(seen).toHaveLength(Object.values(versions).reduce((sum, count) => sum + count, 0))
+}
+
+/** After everything that can be let go of was. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,240 @@
+/** What every store promises about leases: see `src/log/leases.ts`. */
+import { LeaseHeld, LeaseLost, type Store } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { begun, fenceOf, into, refusal, said } from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+const name = 'run c'
+const minute = 60_000
+
+export function describeLeases(storeName: string, open: OpenStore): void {
+  describe(`leases on ${storeName}`, () => {
+    describeHolding(open)
+    describeGenerations(open)
+    describeFence(open)
+  })
+}
+
+const claim = (store: Store, holder: string, forMs = minute) => store.claim({ project, name, holder, forMs })
+const renew = (store: Store, generation: number, forMs = minute) => store.renew({ project, name, generation, forMs })
+const release = (store: Store, generation: number) => store.release({ project, name, generation })
+const holderOf = (store: Store) => store.holderOf({ project, name })
+
+function describeHolding(open: OpenStore): void {
+  it('is taken when nobody holds it', async () => {
+    const { store, clock } = await open()
+    expect(await holderOf(store)).toBeUndefined()
+    const lease = await claim(store, 'ada')
+    expect(lease).toMatchObject({ name, holder: 'ada', expiresAt: new Date(clock.now + minute).toISOString() })
+    expect(await holderOf(store)).toEqual(lease)
+  })
+
+  it('is refused while somebody else holds it, and says who and until when', async () => {
+    const { store } = await open()
+    const { expiresAt } = await claim(store, 'ada')
+    const error = await refusal(() => claim(store, 'grace'))
+    expect(error).toBeInstanceOf(LeaseHeld)
+    expect(error).toMatchObject({ facts: { name, holder: 'ada', expiresAt }, status: 409 })
+    expect(await holderOf(store)).toMatchObject({ holder: 'ada' })
+  })
+
+  it('[P12] is per project and per name', async () => {
+    const { store } = await open()
+    await claim(store, 'ada')
+    await store.claim({ project: 'bank', name, holder: 'grace', forMs: minute })
+    await store.claim({ project, name: `${name}!`, holder: 'grace', forMs: minute })
+    expect(await holderOf(store)).toMatchObject({ holder: 'ada' })
+    expect(await store.holderOf({ project: 'bank', name })).toMatchObject({ holder: 'grace' })
+    expect(await store.holderOf({ project: 'mill', name })).toBeUndefined()
+  })
+
+  it('is free the moment its time is over', async () => {
+    const { store, clock } = await open()
+    await claim(store, 'ada')
+    clock.now += minute - 1
+    expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
+    clock.now += 1
+    expect(await holderOf(store)).toBeUndefined()
+    expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
+  })
+
+  it('is extended from now on when it is renewed, under the same generation', async () => {
+    const { store, clock } = await open()
+    const { generation } = await claim(store, 'ada')
+    clock.now += minute - 1
+    const renewed = await renew(store, generation)
+    expect(renewed).toEqual({ name, holder: 'ada', generation, expiresAt: new Date(clock.now + minute).toISOString() })
+    clock.now += minute - 1
+    expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
+  })
+
+  it('cannot be renewed when it ran out, although nobody took it', async () => {
+    const { store, clock } = await open()
+    const { generation } = await claim(store, 'ada')
+    clock.now += minute
+    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await holderOf(store)).toBeUndefined()
+  })
+
+  it('cannot be renewed when somebody else took it, or it never was', async () => {
+    const { store, clock } = await open()
+    expect(await refusal(() => renew(store, 1))).toBeInstanceOf(LeaseLost)
+    const { generation } = await claim(store, 'ada')
+    clock.now += minute
+    await claim(store, 'grace')
+    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await holderOf(store)).toMatchObject({ holder: 'grace' })
+  })
+
+  it('is free when it was given back', async () => {
+    const { store } = await open()
+    const { generation } = await claim(store, 'ada')
+    await release(store, generation)
+    expect(await holderOf(store)).toBeUndefined()
+    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
+  })
+
+  it('giving back what was lost is quiet and takes nothing from the successor', async () => {
+    const { store, clock } = await open()
+    await release(store, 1)
+    const { generation } = await claim(store, 'ada')
+    clock.now += minute
+    await claim(store, 'grace')
+    await release(store, generation)
+    expect(await holderOf(store)).toMatchObject({ holder: 'grace' })
+  })
+
+  it('holds across opening the store again', async () => {
+    const { store, reopen } = await open()
+    const lease = await claim(store, 'ada')
+    const again = await reopen()
+    expect(await holderOf(again)).toEqual(lease)
+    expect(await refusal(() => claim(again, 'grace'))).toBeInstanceOf(LeaseHeld)
+  })
+
+  it('[P11] of many claims at the same moment through two handles, exactly one wins', async () => {
+    const { store, another } = await open()
+    const other = await another()
+    const claims = Array.from({ length: 20 }, (_, index) => claim(index % 2 === 0 ? store : other, `worker ${index}`))
+    const outcomes = await Promise.allSettled(claims)
+    const won = outcomes.filter(outcome => outcome.status === 'fulfilled')
+    expect(won).toHaveLength(1)
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(LeaseHeld)
+    }
+    expect(await holderOf(store)).toEqual(won[0]!.value)
+    expect(await holderOf(other)).toEqual(won[0]!.value)
+  })
+}
+
+function describeGenerations(open: OpenStore): void {
+  it('[P11] the generation grows with every claim, for ever: after release, expiry and opening again', async () => {
+    const { store, clock, another, reopen } = await open()
+    const generations = [(await claim(store, 'ada')).generation]
+    await release(store, generations[0]!)
+    generations.push((await claim(store, 'grace')).generation)
+    clock.now += minute
+    generations.push((await claim(await another(), 'ada')).generation)
+    clock.now += minute
+    generations.push((await claim(await reopen(), 'ada')).generation)
+    for (const [index, generation] of generations.entries()) {
+      if (index > 0) expect(generation).toBeGreaterThan(generations[index - 1]!)
+    }
+  })
+
+  it('[P11] a holder that claims again fences off its earlier self', async () => {
+    const { store } = await open()
+    await store.append(into('c', begun()))
+    const earlier = await claim(store, 'ada')
+    const later = await claim(store, 'ada')
+    expect(later.generation).toBeGreaterThan(earlier.generation)
+    const write = (lease: typeof later) => store.append(into('c', said('x'), { fence: fenceOf(lease) }))
+    expect(await refusal(() => write(earlier))).toBeInstanceOf(LeaseLost)
+    expect(await refusal(() => renew(store, earlier.generation))).toBeInstanceOf(LeaseLost)
+    await release(store, earlier.generation)
+    expect((await write(later)).events).toHaveLength(1)
+  })
+}
+
+function describeFence(open: OpenStore): void {
+  it('[P11] a fenced append is written while the lease is held', async () => {
+    const { store } = await open()
+    await store.append(into('c', begun()))
+    const fence = fenceOf(await claim(store, 'ada'))
+    expect((await store.append(into('c', said('x'), { fence }))).events).toHaveLength(1)
+  })
+
+  it('[P11] is refused after expiry, release, take-over, and without any lease, and writes nothing', async () => {
+    const { store, clock } = await open()
+    await store.append(into('c', begun()))
+    const expectRefused = async (fence: { name: string; generation: number }) => {
+      const error = await refusal(() => store.append(into('c', [said('x'), said('y')], { fence })))
+      expect(error).toBeInstanceOf(LeaseLost)
+      expect(error).toMatchObject({ facts: fence, status: 409 })
+    }
+    await expectRefused({ name: 'never claimed', generation: 1 })
+    const first = await claim(store, 'ada')
+    await expectRefused({ name, generation: first.generation + 1 })
+    clock.now += minute
+    await expectRefused(fenceOf(first))
+    const second = await claim(store, 'grace')
+    await expectRefused(fenceOf(first))
+    await release(store, second.generation)
+    await expectRefused(fenceOf(second))
+    expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1)
+  })
+
+  it('[P11] is checked in the transaction of the append: a take-over just before it counts', async () => {
+    const { store, another, clock } = await open()
+    const other = await another()
+    await store.append(into('c', begun()))
+    const old = await claim(store, 'ada')
+    clock.now += minute
+    const [taken, stale] = await Promise.allSettled([
+      claim(store, 'grace'),
+      store.append(into('c', said('stale'), { fence: fenceOf(old) })),
+    ])
+    expect(taken.status).toBe('fulfilled')
+    expect(stale).toMatchObject({ status: 'rejected', reason: expect.any(LeaseLost) })
+    expect(await refusal(() => other.append(into('c', said('stale'), { fence: fenceOf(old) })))).toBeInstanceOf(
+      LeaseLost,
+    )
+    expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1)
+  })
+
+  it('[P11] the fence of another project does not count', async () => {
+    const { store } = await open()
+    await store.append(into('c', begun()))
+    const lease = await store.claim({ project: 'bank', name, holder: 'ada', forMs: minute })
+    expect(await refusal(() => store.append(into('c', said('x'), { fence: fenceOf(lease) })))).toBeInstanceOf(LeaseLost)
+  })
+
+  it('[P11] two workers that take turns never write between each other', async () => {
+    const { store, another, clock } = await open()
+    const handles = [store, await another()]
+    await store.append(into('c', begun()))
+    const work = async (handle: Store, holder: string) => {
+      let written = 0
+      while (written < 5) {
+        const lease = await claim(handle, holder).catch(() => undefined)
+        if (!lease) continue
+        const write = (text: string) => handle.append(into('c', said(text), { fence: fenceOf(lease) }))
+        await write(`${holder} begins`)
+        clock.now += 1
+        await write(`${holder} ends`)
+        await release(handle, lease.generation)
+        written++
+      }
+    }
+    await Promise.all(handles.map((handle, index) => work(handle, `worker ${index}`)))
+    const events = await store.read({ project, conversationId: 'c', from: 2 })
+    const texts = events.map(({ event }) => (event.type === 'message.added' ? event.parts[0] : undefined))
+    for (let i = 0; i < texts.length; i += 2) {
+      const [begins, ends] = [texts[i], texts[i + 1]].map(part => (part?.type === 'text' ? part.text : ''))
+      expect(ends).toBe(begins?.replace('begins', 'ends'))
+    }
+    expect(texts).toHaveLength(20)
+  })
+}

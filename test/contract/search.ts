@@ -1,0 +1,473 @@
+/** What every store promises about search: see `src/log/search.ts`. */
+import type { Audience, MessageAdded, SearchHit, SearchQuery, Store, Viewer } from 'colloquy'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, everyone, into, origin, said } from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+
+export function describeSearch(name: string, open: OpenStore): void {
+  describe(`search on ${name}`, () => {
+    describeWords(open)
+    describeAnyInput(open)
+    describeFilters(open)
+    describeRanking(open)
+    describeHighlights(open)
+    describeVisibleHits(open)
+    describeFreshness(open)
+    describeTitles(open)
+  })
+}
+
+/** A store with one conversation in which the texts were said, and a search that gives the texts it found. */
+async function given(open: OpenStore, ...texts: Array<string | MessageAdded>) {
+  const opened = await open()
+  const { store } = opened
+  const messages = texts.map(text => (typeof text === 'string' ? said(text) : text))
+  await store.append(into('c', [begun(), ...messages]))
+  const textOf = new Map(messages.map(message => [message.messageId, message.parts.map(plain).join(' ')]))
+  const found = async (text: string, more: Partial<SearchQuery> = {}) =>
+    (await store.search({ project, text, ...more })).map(hit => textOf.get(hit.messageId))
+  return { ...opened, store, found }
+}
+
+function plain(part: MessageAdded['parts'][number]): string {
+  return 'text' in part ? (part.text ?? '') : JSON.stringify(part)
+}
+
+function describeWords(open: OpenStore): void {
+  it('finds a word by its stem, in both directions', async () => {
+    const { found } = await given(open, 'We are planning it', 'The plan stands', 'Nothing here')
+    expect((await found('planning')).sort()).toEqual(['The plan stands', 'We are planning it'])
+    expect((await found('plans')).sort()).toEqual(['The plan stands', 'We are planning it'])
+  })
+
+  it('does not mind case or diacritics', async () => {
+    const { found } = await given(open, 'Le café est fermé', 'Ñandú')
+    for (const text of ['cafe', 'CAFÉ', 'café', 'cafe\u0301']) expect(await found(text)).toEqual(['Le café est fermé'])
+    expect(await found('nandu')).toEqual(['Ñandú'])
+  })
+
+  it('finds words inside texts of any script, and not what is not there', async () => {
+    const scripts = [
+      ['请检查登录页面的错误', '登录页面', '页登'],
+      ['ログイン画面を直してください', '画面', '面画'],
+      ['로그인 페이지를 고쳐 주세요', '로그인', '인그로'],
+      ['หน้าเข้าสู่ระบบเสีย', 'ระบบ', 'บบระ'],
+      ['Страница входа сломана', 'входа', 'адохв'],
+      ['صفحة تسجيل الدخول', 'تسجيل', 'ليجست'],
+      ['deploy 🚀 today', 'today', 'yadot'],
+    ] as const
+    const { found } = await given(open, ...scripts.map(([text]) => text))
+    for (const [text, there, notThere] of scripts) {
+      expect(await found(there)).toEqual([text])
+      expect(await found(notThere)).toEqual([])
+    }
+  })
+
+  it('any of the words will do, quoted ones stand together', async () => {
+    const { found } = await given(open, 'red apple', 'green apple', 'apple that is red')
+    expect((await found('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])
+    expect(await found('"red apple"')).toEqual(['red apple'])
+    expect(await found('"apple red"')).toEqual([])
+  })
+
+  it('looks into tool calls, tool results and files, not into reasoning', async () => {
+    const parts = (part: MessageAdded['parts'][number]) => said('', { parts: [part] })
+    const { store } = await given(
+      open,
+      parts({ type: 'tool-call', callId: 'k', name: 'bash', input: { command: 'frobnicate' } }),
+      parts({ type: 'tool-result', callId: 'k', output: { text: 'frobnicated' } }),
+      parts({ type: 'file', name: 'frobnicate.ts' }),
+      parts({ type: 'reasoning', text: 'frobnicating' }),
+    )
+    const hits = await store.search({ project, text: 'frobnicate' })
+    expect(hits.map(hit => hit.version).sort()).toEqual([2, 3, 4])
+  })
+
+  it('finds words in a large content', async () => {
+    const { store } = await open()
+    await store.append(into('c', [begun(), said(`needle ${'hay '.repeat(100_000)}`)]))
+    expect(await store.search({ project, text: 'needle' })).toHaveLength(1)
+  })
+
+  it('finds words beside NUL bytes and lone surrogates', async () => {
+    const { found } = await given(open, 'before\0after', 'low\ud800high')
+    expect(await found('after')).toEqual(['before\0after'])
+    expect(await found('before')).toEqual(['before\0after'])
+    expect(await found('high')).toEqual(['low\ud800high'])
+  })
+}
+
+function describeAnyInput(open: OpenStore): void {
+  // biome-ignore format: a plain list
+  const oddities = [
+    '', ' ', '"', '""', '"""', "'", '(', ')', '*', '^', '-', 'NOT', 'AND OR', 'NEAR(a b)', 'text:apple', 'a AND (b',
+    '"unclosed', 'apple*', '{a b}:c', 'a + b', '%_\\', "'; drop table words; --", '\0', '\ud800', '\u200b', '\u0002x\u0003',
+  ]
+
+  it('quotes, operators and whatever else a person types are no syntax error', async () => {
+    const { store, found } = await given(open, 'an apple a day')
+    for (const text of oddities) {
+      expect(await found(text)).toBeInstanceOf(Array)
+      expect(await store.searchTitles({ project, text })).toBeInstanceOf(Array)
+    }
+  })
+
+  it('words that are operators elsewhere are words here', async () => {
+    const { found } = await given(open, 'this or that', 'neither')
+    expect(await found('OR')).toEqual(['this or that'])
+    expect(await found('that NOT')).toEqual(['this or that'])
+  })
+
+  const anyText = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code)), maxLength: 60 }),
+    fc.string({
+      unit: fc.constantFrom('"', '*', '(', ')', ':', '-', 'a', ' ', '\0', '\ud800', '\udfff'),
+      maxLength: 20,
+    }),
+  )
+
+  it('no text that is searched for makes it throw', async () => {
+    const { store } = await given(open, 'an apple a day')
+    await fc.assert(
+      fc.asyncProperty(anyText, async text => {
+        const [hits, titles] = await Promise.all([
+          store.search({ project, text, author: text }),
+          store.searchTitles({ project, text }),
+        ])
+        for (const hit of hits) expectSound(hit)
+        for (const title of titles) expect(title.score).toBeLessThanOrEqual(1)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('no text that was said makes it throw, and a whole word in it is found', async () => {
+    const { store } = await open()
+    await store.append(into('c', begun()))
+    await fc.assert(
+      fc.asyncProperty(anyText, anyText, fc.nat(1_000_000), async (before, after, number) => {
+        const word = `word${number}x`
+        const message = said(`${before} ${word} ${after}`)
+        await store.append(into('c', message))
+        const hits = await store.search({ project, text: word })
+        expect(hits.map(hit => hit.messageId)).toContain(message.messageId)
+        for (const hit of hits) expectSound(hit)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('a pasted page is a query like any other', async () => {
+    const { found } = await given(open, 'an apple a day')
+    expect(await found(`apple ${'lorem ipsum '.repeat(5000)}`)).toEqual(['an apple a day'])
+  })
+}
+
+/** The highlights are places in the snippet, in order and apart. */
+function expectSound({ snippet, highlights, score }: SearchHit): void {
+  let last = 0
+  for (const [start, end] of highlights) {
+    expect(start).toBeGreaterThanOrEqual(last)
+    expect(end).toBeGreaterThan(start)
+    expect(end).toBeLessThanOrEqual(snippet.length)
+    last = end
+  }
+  expect(Number.isFinite(score)).toBe(true)
+}
+
+function describeFilters(open: OpenStore): void {
+  it('by conversation, author and role', async () => {
+    const { store, found } = await given(
+      open,
+      said('apple one', { author: 'ada' }),
+      said('apple two', { role: 'assistant', author: 'dev' }),
+      said('apple three', { role: 'system' }),
+    )
+    await store.append(into('other', [begun(), said('apple elsewhere', { author: 'ada' })]))
+    expect(await found('apple', { conversationId: 'c', author: 'ada' })).toEqual(['apple one'])
+    expect(await found('apple', { role: 'assistant' })).toEqual(['apple two'])
+    expect(await found('apple', { role: 'system', author: 'ada' })).toEqual([])
+    expect(await store.search({ project, text: 'apple', author: 'ada' })).toHaveLength(2)
+    expect(await found('apple', { conversationId: 'none' })).toEqual([])
+    expect(await found('apple', { author: 'nobody' })).toEqual([])
+  })
+
+  it('by time, both ends included', async () => {
+    const { store, clock } = await open()
+    await store.append(into('c', begun()))
+    const times: string[] = []
+    for (const text of ['apple 0', 'apple 1', 'apple 2']) {
+      clock.now += 1000
+      times.push(new Date(clock.now).toISOString())
+      await store.append(into('c', said(text)))
+    }
+    const versions = async (more: Partial<SearchQuery>) =>
+      (await store.search({ project, text: 'apple', ...more })).map(hit => hit.version).sort()
+    expect(await versions({ since: times[1]! })).toEqual([3, 4])
+    expect(await versions({ until: times[1]! })).toEqual([2, 3])
+    expect(await versions({ since: times[1]!, until: times[1]! })).toEqual([3])
+  })
+
+  it('by whether the conversation is archived now', async () => {
+    const { store } = await given(open, 'apple')
+    await store.append(into('old', [begun(), said('apple'), { type: 'conversation.archived' }]))
+    const conversations = async (archived?: boolean) =>
+      (await store.search({ project, text: 'apple', ...(archived !== undefined && { archived }) })).map(
+        hit => `${hit.conversationId} ${hit.archived}`,
+      )
+    expect(await conversations(true)).toEqual(['old true'])
+    expect(await conversations(false)).toEqual(['c false'])
+    expect((await conversations()).sort()).toEqual(['c false', 'old true'])
+    await store.append(into('old', { type: 'conversation.restored' }))
+    expect(await conversations(true)).toEqual([])
+  })
+
+  it('by the phase at the time', async () => {
+    const { store } = await given(open, 'apple without a phase')
+    await store.append(into('planned', [begun({ phase: 'plan' }), said('apple in the plan')]))
+    const conversations = async (phase: string) =>
+      (await store.search({ project, text: 'apple', phase })).map(hit => hit.conversationId)
+    expect(await conversations('plan')).toEqual(['planned'])
+    expect(await conversations('execute')).toEqual([])
+  })
+
+  it('a conversation does not inherit the phase of one that was purged', async () => {
+    const { store } = await open()
+    await store.append(into('planned', [begun({ phase: 'plan' }), said('apple')]))
+    expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
+    await store.purge({ project, conversationId: 'planned', to: memoryArchives(), origin })
+    await store.append(into('later', [begun(), said('apple')]))
+    expect(await store.search({ project, text: 'apple', phase: 'plan' })).toEqual([])
+  })
+
+  it('[P12] nothing of another project', async () => {
+    const { store, found } = await given(open, 'apple')
+    await store.append(into('c', [begun({ title: 'Apple pie' }), said('apple pie')], { project: 'bank' }))
+    expect(await found('apple')).toEqual(['apple'])
+    expect(await found('apple', { conversationId: 'c' })).toEqual(['apple'])
+    expect(await found('pie')).toEqual([])
+    expect(await store.searchTitles({ project, text: 'Apple pie' })).toEqual([])
+    expect(await store.search({ project: 'mill', text: 'apple' })).toEqual([])
+  })
+
+  it('a page at a time', async () => {
+    const { store } = await given(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
+    const seen: string[] = []
+    for (let offset = 0; offset < 25; offset += 10) {
+      const page = await store.search({ project, text: 'apple', limit: 10, offset })
+      seen.push(...page.map(hit => hit.messageId))
+    }
+    expect(new Set(seen).size).toBe(25)
+    expect(await store.search({ project, text: 'apple' })).toHaveLength(20)
+  })
+}
+
+function describeRanking(open: OpenStore): void {
+  it('the message with more of the words comes first', async () => {
+    const { found } = await given(open, 'the login form', 'the login page and its form', 'a page', 'nothing')
+    expect((await found('login page form'))[0]).toBe('the login page and its form')
+  })
+
+  it('neighbours that have the words a message lacks lift it', async () => {
+    const { store } = await open()
+    await store.append(into('alone', [begun(), said('we use redis'), said('noted'), said('fine')]))
+    await store.append(into('answered', [begun(), said('how do we cache things?'), said('we use redis'), said('fine')]))
+    const hits = await store.search({ project, text: 'cache redis' })
+    const place = (id: string) => hits.findIndex(hit => hit.conversationId === id && hit.snippet.includes('redis'))
+    expect(place('answered')).toBeGreaterThanOrEqual(0)
+    expect(place('alone')).toBeGreaterThan(place('answered'))
+  })
+}
+
+function describeHighlights(open: OpenStore): void {
+  const marked = ({ snippet, highlights }: SearchHit) => highlights.map(([start, end]) => snippet.slice(start, end))
+
+  it('point at the matched words', async () => {
+    const cases: Array<[text: string, query: string, marks: string[]]> = [
+      ['Yesterday we planned the login page', 'planning page', ['planned', 'page']],
+      ['Le café est fermé', 'cafe', ['café']],
+      ['请检查登录页面的错误', '登录页面', ['登录页面']],
+      ['🚀🚀 launch 🚀', 'launch', ['launch']],
+      ['the red apple and a red herring', '"red apple"', ['red apple']],
+    ]
+    const { store } = await given(open, ...cases.map(([text]) => text))
+    for (const [text, query, marks] of cases) {
+      const [hit] = await store.search({ project, text: query })
+      expect(hit?.snippet).toBe(text)
+      expect(joinedTogether(marked(hit!), marks)).toEqual(marks)
+    }
+  })
+
+  it('the snippet of a long text is around the match', async () => {
+    const { store } = await given(open, `${'before '.repeat(500)} needle ${'after '.repeat(500)}`)
+    const [hit] = await store.search({ project, text: 'needle' })
+    expect(marked(hit!)).toEqual(['needle'])
+    expect(hit!.snippet.length).toBeLessThan(1000)
+  })
+
+  it('a text that contains the marks themselves is not mistaken', async () => {
+    const { store } = await given(open, 'a \u0002 b \u0003 needle \u0003\u0002 c')
+    const [hit] = await store.search({ project, text: 'needle' })
+    expectSound(hit!)
+    expect(marked(hit!)).toEqual(['needle'])
+  })
+
+  it('a hit says where, by whom and when', async () => {
+    const { store, clock } = await given(open, said('apple', { messageId: 'm', author: 'ada' }))
+    const [hit] = await store.search({ project, text: 'apple' })
+    expect(hit).toMatchObject({
+      conversationId: 'c',
+      title: 'Login page',
+      messageId: 'm',
+      version: 2,
+      author: 'ada',
+      role: 'user',
+      at: new Date(clock.now).toISOString(),
+      archived: false,
+    })
+  })
+}
+
+/** A phrase may be marked as a whole or word by word; both point at it. */
+function joinedTogether(marks: string[], expected: string[]): string[] {
+  return expected.length === 1 && marks.length > 1 ? [marks.join(' ')] : marks
+}
+
+function describeVisibleHits(open: OpenStore): void {
+  const viewer: Viewer = { sees: 'as-session', sessionId: 's', agentName: 'dev' }
+
+  it('a viewer finds what it sees, and nothing else', async () => {
+    const to: Array<[string, Audience]> = [
+      ['apple for all', everyone],
+      ['apple for s', { to: 'session', sessionId: 's' }],
+      ['apple for t', { to: 'session', sessionId: 't' }],
+      ['apple for dev', { to: 'agents', agents: ['dev'] }],
+      ['apple for the audit', { to: 'internal' }],
+      ['apple in a delegation', { to: 'delegation', delegationId: 'd' }],
+    ]
+    const { found } = await given(open, ...to.map(([text, audience]) => said(text, { audience })))
+    expect((await found('apple', { viewer })).sort()).toEqual(['apple for all', 'apple for dev', 'apple for s'])
+    expect(await found('apple')).toHaveLength(6)
+    expect(await found('apple delegation', { viewer: { ...viewer, delegations: ['d'] } })).toContain(
+      'apple in a delegation',
+    )
+  })
+
+  it('what a viewer cannot see does not crowd out what it can', async () => {
+    const hidden = Array.from({ length: 400 }, () => said('apple apple apple', { audience: { to: 'internal' } }))
+    const { found } = await given(open, ...hidden, 'one apple among very many other words in a much longer text')
+    expect(await found('apple', { viewer })).toHaveLength(1)
+  })
+
+  it('what a viewer cannot see does not lift what it can', async () => {
+    const { store } = await open()
+    const hidden = { audience: { to: 'internal' } } as const
+    await store.append(into('a', [begun(), said('how do we cache?', hidden), said('we use redis')]))
+    await store.append(into('b', [begun(), said('how are you?', hidden), said('we use redis')]))
+    const hits = await store.search({ project, text: 'cache redis', viewer })
+    expect(hits).toHaveLength(2)
+    expect(hits[0]!.score).toBe(hits[1]!.score)
+  })
+}
+
+function describeFreshness(open: OpenStore): void {
+  it('finds what was acknowledged a moment ago, here and through another handle', async () => {
+    const { store, another } = await open()
+    const other = await another()
+    await store.append(into('c', begun()))
+    for (let i = 0; i < 10; i++) {
+      await store.append(into('c', said(`word${i}x`)))
+      for (const handle of [store, other]) {
+        expect(await handle.search({ project, text: `word${i}x` })).toHaveLength(1)
+      }
+    }
+  })
+
+  it('both handles may search while both write', async () => {
+    const { store, another } = await open()
+    const handles = [store, await another()]
+    await store.append(into('c', begun()))
+    await Promise.all(
+      handles.map(async (handle, index) => {
+        for (let i = 0; i < 15; i++) {
+          await handle.append(into('c', said(`word${index}and${i}x`)))
+          expect(await handle.search({ project, text: `word${index}and${i}x` })).toHaveLength(1)
+        }
+      }),
+    )
+    expect(await store.search({ project, text: '"word0and3x" "word1and14x"' })).toHaveLength(2)
+  })
+
+  it('finds the same after the store was opened again', async () => {
+    const { store, reopen } = await open()
+    await store.append(into('c', [begun(), said('apple')]))
+    expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
+    const again = await reopen()
+    expect(await again.search({ project, text: 'apple' })).toHaveLength(1)
+  })
+}
+
+function describeTitles(open: OpenStore): void {
+  const titled = async (...titles: string[]) => {
+    const { store } = await open()
+    for (const [index, title] of titles.entries()) await store.append(into(`c${index}`, begun({ title })))
+    const found = async (text: string) => (await store.searchTitles({ project, text })).map(hit => hit.title)
+    return { store, found }
+  }
+
+  it('are found by what is like them, mistakes included', async () => {
+    const likenesses = [
+      ['Login page', 'Login page'],
+      ['Login page', 'login'],
+      ['Login page', 'logn pge'],
+      ['Login page', 'LOGIN PAGE!'],
+      ['Payment gateway', 'paymnet gateway'],
+      ['登录页面', '登录页面'],
+      ['登录页面', '页面'],
+      ['Überweisung', 'überweisung'],
+    ] as const
+    const { found } = await titled('Shopping cart', ...new Set(likenesses.map(([title]) => title)))
+    for (const [title, text] of likenesses) expect((await found(text))[0], text).toBe(title)
+  })
+
+  it('are found also when they are very short', async () => {
+    const { found } = await titled('Shopping cart', 'QA')
+    expect(await found('QA')).toEqual(['QA'])
+  })
+
+  it('the most alike comes first, and what is not alike does not come', async () => {
+    const { found } = await titled('Login page for partners', 'Login page', 'Search box')
+    expect(await found('Login page')).toEqual(['Login page', 'Login page for partners'])
+  })
+
+  it('follows a new title', async () => {
+    const { store, found } = await titled('Login page')
+    await store.append(into('c0', { type: 'conversation.annotated', title: 'Checkout flow' }))
+    expect(await found('checkout flow')).toEqual(['Checkout flow'])
+    expect(await found('login page')).toEqual([])
+  })
+
+  it('archived or not, as asked', async () => {
+    const { store } = await titled('Login page one', 'Login page two')
+    await store.append(into('c0', { type: 'conversation.archived' }))
+    const found = async (archived: boolean) =>
+      (await store.searchTitles({ project, text: 'login page', archived })).map(hit => hit.conversationId)
+    expect(await found(true)).toEqual(['c0'])
+    expect(await found(false)).toEqual(['c1'])
+  })
+
+  it('[P4] a purged conversation is not found by its title', async () => {
+    const { store, found } = await titled('Login page')
+    await purge(store, 'c0')
+    expect(await found('Login page')).toEqual([])
+  })
+}
+
+function purge(store: Store, conversationId: string) {
+  return store.purge({ project, conversationId, to: memoryArchives(), origin })
+}

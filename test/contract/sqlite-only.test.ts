@@ -1,0 +1,247 @@
+/** What only a file can show: copies of it, its bytes, damage to its rows, and other processes on it. */
+import { spawn } from 'node:child_process'
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { PositionUnknown, type Store } from 'colloquy'
+import { sqliteStore } from 'colloquy/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, into, joined, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+import { openSqlite } from './open-sqlite.ts'
+
+const project = 'shop'
+
+async function openAt(path: string): Promise<Store> {
+  const store = await sqliteStore(path, { clock: Date.now })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** Puts the store at `from` in the place of the one at `to`, as a person does after everybody has gone. */
+function put(from: string, to: string, how: typeof copyFileSync | typeof renameSync): void {
+  for (const suffix of ['', '-wal']) {
+    if (existsSync(from + suffix)) how(from + suffix, to + suffix)
+    else rmSync(to + suffix, { force: true })
+  }
+  rmSync(`${to}-shm`, { force: true })
+}
+
+/** A store of which a copy was taken at two events, and which then went on to four. Nobody has it open. */
+async function copied() {
+  const folder = temporaryFolder()
+  const path = join(folder, 'colloquy.db')
+  const copy = join(folder, 'copy.db')
+  const say = async (...texts: string[]): Promise<string[]> => {
+    const { output } = await run('speak', path, ...texts)
+    return JSON.parse(output) as string[]
+  }
+  const first = await say('in the copy')
+  put(path, copy, copyFileSync)
+  const second = await say('lost one', 'lost two')
+  return { path, copy, atCopy: first.at(-1)!, lost: second }
+}
+
+/** Runs one of the programs in `processes/` in a process of its own. */
+async function run(program: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+  const file = fileURLToPath(new URL(`./processes/${program}.mjs`, import.meta.url))
+  const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<number | null>(resolve => child.on('close', resolve))
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await ended, output: out + err }
+}
+
+const resuming = (store: Store, from: string) => refusal(() => take(store.subscribe({ project, from }), 1))
+
+describe('a file that was put back from an older copy', () => {
+  const ways = { 'written over': copyFileSync, 'moved there': renameSync }
+
+  it.each(Object.entries(ways))('[P2] %s: does not resume from what it lost, and goes on', async (_way, how) => {
+    const { path, copy, lost } = await copied()
+    put(copy, path, how)
+    const store = await openAt(path)
+    for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
+    await store.append(into('c', [said('a'), said('b'), said('c')]))
+    // Now other events stand at the positions that were lost.
+    for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
+    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['in the copy', 'a', 'b', 'c'])
+    expect((await store.verify()).damages).toEqual([])
+  })
+
+  it.each(Object.entries(ways))('%s: searches what it has and what comes, not what it lost', async (_way, how) => {
+    const { path, copy } = await copied()
+    put(copy, path, how)
+    const store = await openAt(path)
+    await store.append(into('c', [said('new one'), said('new two'), said('new three')]))
+    expect(await store.search({ project, text: 'new' })).toHaveLength(3)
+    expect(await store.search({ project, text: 'copy' })).toHaveLength(1)
+    expect(await store.search({ project, text: 'lost' })).toEqual([])
+  })
+})
+
+describe('a file that was copied to another place', () => {
+  it('[P2] is another store, with positions of its own that hold', async () => {
+    const { path, copy, atCopy } = await copied()
+    const first = await openAt(copy)
+    expect(await resuming(first, atCopy)).toBeInstanceOf(PositionUnknown)
+    expect(await resuming(await openAt(path), atCopy)).toBeUndefined()
+    const from = await first.position()
+    await first.close()
+    const again = await openAt(copy)
+    await again.append(into('c', said('next')))
+    expect(textsIn(await take(again.subscribe({ project, from }), 1))).toEqual(['next'])
+  })
+})
+
+describe('a closed store', () => {
+  it('[P1] is whole in its one file: a copy of that has everything', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', [begun(), said('kept')]))
+    await store.close()
+    const alone = join(temporaryFolder(), 'alone.db')
+    copyFileSync(path, alone)
+    expect(textsIn(await (await openAt(alone)).read({ project, conversationId: 'c' }))).toEqual(['kept'])
+  })
+})
+
+describe('the bytes of the file', () => {
+  const marker = 'qzxjvkbwq'
+
+  /** Files of the store, its logs and its index, that contain the marker. */
+  function filesWith(path: string, wanted = marker): string[] {
+    const files = readdirSync(dirname(path)).filter(name => name.startsWith(basename(path)))
+    return files.filter(name => readFileSync(join(dirname(path), name)).includes(wanted))
+  }
+
+  it('[P4] hold nothing of an erased message, in any file', async () => {
+    const { store, path } = await openSqlite()
+    const plain = said(`a ${marker} secret`)
+    const large = said('', { parts: [{ type: 'text', text: `${marker} ${'padding '.repeat(50_000)}` }] })
+    await store.append(into('c', [begun(), said('before'), plain, large, said('after')]))
+    expect(await store.search({ project, text: marker })).toHaveLength(2)
+    expect(filesWith(path)).not.toEqual([])
+
+    await store.erase({ project, messageId: plain.messageId, origin })
+    await store.erase({ project, messageId: large.messageId, origin })
+    expect(filesWith(path)).toEqual([])
+    expect(await store.search({ project, text: marker })).toEqual([])
+
+    await store.close()
+    expect(filesWith(path)).toEqual([])
+  })
+
+  it('[P4] hold nothing of a purged conversation, in any file', async () => {
+    const { store, path } = await openSqlite()
+    const large = `${marker} ${'padding '.repeat(50_000)}`
+    await store.append(into('kept', [begun(), said('x')]))
+    await store.append(
+      into('c', [
+        begun({ title: `title ${marker}`, metadata: { [marker]: 1 } }),
+        joined('s', { metadata: { note: marker } }),
+        said(`a ${marker} secret`),
+        said('', { parts: [{ type: 'text', text: large }] }),
+      ]),
+    )
+    expect(await store.search({ project, text: marker })).toHaveLength(2)
+    await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
+    expect(filesWith(path)).toEqual([])
+    await store.close()
+    expect(filesWith(path)).toEqual([])
+  })
+})
+
+describe('damage to rows', () => {
+  /** Three conversations; then somebody changes the file behind the store's back. */
+  async function tampered(sql: string): Promise<Store> {
+    const { store, path } = await openSqlite()
+    for (const id of ['a', 'b', 'c']) {
+      await store.append(
+        into(id, [begun(), joined(`${id} s`), said(`${id} one`), said(`${id} two`), said(`${id} three`)]),
+      )
+    }
+    await store.close()
+    const file = new DatabaseSync(path)
+    file.exec('pragma foreign_keys = off')
+    file.exec(sql)
+    file.close()
+    return openAt(path)
+  }
+  const inB = `conversation = (select conversation from conversations where id = 'b')`
+
+  it('[P13] one damaged record is reported in its place and hides nothing else', async () => {
+    const store = await tampered(`update events set body = replace(body, 'two', 'TWO') where ${inB} and version = 4`)
+    const events = await store.read({ project, conversationId: 'b' })
+    expect(events.map(event => event.event.type)).toEqual([
+      'conversation.created',
+      'session.created',
+      'message.added',
+      'damaged',
+      'message.added',
+    ])
+    expect(await take(store.subscribe({ project, from: 'start' }), 15)).toHaveLength(15)
+    const { damages, clean } = await store.verify()
+    expect(clean).toBe(false)
+    expect(damages).toEqual([{ project, conversationId: 'b', version: 4, what: expect.any(String) }])
+  })
+
+  it.each([
+    ['a changed time', `update events set at = at + 1 where ${inB} and version = 3`, 3],
+    ['another actor', `update events set actor = 'eve' where ${inB} and version = 3`, 3],
+    ['another type', `update events set type = 'session.deleted' where ${inB} and version = 2`, 2],
+    ['a missing event', `delete from events where ${inB} and version = 3`, 3],
+    ['a changed hash', `update events set hash = zeroblob(32) where ${inB} and version = 3`, 3],
+    ['a changed sum', `update events set tokens = tokens + 1 where ${inB} and version = 5`, 5],
+    ['a body without its salt', `update events set salt = null where ${inB} and version = 3`, 3],
+    ['a message that looks erased', `update events set salt = null, body = null where ${inB} and version = 3`, 3],
+    ['a changed head', `update conversations set info = replace(info, 'Login', 'Logon') where id = 'b'`, undefined],
+    ['a changed session', `update sessions set head = replace(head, 'dev', 'pm') where id = 'b s'`, undefined],
+    ['a missing session', `delete from sessions where id = 'b s'`, undefined],
+  ])('[P13] verify finds %s and names its conversation', async (_what, sql, version) => {
+    const store = await tampered(sql)
+    const { damages } = await store.verify()
+    expect(damages.length).toBeGreaterThan(0)
+    for (const damage of damages) expect(damage.conversationId).toBe('b')
+    if (version !== undefined) expect(damages.map(damage => damage.version)).toContain(version)
+    for (const id of ['a', 'c']) expect(await store.read({ project, conversationId: id })).toHaveLength(5)
+  })
+
+  it('an index that is damaged or gone is made again', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', [begun(), said('apple')]))
+    expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
+    await store.close()
+    expect(existsSync(`${path}-search`)).toBe(true)
+    copyFileSync(new URL(import.meta.url), `${path}-search`)
+    const again = await openAt(path)
+    expect(await again.search({ project, text: 'apple' })).toHaveLength(1)
+  })
+})
+
+describe('other processes', () => {
+  it('[P2][P3] write the same conversation at once: no gap, no duplicate, each key once', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', begun()))
+    const count = 40
+    // Each writes its own messages, and one for each key that they all share.
+    const total = 2 * count + count
+    const seen = take(store.subscribe({ project }), total)
+    const results = await Promise.all(['one', 'two'].map(name => run('write', path, name, String(count))))
+    expect(results).toEqual([
+      { code: 0, output: '' },
+      { code: 0, output: '' },
+    ])
+    const versions = Array.from({ length: total }, (_, index) => index + 2)
+    expect((await seen).map(event => event.version)).toEqual(versions)
+    expect(await store.read({ project, conversationId: 'c', from: 2 })).toEqual(await seen)
+    expect((await store.verify()).damages).toEqual([])
+  })
+
+  it('a store is closed although a subscription was never read to its end', async () => {
+    const { code, output } = await run('close-unread', join(temporaryFolder(), 'colloquy.db'))
+    expect(output.trim()).toBe('closed')
+    expect(code).toBe(0)
+  })
+})

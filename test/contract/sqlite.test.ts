@@ -1,0 +1,13 @@
+/** The SQLite store passes every contract. */
+import { describeEventLog } from './event-log.ts'
+import { describeLeases } from './leases.ts'
+import { openSqlite } from './open-sqlite.ts'
+import { describeSearch } from './search.ts'
+import { describeUpkeep } from './upkeep.ts'
+import { describeWindows } from './windows.ts'
+
+describeEventLog('sqlite', openSqlite)
+describeLeases('sqlite', openSqlite)
+describeWindows('sqlite', openSqlite)
+describeUpkeep('sqlite', openSqlite)
+describeSearch('sqlite', openSqlite)

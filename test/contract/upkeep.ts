@@ -1,0 +1,561 @@
+/** What every store promises about checking, erasing, purging, restoring and expiring: see `src/log/upkeep.ts`. */
+import {
+  type ArchivePlace,
+  ConversationPurged,
+  IllegalState,
+  NotFound,
+  type Part,
+  type RecordedEvent,
+  type Store,
+} from 'colloquy'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { failingArchives, memoryArchives } from '../support/archives.ts'
+import {
+  begun,
+  eachOf,
+  fresh,
+  into,
+  joined,
+  linesOf,
+  origin,
+  refusal,
+  said,
+  take,
+  textsIn,
+} from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+const hour = 3_600_000
+const largePart: Part = { type: 'text', text: 'large '.repeat(60_000) }
+
+export function describeUpkeep(name: string, open: OpenStore): void {
+  describe(`upkeep on ${name}`, () => {
+    describeVerify(open)
+    describeErase(open)
+    describePurge(open)
+    describeRestore(open)
+    describeExport(open)
+    describeDue(open)
+  })
+}
+
+function describeVerify(open: OpenStore): void {
+  describe('verify', () => {
+    it('an empty store is clean', async () => {
+      const { store } = await open()
+      expect(await store.verify()).toEqual({ conversations: 0, events: 0, damages: [], clean: true })
+    })
+
+    it('counts what it checked, of one project or of all, and says how far it is', async () => {
+      const { store } = await open()
+      await store.append(into('a', [begun(), said('x')]))
+      await store.append(into('b', begun()))
+      await store.append(into('c', begun(), { project: 'bank' }))
+      const progress: number[] = []
+      const whole = await store.verify({ onProgress: done => progress.push(done) })
+      expect(whole).toMatchObject({ conversations: 3, events: 4, clean: true })
+      expect(await store.verify({ project: 'bank' })).toMatchObject({ conversations: 1, events: 1, clean: true })
+      expect(progress.at(-1)).toBe(4)
+    })
+
+    it('[P13] is clean after whatever was done, through two handles', async () => {
+      const { store, another } = await open()
+      const handles = [store, await another()]
+      await fc.assert(
+        fc.asyncProperty(fc.array(work, { minLength: 1, maxLength: 25 }), async steps => {
+          const place = memoryArchives()
+          const scope = fresh('project')
+          const done = new Set<string>()
+          for (const [index, one] of steps.entries()) await doWork(handles[index % 2]!, { scope, place, done }, one)
+          const { damages } = await store.verify({ project: scope })
+          expect(damages).toEqual([])
+        }),
+        { numRuns: 40 },
+      )
+    })
+  })
+}
+
+const work = fc.record({
+  what: fc.constantFrom('say', 'say', 'say', 'say large', 'join', 'clear', 'annotate', 'erase', 'purge', 'restore'),
+  conversation: fc.constantFrom('a', 'b', 'c'),
+  who: fc.constantFrom('s', 't'),
+})
+
+/** Does a piece of work as well as it can be done: what does not fit the state of things is refused, or skipped. */
+async function doWork(
+  store: Store,
+  { scope, place, done }: { scope: string; place: ReturnType<typeof memoryArchives>; done: Set<string> },
+  { what, conversation, who }: typeof work extends fc.Arbitrary<infer W> ? W : never,
+): Promise<void> {
+  const write = (...events: Parameters<typeof into>[1][]) =>
+    store.append(into(conversation, events.flat() as never, { project: scope }))
+  const purged = (await store.purges(scope)).find(one => one.conversationId === conversation)
+  if (!purged && !(await store.conversation(scope, conversation))) {
+    await write(begun({ workItem: { type: 'bead', beadId: conversation } }))
+  }
+  const sessionId = `${conversation} ${who}`
+  const hasSession = async () => (await store.session(scope, sessionId)) !== undefined
+  if (what === 'restore') {
+    if (purged) await store.restore({ project: scope, lines: place.read(purged.archive), origin })
+    return
+  }
+  if (purged) return
+  switch (what) {
+    case 'say':
+      await write(said('x', { sessionId, audience: { to: 'session', sessionId }, usage: { input: 3, output: 4 } }))
+      return
+    case 'say large':
+      await write(said('', { parts: [largePart] }))
+      return
+    case 'join':
+      if (!(await hasSession())) await write(joined(sessionId))
+      return
+    case 'clear':
+      if (await hasSession()) await write({ type: 'session.cleared', sessionId })
+      return
+    case 'annotate':
+      await write({ type: 'conversation.annotated', title: fresh('title'), metadata: { [who]: null, x: [1] } })
+      return
+    case 'erase': {
+      const said_ = (await store.read({ project: scope, conversationId: conversation, backwards: true })).find(
+        ({ event }) => event.type === 'message.added' && !done.has(event.messageId),
+      )
+      if (said_?.event.type !== 'message.added') return
+      done.add(said_.event.messageId)
+      await store.erase({ project: scope, messageId: said_.event.messageId, origin })
+      return
+    }
+    case 'purge':
+      await store.purge({ project: scope, conversationId: conversation, to: place, origin })
+      return
+    default:
+      throw new Error(`no such work: ${what}`)
+  }
+}
+
+function describeErase(open: OpenStore): void {
+  const told = async () => {
+    const opened = await open()
+    const secret = said('the secret is xylophone')
+    await opened.store.append(into('c', [begun(), said('hello'), secret, said('bye')]))
+    return { ...opened, store: opened.store, secret }
+  }
+
+  describe('erase', () => {
+    it('[P4] removes the content, keeps the place, and is recorded itself', async () => {
+      const { store, secret } = await told()
+      const erased = await store.erase({ project, messageId: secret.messageId, reason: 'asked to', origin })
+      expect(erased).toEqual({ conversationId: 'c', version: 3, archives: [] })
+      const events = await allOf(store, 'c')
+      expect(events[2]?.event).toEqual({
+        type: 'erased',
+        storedType: 'message.added',
+        messageId: secret.messageId,
+      })
+      expect(events[4]).toMatchObject({
+        version: 5,
+        ...origin,
+        event: { type: 'message.erased', messageId: secret.messageId, version: 3, reason: 'asked to' },
+      })
+      expect(JSON.stringify(events)).not.toContain('xylophone')
+    })
+
+    it('[P4][P13] the hash chain stays as it was, and provable', async () => {
+      const { store, secret, reopen } = await told()
+      const before = (await allOf(store, 'c')).map(event => event.hash)
+      await store.erase({ project, messageId: secret.messageId, origin })
+      const again = await reopen()
+      expect((await allOf(again, 'c')).map(event => event.hash).slice(0, 4)).toEqual(before)
+      expect(await again.verify()).toMatchObject({ clean: true, events: 5 })
+    })
+
+    it('[P4] its words are no longer found', async () => {
+      const { store, secret } = await told()
+      expect(await store.search({ project, text: 'xylophone' })).toHaveLength(1)
+      await store.erase({ project, messageId: secret.messageId, origin })
+      expect(await store.search({ project, text: 'xylophone' })).toEqual([])
+      expect(await store.search({ project, text: 'hello' })).toHaveLength(1)
+    })
+
+    it('[P4] a subscriber that comes later does not get it', async () => {
+      const { store, secret } = await told()
+      const early = store.subscribe({ project, from: 'start' })
+      await store.erase({ project, messageId: secret.messageId, origin })
+      for (const events of [early, store.subscribe({ project, from: 'start' })]) {
+        expect(JSON.stringify(await take(events, 5))).not.toContain('xylophone')
+      }
+    })
+
+    it('[P4] a message that waits for readers in memory is erased there too', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const slow = store.subscribe({ project, from: 'now' })
+      const secret = said('xylophone')
+      await store.append(into('c', secret))
+      await store.erase({ project, messageId: secret.messageId, origin })
+      expect(JSON.stringify(await take(slow, 2))).not.toContain('xylophone')
+    })
+
+    it('an unknown message, or one of another project, is not found', async () => {
+      const { store, secret } = await told()
+      const erase = (scope: string, messageId: string) => store.erase({ project: scope, messageId, origin })
+      expect(await refusal(() => erase(project, 'none'))).toBeInstanceOf(NotFound)
+      expect(await refusal(() => erase('bank', secret.messageId))).toBeInstanceOf(NotFound)
+      expect(textsIn(await allOf(store, 'c'))).toContain('the secret is xylophone')
+    })
+
+    it('cannot be done twice', async () => {
+      const { store, secret } = await told()
+      await store.erase({ project, messageId: secret.messageId, origin })
+      const twice = await refusal(() => store.erase({ project, messageId: secret.messageId, origin }))
+      expect(twice).toBeInstanceOf(IllegalState)
+      expect(await allOf(store, 'c')).toHaveLength(5)
+    })
+
+    it('[P4] names the archives that may still hold it', async () => {
+      const { store, secret } = await told()
+      const place = memoryArchives()
+      const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+      await store.restore({ project, lines: place.read(archive), origin })
+      const { archives } = await store.erase({ project, messageId: secret.messageId, origin })
+      expect(archives).toEqual([archive])
+    })
+
+    it('[P3] a key whose message was erased still gives its place, without the content', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const once = { key: 'k', digest: 'd' }
+      const secret = said('xylophone')
+      await store.append(into('c', secret, { once }))
+      await store.erase({ project, messageId: secret.messageId, origin })
+      const again = await store.append(into('c', secret, { once }))
+      expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
+    })
+  })
+}
+
+function describePurge(open: OpenStore): void {
+  describe('purge', () => {
+    it('[P4] writes an archive first, then removes all of the conversation', async () => {
+      const { store, clock } = await open()
+      await store.append(into('c', [begun(), joined('s'), said('words'), said('', { parts: [largePart] })]))
+      await store.append(into('kept', [begun(), said('words'), said('', { parts: [largePart] })]))
+      const place = memoryArchives()
+      const purged = await store.purge({ project, conversationId: 'c', to: place, reason: 'over', origin })
+
+      expect(purged).toEqual({ conversationId: 'c', events: 4, archive: [...place.files.keys()][0] })
+      expect(await store.conversation(project, 'c')).toBeUndefined()
+      expect(await store.session(project, 's')).toBeUndefined()
+      expect(await allOf(store, 'c')).toEqual([])
+      expect((await store.search({ project, text: 'words' })).map(hit => hit.conversationId)).toEqual(['kept'])
+      expect(await store.purges(project)).toEqual([
+        { conversationId: 'c', archive: purged.archive, at: new Date(clock.now).toISOString(), events: 4 },
+      ])
+      const [, , large] = await allOf(store, 'kept')
+      expect(large?.event).toMatchObject({ parts: [largePart] })
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it.each([0, 1, 3])(
+      '[P4] is refused when the archive fails after %i lines: nothing is removed',
+      async linesTaken => {
+        const { store } = await open()
+        await store.append(into('c', [begun(), joined('s'), said('words')]))
+        const before = await allOf(store, 'c')
+        const error = await refusal(() =>
+          store.purge({ project, conversationId: 'c', to: failingArchives(linesTaken), origin }),
+        )
+        expect(error).toMatchObject({ message: 'no room for archives' })
+        expect(await allOf(store, 'c')).toEqual(before)
+        expect(await store.purges(project)).toEqual([])
+        expect(await store.search({ project, text: 'words' })).toHaveLength(1)
+        await store.append(into('c', said('more')))
+        expect((await store.verify()).damages).toEqual([])
+      },
+    )
+
+    it('[P4] is refused when something was said while the archive was written', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('c', [begun(), said('words')]))
+      const interrupted: ArchivePlace = {
+        async write(_name, lines) {
+          await linesOf(lines)
+          await other.append(into('c', said('at the last moment')))
+          return 'archive'
+        },
+        read: () => eachOf([]),
+      }
+      const error = await refusal(() => store.purge({ project, conversationId: 'c', to: interrupted, origin }))
+      expect(error).toBeInstanceOf(IllegalState)
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['words', 'at the last moment'])
+    })
+
+    it('an unknown conversation, or one of another project, is not found; a purged one says so', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const purge = (scope: string, conversationId: string) =>
+        store.purge({ project: scope, conversationId, to: memoryArchives(), origin })
+      expect(await refusal(() => purge(project, 'none'))).toBeInstanceOf(NotFound)
+      expect(await refusal(() => purge('bank', 'c'))).toBeInstanceOf(NotFound)
+      await purge(project, 'c')
+      expect(await refusal(() => purge(project, 'c'))).toBeInstanceOf(ConversationPurged)
+    })
+  })
+}
+
+function describeRestore(open: OpenStore): void {
+  const purged = async () => {
+    const opened = await open()
+    const { store } = opened
+    const secret = said('erased before')
+    await store.append(
+      into('c', [begun({ metadata: { a: 1 } }), joined('s'), said('words', { sessionId: 's' }), secret]),
+    )
+    await store.append(
+      into('c', [said('', { parts: [largePart] }), said('a\0\ud800'), { type: 'session.cleared', sessionId: 's' }]),
+    )
+    await store.append(into('c', said('last'), { origin: { ...origin, requestId: 'r' } }))
+    await store.erase({ project, messageId: secret.messageId, origin })
+    const events = await allOf(store, 'c')
+    const heads = { conversation: await store.conversation(project, 'c'), session: await store.session(project, 's') }
+    const place = memoryArchives()
+    const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+    return { ...opened, store, events, heads, lines: place.files.get(archive)! }
+  }
+
+  describe('restore', () => {
+    it('[P4] brings back identical events, hashes and heads', async () => {
+      const { store, events, heads, lines, another } = await purged()
+      const head = await store.restore({ project, lines: eachOf(lines), origin })
+      expect(head).toEqual(heads.conversation)
+      for (const handle of [store, await another()]) {
+        expect((await allOf(handle, 'c')).map(withoutPosition)).toEqual(events.map(withoutPosition))
+        expect(await handle.conversation(project, 'c')).toEqual(heads.conversation)
+        expect(await handle.session(project, 's')).toEqual(heads.session)
+        expect(await handle.purges(project)).toEqual([])
+        expect((await handle.verify()).damages).toEqual([])
+      }
+    })
+
+    it('[P4] the conversation goes on where it was, found and searchable as before', async () => {
+      const { store, events, lines } = await purged()
+      await store.restore({ project, lines: eachOf(lines), origin })
+      const { events: more } = await store.append(into('c', said('and on')))
+      expect(more[0]?.version).toBe(events.length + 1)
+      expect(await store.search({ project, text: 'words' })).toHaveLength(1)
+      expect(await store.search({ project, text: 'erased' })).toEqual([])
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it('[P2] its events stand at new positions, never at ones that were used', async () => {
+      const { store, events, lines } = await purged()
+      const between = await store.append(into('other', begun()))
+      await store.restore({ project, lines: eachOf(lines), origin })
+      const positions = [...events, ...between.events, ...(await allOf(store, 'c'))].map(event => event.position)
+      expect(new Set(positions).size).toBe(positions.length)
+    })
+
+    it('brings an archive into another store, byte for byte', async () => {
+      const { events, lines } = await purged()
+      const { store: other } = await open()
+      await other.restore({ project, lines: eachOf(lines), origin })
+      expect((await allOf(other, 'c')).map(event => event.hash)).toEqual(events.map(event => event.hash))
+      expect(await linesOf(other.export({ project, conversationId: 'c' }))).toEqual(lines)
+    })
+
+    it('[P4] can be purged and restored again, at once', async () => {
+      const { store, events, lines } = await purged()
+      await store.append(into('other', begun()))
+      await store.restore({ project, lines: eachOf(lines), origin })
+      const place = memoryArchives()
+      const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+      expect(place.files.get(archive)).toEqual(lines)
+      await store.restore({ project, lines: place.read(archive), origin })
+      expect((await allOf(store, 'c')).map(event => event.hash)).toEqual(events.map(event => event.hash))
+    })
+
+    it('[P4] every archive of a conversation that is purged over and over is whole', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('words')]))
+      await store.append(into('other', begun()))
+      const archives: string[][] = []
+      for (let round = 0; round < 3; round++) {
+        const place = memoryArchives()
+        const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+        archives.push(place.files.get(archive)!)
+        await store.restore({ project, lines: place.read(archive), origin })
+      }
+      expect(archives[1]).toEqual(archives[0])
+      expect(archives[2]).toEqual(archives[0])
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
+    })
+
+    it('is refused when the conversation is there, or its work item has another', async () => {
+      const { store, lines } = await purged()
+      await store.restore({ project, lines: eachOf(lines), origin })
+      expect(await refusal(() => store.restore({ project, lines: eachOf(lines), origin }))).toBeInstanceOf(IllegalState)
+
+      const { workItem } = (await store.conversation(project, 'c'))!.info
+      const { store: taken } = await open()
+      await taken.append(into('rival', begun({ workItem })))
+      expect(await refusal(() => taken.restore({ project, lines: eachOf(lines), origin }))).toBeInstanceOf(IllegalState)
+      expect(await taken.conversation(project, 'c')).toBeUndefined()
+    })
+
+    it('[P12] is refused in another project', async () => {
+      const { store, lines } = await purged()
+      const error = await refusal(() => store.restore({ project: 'bank', lines: eachOf(lines), origin }))
+      expect(error).toBeInstanceOf(IllegalState)
+      expect(await store.projects()).not.toContain('bank')
+    })
+
+    const harm: Record<string, (lines: string[]) => string[]> = {
+      'was cut off': lines => lines.slice(0, -1),
+      'is empty': () => [],
+      'has no heading': lines => lines.slice(1),
+      'lacks an event': lines => lines.filter(line => !line.includes('"version":3')),
+      'has its events in another order': ([heading, one, two, ...rest]) => [heading!, two!, one!, ...rest],
+      'has a changed content': lines => lines.map(line => line.replace('words', 'wards')),
+      'has a changed author': lines => lines.map(line => line.replace('"actor":"ada"', '"actor":"eve"')),
+      'lacks a large content': lines => lines.filter(line => !line.startsWith('{"blob"')),
+      'has a changed large content': lines => lines.map(line => line.replace('large large', 'large enough')),
+      'is not JSON': lines => lines.map((line, index) => (index === 2 ? line.slice(5) : line)),
+      'is not an archive': () => ['{"some":"json"}'],
+    }
+
+    let wholeArchive: Promise<string[]> | undefined
+
+    it.each(Object.keys(harm))('[P13] an archive that %s is refused and nothing changes', async what => {
+      wholeArchive ??= purged().then(({ lines }) => lines)
+      const lines = await wholeArchive
+      const harmed = harm[what]!(lines)
+      expect(harmed).not.toEqual(lines)
+      const { store } = await open()
+      const error = await refusal(() => store.restore({ project, lines: eachOf(harmed), origin }))
+      expect(error).toBeInstanceOf(IllegalState)
+      expect(await store.conversation(project, 'c')).toBeUndefined()
+      // And the whole one still fits.
+      await store.restore({ project, lines: eachOf(lines), origin })
+      expect((await store.verify()).damages).toEqual([])
+    })
+  })
+}
+
+function describeExport(open: OpenStore): void {
+  describe('export', () => {
+    it('gives lines that another store takes, and removes nothing', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('', { parts: [largePart, largePart] }), said('x')]))
+      const lines = await linesOf(store.export({ project, conversationId: 'c' }))
+      const { store: other } = await open()
+      await other.restore({ project, lines: eachOf(lines), origin })
+      expect((await allOf(other, 'c')).map(event => event.hash)).toEqual(
+        (await allOf(store, 'c')).map(event => event.hash),
+      )
+      expect((await other.verify()).damages).toEqual([])
+    })
+
+    it('of a long conversation that grows meanwhile gives lines that another store takes', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), ...Array.from({ length: 1500 }, () => said('x'))]))
+      const lines: string[] = []
+      for await (const line of store.export({ project, conversationId: 'c' })) {
+        if (lines.push(line) % 500 === 1) await store.append(into('c', said('meanwhile')))
+      }
+      const { store: other } = await open()
+      await other.restore({ project, lines: eachOf(lines), origin })
+      expect((await allOf(other, 'c')).length).toBeGreaterThanOrEqual(1501)
+      expect((await other.verify()).damages).toEqual([])
+    })
+
+    it('an unknown conversation is not found, a purged one says so', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
+      const lines = (conversationId: string) => linesOf(store.export({ project, conversationId }))
+      expect(await refusal(() => lines('none'))).toBeInstanceOf(NotFound)
+      expect(await refusal(() => lines('c'))).toBeInstanceOf(ConversationPurged)
+    })
+  })
+}
+
+function describeDue(open: OpenStore): void {
+  describe('what is due', () => {
+    const ids = (heads: ReadonlyArray<{ id: string }>) => heads.map(head => head.id).sort()
+
+    it('a session looks expired when its time without use is over', async () => {
+      const { store, clock } = await open()
+      const of = (id: string, expiresInMs: number | null) => joined(id, { expiresInMs })
+      await store.append(into('c', [begun(), of('short', hour), of('long', 3 * hour), of('ever', null)]))
+      expect(await store.expiring(project, clock.now + hour - 1, 10)).toEqual([])
+      expect(ids(await store.expiring(project, clock.now + hour, 10))).toEqual(['short'])
+      expect(ids(await store.expiring(project, clock.now + 1000 * hour, 10))).toEqual(['long', 'short'])
+      expect(await store.expiring(project, clock.now + 1000 * hour, 1)).toHaveLength(1)
+      expect(await store.expiring('bank', clock.now + 1000 * hour, 10)).toEqual([])
+    })
+
+    it('use slides it: a message the session sees, and only such a one', async () => {
+      const { store, clock } = await open()
+      await store.append(
+        into('c', [begun(), joined('used', { expiresInMs: hour }), joined('left', { expiresInMs: hour })]),
+      )
+      const start = clock.now
+      clock.now += hour / 2
+      await store.append(into('c', said('x', { audience: { to: 'session', sessionId: 'used' } })))
+      expect(ids(await store.expiring(project, start + hour, 10))).toEqual(['left'])
+      expect(ids(await store.expiring(project, start + 1.5 * hour, 10))).toEqual(['left', 'used'])
+    })
+
+    it('a session that is not active is not due again', async () => {
+      const { store, clock } = await open()
+      await store.append(into('c', [begun(), joined('s', { expiresInMs: hour })]))
+      await store.append(into('c', { type: 'session.archived', sessionId: 's' }))
+      expect(await store.expiring(project, clock.now + 10 * hour, 10)).toEqual([])
+    })
+
+    it('many sessions in use do not hide the one that is not', async () => {
+      const { store, clock } = await open()
+      const inUse = Array.from({ length: 10 }, (_, index) => joined(`s${index}`, { expiresInMs: hour }))
+      await store.append(into('c', [begun(), ...inUse]))
+      clock.now += 1
+      await store.append(into('d', [begun(), joined('left', { expiresInMs: hour })]))
+      clock.now += hour / 2
+      await store.append(into('c', said('x')))
+      expect(ids(await store.expiring(project, clock.now + hour / 2, 3))).toEqual(['left'])
+    })
+
+    it('a conversation is due for the archive by completion, age or inactivity', async () => {
+      const { store, clock } = await open()
+      const due = async (rule: Parameters<Store['archivable']>[1]) =>
+        (await store.archivable(project, rule, 10)).map(head => head.info.id).sort()
+      const start = clock.now
+      await store.append(into('done', [begun(), { type: 'conversation.completed' }]))
+      await store.append(into('old', begun()))
+      await store.append(into('put away', [begun(), { type: 'conversation.archived' }]))
+      clock.now += hour
+      await store.append(into('old', said('still in use')))
+      await store.append(into('young', begun()))
+
+      expect(await due({})).toEqual([])
+      expect(await due({ completed: true })).toEqual(['done'])
+      expect(await due({ createdBefore: start })).toEqual(['done', 'old'])
+      expect(await due({ createdBefore: start - 1 })).toEqual([])
+      expect(await due({ inactiveSince: start })).toEqual(['done'])
+      expect(await due({ inactiveSince: clock.now })).toEqual(['done', 'old', 'young'])
+      expect(await store.archivable(project, { createdBefore: clock.now }, 2)).toHaveLength(2)
+      expect(await store.archivable('bank', { completed: true }, 10)).toEqual([])
+    })
+  })
+}
+
+function allOf(store: Store, conversationId: string): Promise<RecordedEvent[]> {
+  return store.read({ project, conversationId, limit: 100_000 })
+}
+
+function withoutPosition({ position: _, ...rest }: RecordedEvent): Omit<RecordedEvent, 'position'> {
+  return rest
+}

@@ -1,0 +1,445 @@
+/** What every store promises about windows of messages and their size: see `src/log/windows.ts`. */
+import {
+  type Audience,
+  type ConversationEvent,
+  isVisible,
+  type Message,
+  type MessageAdded,
+  type Part,
+  type RecordedEvent,
+  type Store,
+  type Viewer,
+} from 'colloquy'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { begun, everyone, fresh, into, joined, origin, said } from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+type Window = Parameters<Store['messages']>[0]
+type Kind = Window['kinds'][number]
+
+const project = 'shop'
+const allKinds: readonly Kind[] = ['talk', 'system', 'internal']
+const everything: Viewer = { sees: 'everything' }
+
+export function describeWindows(name: string, open: OpenStore): void {
+  describe(`windows on ${name}`, () => {
+    describeLanes(open)
+    describePages(open)
+    describeContent(open)
+    describeErased(open)
+    describeVisibility(open)
+  })
+}
+
+function windowOn(conversationId: string, more: Partial<Window> = {}): Window {
+  return { project, conversationId, viewer: everything, kinds: allKinds, start: 0, kept: [], ...more }
+}
+
+function asSession(sessionId: string, agentName = sessionId, delegations?: readonly string[]): Viewer {
+  return { sees: 'as-session', sessionId, agentName, ...(delegations && { delegations }) }
+}
+
+const contents = (messages: readonly Message[]) => messages.map(message => message.content)
+
+function describeLanes(open: OpenStore): void {
+  const audiences: Array<[text: string, audience: Audience]> = [
+    ['to all', everyone],
+    ['to s', { to: 'session', sessionId: 's' }],
+    ['to t', { to: 'session', sessionId: 't' }],
+    ['to dev and qa', { to: 'agents', agents: ['dev', 'qa'] }],
+    ['to pm', { to: 'agents', agents: ['pm'] }],
+    ['in delegation d', { to: 'delegation', delegationId: 'd' }],
+    ['for the audit', { to: 'internal' }],
+  ]
+
+  const spoken = async () => {
+    const { store } = await open()
+    const messages = audiences.map(([text, audience]) => said(text, { audience }))
+    await store.append(into('c', [begun(), ...messages]))
+    return store
+  }
+
+  it.each<[who: string, viewer: Viewer, sees: string[]]>([
+    ['a session: its own, its agent, everyone', asSession('s', 'dev'), ['to all', 'to s', 'to dev and qa']],
+    ['another session of another agent', asSession('t', 'pm'), ['to all', 'to t', 'to pm']],
+    ['a stranger: everyone only', asSession('u', 'merge'), ['to all']],
+    ['a session in a delegation', asSession('u', 'qa', ['d']), ['to all', 'to dev and qa', 'in delegation d']],
+    ['the whole log', everything, audiences.map(([text]) => text)],
+  ])('shows what is meant for %s', async (_who, viewer, sees) => {
+    const store = await spoken()
+    const window = windowOn('c', { viewer })
+    expect(contents(await store.messages(window, { limit: 50 }))).toEqual(sees)
+    expect(await store.measure(window)).toMatchObject({ messages: sees.length, tokens: sees.join('').length })
+  })
+
+  it('shows the kinds that are asked for', async () => {
+    const { store } = await open()
+    const kinds = [
+      said('question'),
+      said('answer', { role: 'assistant' }),
+      said('rules', { role: 'system' }),
+      said('note', { role: 'assistant', internal: true }),
+      said('hidden rules', { role: 'system', internal: true }),
+    ]
+    await store.append(into('c', [begun(), ...kinds]))
+    const shown = async (...wanted: Kind[]) =>
+      contents(await store.messages(windowOn('c', { kinds: wanted }), { limit: 50 }))
+    expect(await shown('talk')).toEqual(['question', 'answer'])
+    expect(await shown('system')).toEqual(['rules'])
+    expect(await shown('internal')).toEqual(['note', 'hidden rules'])
+    expect(await shown('system', 'talk')).toEqual(['question', 'answer', 'rules'])
+    expect(await shown()).toEqual([])
+  })
+
+  it('agents named in another order, or twice, are the same audience', async () => {
+    const { store } = await open()
+    const named = [['a', 'b'], ['b', 'a'], ['a', 'b', 'a'], ['a']].map((agents, index) =>
+      said(`${index}`, { audience: { to: 'agents', agents } }),
+    )
+    await store.append(into('c', [begun(), ...named]))
+    const window = windowOn('c', { viewer: asSession('s', 'b') })
+    expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['0', '1', '2'])
+    expect((await store.measure(window)).messages).toBe(3)
+  })
+
+  it('ids that look like another audience or contain quotes are only ids', async () => {
+    const { store } = await open()
+    const odd = ['everyone', 'internal', 'session s', '"]', 'a"b', '\u{10ffff}', 'zzz']
+    const messages = odd.map(id => said(id, { audience: { to: 'session', sessionId: id } }))
+    await store.append(into('c', [begun(), ...messages]))
+    for (const id of odd) {
+      expect(contents(await store.messages(windowOn('c', { viewer: asSession(id) }), { limit: 9 }))).toEqual([id])
+    }
+  })
+
+  it('starts after a version, and keeps what a reset kept', async () => {
+    const { store } = await open()
+    const rules = said('rules', { role: 'system' })
+    await store.append(into('c', [begun(), said('old'), rules, said('older'), said('new'), said('newer')]))
+    const window = windowOn('c', { start: 4, kept: [3] })
+    expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['rules', 'new', 'newer'])
+    expect(contents(await store.messages(window, { limit: 2 }))).toEqual(['new', 'newer'])
+    expect(contents(await store.messages(window, { limit: 2, after: 0 }))).toEqual(['rules', 'new'])
+    expect(await store.measure(window)).toMatchObject({ messages: 3, tokens: 'rulesnewnewer'.length })
+  })
+
+  it('counts what a reset kept only where its kind is asked for', async () => {
+    const { store } = await open()
+    await store.append(into('c', [begun(), said('rules', { role: 'system' }), said('old'), said('new')]))
+    const window = windowOn('c', { start: 3, kept: [2], kinds: ['talk'] })
+    expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['new'])
+    expect(await store.measure(window)).toMatchObject({ messages: 1, tokens: 'new'.length })
+  })
+
+  it('says when something was last said there', async () => {
+    const { store, clock } = await open()
+    const window = windowOn('c', { viewer: asSession('s') })
+    await store.append(into('c', begun()))
+    expect((await store.measure(window)).lastActiveAt).toBeUndefined()
+    await store.append(into('c', said('seen')))
+    const seenAt = new Date(clock.now).toISOString()
+    clock.now += 60_000
+    await store.append(into('c', said('unseen', { audience: { to: 'internal' } })))
+    expect((await store.measure(window)).lastActiveAt).toBe(seenAt)
+  })
+
+  it('an unknown conversation is empty', async () => {
+    const { store } = await open()
+    expect(await store.messages(windowOn('none'), { limit: 5 })).toEqual([])
+    expect(await store.measure(windowOn('none'))).toMatchObject({ messages: 0, tokens: 0, input: 0, output: 0 })
+  })
+
+  it('adds up what providers reported, apart from the size of the contents', async () => {
+    const { store } = await open()
+    const usage = { input: 100, output: 7, cacheRead: 3 }
+    await store.append(into('c', [begun(), said('ab', { usage }), said('cde', { usage }), said('f')]))
+    expect(await store.measure(windowOn('c'))).toMatchObject({ messages: 3, tokens: 6, input: 200, output: 14 })
+  })
+}
+
+function describePages(open: OpenStore): void {
+  const hundred = async () => {
+    const { store } = await open()
+    const audienceOf = (index: number): Audience => (index % 3 === 0 ? everyone : { to: 'session', sessionId: 's' })
+    const messages = Array.from({ length: 100 }, (_, index) => said(`${index}`, { audience: audienceOf(index) }))
+    await store.append(into('c', [begun(), ...messages]))
+    return store
+  }
+
+  it('gives the newest of a page, oldest first', async () => {
+    const store = await hundred()
+    expect(contents(await store.messages(windowOn('c'), { limit: 3 }))).toEqual(['97', '98', '99'])
+    expect(contents(await store.messages(windowOn('c'), { limit: 3, before: 99 }))).toEqual(['94', '95', '96'])
+  })
+
+  it('gives the oldest of a page after a version', async () => {
+    const store = await hundred()
+    expect(contents(await store.messages(windowOn('c'), { limit: 3, after: 0 }))).toEqual(['0', '1', '2'])
+    expect(contents(await store.messages(windowOn('c'), { limit: 3, after: 4, before: 7 }))).toEqual(['3', '4'])
+  })
+
+  it.each([1, 7, 33, 100, 101])('pages of %i cover everything exactly once, in both directions', async limit => {
+    const store = await hundred()
+    const expected = Array.from({ length: 100 }, (_, index) => `${index}`)
+    expect(contents(await allBackwards(store, windowOn('c'), limit))).toEqual(expected)
+    expect(contents(await allForwards(store, windowOn('c'), limit))).toEqual(expected)
+  })
+}
+
+async function allBackwards(store: Store, window: Window, limit: number): Promise<Message[]> {
+  const found: Message[] = []
+  for (;;) {
+    const before = found[0]?.version
+    const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
+    if (page.length === 0) return found
+    found.unshift(...page)
+  }
+}
+
+async function allForwards(store: Store, window: Window, limit: number): Promise<Message[]> {
+  const found: Message[] = []
+  for (;;) {
+    const page = await store.messages(window, { limit, after: found.at(-1)?.version ?? 0 })
+    if (page.length === 0) return found
+    found.push(...page)
+  }
+}
+
+function describeContent(open: OpenStore): void {
+  const odd = 'a\0b \ud800 \udfff\ud83d 登录 🜁 \u2028'
+  const large = `${odd}${'lärge '.repeat(60_000)}${odd}`
+
+  it('a message comes back with everything it carried', async () => {
+    const { store, reopen } = await open()
+    const message = said('hello', {
+      role: 'assistant',
+      author: 'dev',
+      sessionId: 's',
+      agentType: 'dev',
+      featureId: 'login',
+      taskId: 'form',
+      iteration: 0,
+      addressees: ['pm', 'qa'],
+      mentions: ['pm'],
+      replyTo: 'earlier',
+      internal: false,
+      pinned: true,
+      usage: { input: 1, output: 2, cost: 0.25 },
+      metadata: { nested: { deep: [1, 'two', null, { three: true }] }, blobs: [[0, 'text', 'x']], text: 'no' },
+      envelope: { signature: 'x' },
+    })
+    await store.append(into('c', [begun(), message]))
+    const { type: _, messageId, ...said_ } = message
+    const again = await reopen()
+    const [shown] = await again.messages(windowOn('c'), { limit: 1 })
+    expect(shown).toEqual({
+      ...said_,
+      id: messageId,
+      conversationId: 'c',
+      version: 2,
+      timestamp: expect.any(String),
+      content: 'hello',
+    })
+    expect(await again.message(project, messageId)).toEqual(shown)
+  })
+
+  it.each<[what: string, part: Part]>([
+    ['a text', { type: 'text', text: large }],
+    ["a tool's input", { type: 'tool-call', callId: 'k', name: 'write', input: { path: odd, text: large } }],
+    ["a tool's output", { type: 'tool-result', callId: 'k', output: large, isError: false }],
+    ['a structured output', { type: 'tool-result', callId: 'k', output: [large, { again: [large] }] }],
+    ['a file', { type: 'file', name: 'a.txt', mediaType: 'text/plain', text: large }],
+    ['a reasoning', { type: 'reasoning', text: large, signature: 'x' }],
+  ])('%s over 256 KB comes back whole', async (_what, part) => {
+    const { store, reopen } = await open()
+    const small: Part = { type: 'text', text: odd }
+    const message = said('', { parts: [small, part, part, small] })
+    await store.append(into('c', [begun(), message, said('', { parts: [part] })]))
+    const again = await reopen()
+    const [first, second] = await again.messages(windowOn('c'), { limit: 2 })
+    expect(first?.parts).toEqual([small, part, part, small])
+    expect(second?.parts).toEqual([part])
+    expect((await again.read({ project, conversationId: 'c', from: 2 }))[0]?.event).toEqual(message)
+    expect((await again.verify()).damages).toEqual([])
+  })
+
+  it('a message is found by its id, in its project only', async () => {
+    const { store } = await open()
+    await store.append(into('c', [begun(), said('here', { messageId: 'same' })]))
+    await store.append(into('c', [begun(), said('there', { messageId: 'same' })], { project: 'bank' }))
+    expect((await store.message('shop', 'same'))?.content).toBe('here')
+    expect((await store.message('bank', 'same'))?.content).toBe('there')
+    expect(await store.message('mill', 'same')).toBeUndefined()
+    expect(await store.message('shop', 'none')).toBeUndefined()
+  })
+}
+
+function describeErased(open: OpenStore): void {
+  it('[P4] an erased message keeps its place and its size, and says that it is gone', async () => {
+    const { store } = await open()
+    const secret = said('secret', { audience: { to: 'session', sessionId: 's' } })
+    await store.append(into('c', [begun(), said('before'), secret, said('after')]))
+    const window = windowOn('c', { viewer: asSession('s') })
+    const size = await store.measure(window)
+    await store.erase({ project, messageId: secret.messageId, origin })
+
+    const shown = await store.messages(window, { limit: 9 })
+    expect(contents(shown)).toEqual(['before', '', 'after'])
+    expect(shown[1]).toMatchObject({ id: secret.messageId, version: 3, parts: [], missing: { because: 'erased' } })
+    expect(await store.message(project, secret.messageId)).toEqual(shown[1])
+    expect(await store.measure(window)).toEqual(size)
+    expect(await store.messages(windowOn('c', { viewer: asSession('t') }), { limit: 9 })).toHaveLength(2)
+  })
+
+  it('[P4] a large content that two messages share stays whole for the one that is left', async () => {
+    const { store } = await open()
+    const parts: Part[] = [{ type: 'text', text: 'shared '.repeat(60_000) }]
+    const [first, second] = [said('', { parts }), said('', { parts })]
+    await store.append(into('c', [begun(), first, second]))
+    await store.erase({ project, messageId: first.messageId, origin })
+    expect((await store.message(project, second.messageId))?.parts).toEqual(parts)
+    await store.erase({ project, messageId: second.messageId, origin })
+    expect((await store.message(project, second.messageId))?.missing?.because).toBe('erased')
+    expect((await store.verify()).damages).toEqual([])
+  })
+}
+
+// What a session sees, against a filter of the whole log that does nothing clever.
+
+const sessions = ['s', 't'] as const
+const agentOf = { s: 'dev', t: 'qa' } as const
+
+const audience: fc.Arbitrary<Audience> = fc.oneof(
+  fc.constant(everyone),
+  fc.constantFrom(...sessions).map(sessionId => ({ to: 'session' as const, sessionId })),
+  fc.subarray(['dev', 'qa', 'pm'], { minLength: 1 }).map(agents => ({ to: 'agents' as const, agents })),
+  fc.constantFrom('d', 'e').map(delegationId => ({ to: 'delegation' as const, delegationId })),
+  fc.constant({ to: 'internal' as const }),
+)
+
+type Step =
+  | { do: 'say'; more: Pick<MessageAdded, 'role' | 'audience' | 'internal' | 'tokens' | 'usage'> }
+  | { do: 'clear' | 'reset'; sessionId: (typeof sessions)[number] }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('say' as const),
+      more: fc.record({
+        role: fc.constantFrom('user', 'assistant', 'system'),
+        audience,
+        internal: fc.constantFrom(true, false, false),
+        tokens: fc.record({ count: fc.nat(1000), by: fc.constant('test') }),
+        usage: fc.record({ input: fc.nat(1000), output: fc.nat(1000) }),
+      }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('clear' as const, 'reset' as const),
+      sessionId: fc.constantFrom(...sessions),
+    }),
+  },
+)
+
+interface Look {
+  store: Store
+  window: Window
+  limit: number
+  expected: ReturnType<typeof naively>
+}
+
+/** Looks at random conversations through random windows, beside what a naive filter of the whole log finds. */
+async function forRandomWindows(open: OpenStore, look: (look: Look) => Promise<void>): Promise<void> {
+  const { store } = await open()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 40 }),
+      fc.subarray([...allKinds], { minLength: 1 }),
+      fc.option(fc.subarray(['d', 'e'])),
+      fc.integer({ min: 1, max: 9 }),
+      async (steps, kinds, delegations, limit) => {
+        const conversationId = fresh('conversation')
+        await store.append(into(conversationId, eventsOf(conversationId, steps)))
+        const events = await store.read({ project, conversationId })
+        for (const one of sessions) {
+          const sessionId = `${conversationId} ${one}`
+          const { windowStart: start, kept } = (await store.session(project, sessionId))!
+          const viewer = asSession(one, agentOf[one], delegations ?? undefined)
+          const window = windowOn(conversationId, { viewer, kinds, start, kept })
+          await look({ store, window, limit, expected: naively(events, sessionId, viewer, kinds) })
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+}
+
+function describeVisibility(open: OpenStore): void {
+  it('[P12] a session sees exactly what the one predicate says, on one page or on many', async () => {
+    await forRandomWindows(open, async ({ store, window, limit, expected }) => {
+      expect(idsOf(await store.messages(window, { limit: 1000 }))).toEqual(expected.ids)
+      expect(idsOf(await allBackwards(store, window, limit))).toEqual(expected.ids)
+      expect(idsOf(await allForwards(store, window, limit))).toEqual(expected.ids)
+    })
+  })
+
+  it('[P12] the size of a window is the sum of what is seen in it', async () => {
+    await forRandomWindows(open, async ({ store, window, expected }) => {
+      expect(await store.measure(window)).toMatchObject(expected.sums)
+    })
+  })
+}
+
+const idsOf = (messages: readonly Message[]) => messages.map(message => message.id)
+
+function eventsOf(conversationId: string, steps: readonly Step[]): ConversationEvent[] {
+  const events: ConversationEvent[] = [begun()]
+  for (const one of sessions) events.push(joined(`${conversationId} ${one}`, { agentName: agentOf[one] }))
+  for (const one of steps) {
+    if (one.do === 'say') events.push(said('x', one.more))
+    else {
+      const sessionId = `${conversationId} ${one.sessionId}`
+      const viewer = asSession(one.sessionId, agentOf[one.sessionId])
+      const first = events.findIndex(
+        event => event.type === 'message.added' && kindOf(event) === 'system' && isVisible(event.audience, viewer),
+      )
+      const kept = first < 0 ? [] : [first + 1]
+      events.push(
+        one.do === 'clear' ? { type: 'session.cleared', sessionId } : { type: 'session.reset', sessionId, kept },
+      )
+    }
+  }
+  return events
+}
+
+/** Looks at every event, and asks the predicate for each. */
+function naively(events: readonly RecordedEvent[], sessionId: string, viewer: Viewer, kinds: readonly Kind[]) {
+  let start = 0
+  let kept: readonly number[] = []
+  for (const { event, version } of events) {
+    if ((event.type === 'session.cleared' || event.type === 'session.reset') && event.sessionId === sessionId) {
+      start = version
+      kept = event.type === 'session.reset' ? event.kept : []
+    }
+  }
+  const ids: string[] = []
+  const sums = { messages: 0, tokens: 0, input: 0, output: 0 }
+  for (const { event, version } of events) {
+    if (event.type !== 'message.added' || !isVisible(event.audience, viewer)) continue
+    if (!kinds.includes(kindOf(event)) || !(version > start || kept.includes(version))) continue
+    ids.push(event.messageId)
+    sums.messages += 1
+    sums.tokens += event.tokens.count
+    sums.input += event.usage?.input ?? 0
+    sums.output += event.usage?.output ?? 0
+  }
+  return { ids, sums }
+}
+
+function kindOf({ role, internal }: Pick<MessageAdded, 'role' | 'internal'>): Kind {
+  return internal ? 'internal' : role === 'system' ? 'system' : 'talk'
+}

@@ -1,0 +1,338 @@
+/** Places that are no good store: each is refused with a code and what to do, and nothing there is changed. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { type Colloquy, openColloquy } from 'colloquy'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/temporary.ts'
+import { runChild, startChild } from '../torture/child.ts'
+import { moveAllIntoFile } from '../torture/damage.ts'
+
+const project = 'shop'
+const thread = { type: 'thread', agentType: 'pm', threadId: 'login', expiresInMs: null } as const
+const settings = { project, tokens: 'fast', sweepEveryMs: null } as const
+
+/** A closed store with three messages, all of it in the one file. */
+async function givenStore(folder = temporaryFolder()): Promise<{ file: string; sessionId: string }> {
+  const file = join(folder, 'colloquy.db')
+  const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
+  const session = await colloquy.sessions.getOrCreateSession(thread)
+  for (const content of ['one', 'two', 'three']) {
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content })
+  }
+  await colloquy.close()
+  moveAllIntoFile(file)
+  return { file, sessionId: session.id }
+}
+
+async function contents(colloquy: Colloquy, sessionId: string): Promise<string[]> {
+  return (await colloquy.sessions.getAllMessages(sessionId)).map(one => one.content)
+}
+
+describe('a file that is no store', () => {
+  it.each([
+    ['a text', Buffer.from('Dear diary, today I met a conversation engine.\n'.repeat(200))],
+    ['a few bytes', Buffer.from('x')],
+    ['a page of noise', Buffer.alloc(8192, 0xa5)],
+  ])('%s is refused and left as it is', async (_, bytes) => {
+    const file = join(temporaryFolder(), 'notes.txt')
+    writeFileSync(file, bytes)
+    await expect(openColloquy({ ...settings, store: `sqlite:${file}` })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringMatching(/not a Colloquy store.*choose another path/),
+    })
+    expect(readFileSync(file)).toEqual(bytes)
+  })
+
+  it.each([['delete'], ['wal']])(
+    "somebody else's database in journal mode %s is refused and left as it is",
+    async mode => {
+      const file = join(temporaryFolder(), 'theirs.db')
+      const theirs = new DatabaseSync(file)
+      theirs.exec(
+        `pragma journal_mode = ${mode}; create table recipes (name text); insert into recipes values ('soup')`,
+      )
+      theirs.close()
+      if (mode === 'wal') moveAllIntoFile(file)
+      const before = readFileSync(file)
+      await expect(openColloquy({ ...settings, store: `sqlite:${file}` })).rejects.toMatchObject({
+        code: 'store/unusable',
+        message: expect.stringMatching(/not a Colloquy store.*Nothing was changed/),
+      })
+      expect(readFileSync(file)).toEqual(before)
+    },
+  )
+
+  it('a folder is refused', async () => {
+    await expect(openColloquy({ ...settings, store: `sqlite:${temporaryFolder()}` })).rejects.toMatchObject({
+      code: 'store/unusable',
+    })
+  })
+
+  it('a place below a file is refused', async () => {
+    const file = join(temporaryFolder(), 'file')
+    writeFileSync(file, 'a file')
+    await expect(openColloquy({ ...settings, store: `sqlite:${file}/colloquy.db` })).rejects.toMatchObject({
+      code: 'store/unusable',
+    })
+  })
+
+  it('a place with nothing there is refused when opened for reading only, and nothing is made', async () => {
+    const file = join(temporaryFolder(), 'nothing.db')
+    await expect(openColloquy({ ...settings, store: `sqlite:${file}`, readOnly: true })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringContaining('no store'),
+    })
+    expect(existsSync(file)).toBe(false)
+  })
+})
+
+it('a store of a newer Colloquy is refused with the advice to update, and left as it is', async () => {
+  const { file } = await givenStore()
+  const newer = new DatabaseSync(file)
+  newer.exec('pragma user_version = 99')
+  newer.close()
+  moveAllIntoFile(file)
+  const before = readFileSync(file)
+  for (const readOnly of [false, true]) {
+    await expect(openColloquy({ ...settings, store: `sqlite:${file}`, readOnly })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringMatching(/newer Colloquy.*Nothing was changed; update/),
+    })
+  }
+  expect(readFileSync(file)).toEqual(before)
+})
+
+describe('a store opened for reading only', () => {
+  it('is read, searched and verified, refuses to be written, and stays as it is', async () => {
+    const { file, sessionId } = await givenStore()
+    const before = readFileSync(file)
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, readOnly: true })
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three'])
+    expect((await colloquy.conversations.search({ text: 'two' })).messages).toHaveLength(1)
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+    await expect(colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'four' })).rejects.toMatchObject({
+      code: 'store/read-only',
+    })
+    await colloquy.close()
+    expect(readFileSync(file)).toEqual(before)
+  })
+})
+
+/** Permissions stop nobody who is root, so a child without rights looks at the store. */
+const stranger = process.getuid?.() === 0 ? 65534 : undefined
+const noStranger = process.platform === 'win32' ? 'no such permissions on Windows' : undefined
+
+interface Said {
+  step: string
+  outcome: string
+  code?: string
+  words?: string
+}
+
+async function visit(file: string, options: { readOnly?: boolean } = {}): Promise<Record<string, Said>> {
+  const said: Record<string, Said> = {}
+  const ended = await runChild({
+    program: 'visitor.mjs',
+    args: [JSON.stringify({ store: `sqlite:${file}`, project, ...options })],
+    ...(stranger !== undefined && { uid: stranger }),
+    onLine(line) {
+      const one = JSON.parse(line) as Said
+      said[one.step] = one
+    },
+  })
+  expect(ended).toMatchObject({ code: 0, hung: false, words: '' })
+  return said
+}
+
+describe.skipIf(noStranger !== undefined)(`without the right to write${noStranger ? ` (${noStranger})` : ''}`, () => {
+  it('a file can be read, and refuses appends', async () => {
+    const folder = temporaryFolder()
+    const { file } = await givenStore(folder)
+    for (const name of ['', '-wal', '-shm', '-search'])
+      rmSync(`${file}${name === '' ? '-none' : name}`, { force: true })
+    chmodSync(file, 0o444)
+    chmodSync(folder, 0o777)
+    const before = readFileSync(file)
+    const said = await visit(file)
+    expect(said).toMatchObject({
+      open: { outcome: 'done' },
+      count: { outcome: '3' },
+      append: { outcome: 'refused', code: 'store/read-only', words: expect.stringContaining('permissions') },
+      verify: { outcome: 'done' },
+      close: { outcome: 'done' },
+    })
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  it.each([false, true])('a folder gives its store for reading or a typed refusal (readOnly: %s)', async readOnly => {
+    const folder = temporaryFolder()
+    const { file } = await givenStore(folder)
+    for (const name of ['-wal', '-shm', '-search', '-search-wal', '-search-shm']) rmSync(file + name, { force: true })
+    chmodSync(file, 0o644)
+    chmodSync(folder, 0o555)
+    const before = readFileSync(file)
+    const said = await visit(file, { readOnly })
+    const refusals = Object.values(said).filter(one => one.outcome === 'refused')
+    expect(refusals.length).toBeGreaterThan(0)
+    for (const { code, words } of refusals) {
+      expect(code).toMatch(/^store\/(read-only|unusable)$/)
+      expect(words).toMatch(/permission|folder|reading only/)
+    }
+    expect(readFileSync(file)).toEqual(before)
+  })
+
+  it('a folder takes no new store, and says so', async () => {
+    const folder = temporaryFolder()
+    chmodSync(folder, 0o555)
+    for (const file of [join(folder, 'colloquy.db'), join(folder, 'below', 'colloquy.db')]) {
+      const said = await visit(file)
+      expect(said.open).toMatchObject({ outcome: 'refused', words: expect.stringMatching(/folder|permission/) })
+      expect(said.open?.code).toMatch(/^store\/(read-only|unusable)$/)
+    }
+  })
+})
+
+/** A disk of a few megabytes, or undefined where this process may not mount one. */
+function smallDisk(): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return undefined
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-disk-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder]).status === 0
+  if (!mounted) rmSync(folder, { recursive: true, force: true })
+  return mounted ? folder : undefined
+}
+
+function removeDisk(folder: string): void {
+  spawnSync('umount', ['-l', folder])
+  rmSync(folder, { recursive: true, force: true })
+}
+
+const probe = smallDisk()
+if (probe) removeDisk(probe)
+const noDisk = probe ? undefined : 'no small disk can be mounted here; the shim stands in for it in durability-faults'
+if (noDisk) console.log(`Left out: ${noDisk}.`)
+
+describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDisk})` : ''}`, () => {
+  it('[P1] refuses appends with store/full, keeps what it acknowledged, and goes on when there is room', async () => {
+    const folder = smallDisk()!
+    onTestFinished(() => removeDisk(folder))
+    const store = `sqlite:${join(folder, 'colloquy.db')}`
+    const colloquy = await openColloquy({ ...settings, store })
+    const session = await colloquy.sessions.getOrCreateSession(thread)
+    const ballast = join(folder, 'ballast')
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize - 400_000))
+    const acknowledged: string[] = []
+    const append = async (content: string) => {
+      await colloquy.sessions.addMessage(session.id, { role: 'user', content })
+      acknowledged.push(content)
+    }
+    const fill = async () => {
+      for (let number = 0; number < 1000; number++) await append(`${number} ${'x'.repeat(8_000)}`)
+    }
+    await expect(fill()).rejects.toMatchObject({
+      code: 'store/full',
+      message: expect.stringMatching(/full.*Nothing was written; free some room/),
+    })
+    expect(acknowledged.length).toBeGreaterThan(0)
+    expect(await contents(colloquy, session.id)).toEqual(acknowledged)
+    rmSync(ballast)
+    await append('room again')
+    await colloquy.close()
+    const again = await openColloquy({ ...settings, store })
+    expect(await contents(again, session.id)).toEqual(acknowledged)
+    expect(await again.verify()).toMatchObject({ clean: true })
+    await again.close()
+  })
+
+  it('takes no new store, and says so', async () => {
+    const folder = smallDisk()!
+    onTestFinished(() => removeDisk(folder))
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(join(folder, 'ballast'), Buffer.alloc(bavail * bsize - 80_000))
+    await expect(openColloquy({ ...settings, store: `sqlite:${join(folder, 'colloquy.db')}` })).rejects.toMatchObject({
+      code: 'store/full',
+      message: expect.stringContaining('free some room'),
+    })
+  })
+})
+
+describe('another process that holds the write lock', () => {
+  async function givenLock(file: string) {
+    let held: () => void = () => undefined
+    const taken = new Promise<void>(resolve => {
+      held = resolve
+    })
+    const holder = startChild({ program: 'lock-holder.mjs', args: [file], onLine: () => held() })
+    onTestFinished(() => holder.kill())
+    await taken
+    return {
+      async letGo() {
+        holder.tell('let go')
+        await holder.ended
+      },
+    }
+  }
+
+  it('makes appends wait without stopping the event loop; they succeed when it lets go', async () => {
+    const { file, sessionId } = await givenStore()
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 60_000 })
+    onTestFinished(() => colloquy.close())
+    const lock = await givenLock(file)
+    let settled = false
+    const appends = Promise.all(
+      ['four', 'five'].map(content => colloquy.sessions.addMessage(sessionId, { role: 'user', content })),
+    ).finally(() => {
+      settled = true
+    })
+    for (let turns = 0; turns < 200; turns++) await turn()
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three'])
+    expect(settled).toBe(false)
+    await lock.letGo()
+    await appends
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three', 'four', 'five'])
+  })
+
+  it('is reported as store/busy when it keeps it too long; nothing was written, and trying again works', async () => {
+    const { file, sessionId } = await givenStore()
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 100 })
+    onTestFinished(() => colloquy.close())
+    const lock = await givenLock(file)
+    await expect(colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'four' })).rejects.toMatchObject({
+      code: 'store/busy',
+      message: expect.stringMatching(/Another process.*Nothing was written; try again/),
+    })
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three'])
+    await lock.letGo()
+    await colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'four' })
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three', 'four'])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('does not keep others from opening and reading the store', async () => {
+    const { file, sessionId } = await givenStore()
+    const lock = await givenLock(file)
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 100 })
+    onTestFinished(() => colloquy.close())
+    expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three'])
+    await lock.letGo()
+  })
+})
+
+it('a store that was closed holds everything in its one file, so that a copy of that file is a backup', async () => {
+  const folder = temporaryFolder()
+  const file = join(folder, 'colloquy.db')
+  const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
+  const session = await colloquy.sessions.getOrCreateSession(thread)
+  await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'one' })
+  await colloquy.close()
+  const copy = join(folder, 'copy', 'colloquy.db')
+  mkdirSync(join(folder, 'copy'))
+  writeFileSync(copy, readFileSync(file))
+  const again = await openColloquy({ ...settings, store: `sqlite:${copy}` })
+  onTestFinished(() => again.close())
+  expect(await contents(again, session.id)).toEqual(['one'])
+})

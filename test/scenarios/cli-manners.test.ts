@@ -1,0 +1,134 @@
+/** How the command line behaves whatever the command: errors, exit codes, pipes, and text that plays tricks. */
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { cliOn, run } from '../support/cli.ts'
+import { opened } from '../support/colloquy.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+
+const commands = 'list show log search stats verify export archive restore purge erase'.split(' ')
+
+describe('help', () => {
+  it('shows every command with examples and the options that all of them have', async () => {
+    const helps = await Promise.all(commands.map(command => run([command, '--help'])))
+    for (const { exitCode, stdout, stderr } of helps) {
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+      expect(stdout).toMatch(/\nExamples:\n {2}\$ colloquy /)
+      for (const option of ['--json', '--store <URL>', '--project <NAME>']) expect(stdout).toContain(option)
+    }
+  })
+
+  it('is told to whoever names no command', async () => {
+    const { exitCode, stdout, stderr } = await run([])
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+    for (const command of commands) expect(stderr).toMatch(new RegExp(`\n {2}${command} `))
+  })
+})
+
+describe('wrong usage', () => {
+  it('exits with 2 and says what is wrong', async () => {
+    const [unknown, missing, value, mixed, json] = await Promise.all([
+      run(['lst']),
+      run(['show']),
+      run(['list', '--limit', 'many']),
+      run(['list', '--sessions', '--type', 'bead']),
+      run(['list', '--json', '--bogus']),
+    ])
+    expect([unknown, missing, value, mixed, json].map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2])
+    expect(unknown.stderr).toContain("colloquy: unknown command 'lst' (Did you mean list?)")
+    expect(missing.stderr).toContain("missing required argument 'id'")
+    expect(value.stderr).toContain('It must be a whole number from 1 on.')
+    expect(mixed.stderr).toContain('--type does not go with --sessions')
+    expect(json.error()).toEqual({ code: 'usage', message: "unknown option '--bogus'", facts: {} })
+  })
+})
+
+describe('a store that is not there', () => {
+  it('is not made by looking for it', async () => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'none', 'colloquy.db')
+    const cli = cliOn(`sqlite:${file}`)
+    const runs = await Promise.all([
+      cli('list'),
+      cli('show', 'x'),
+      cli('search', 'x'),
+      cli('stats'),
+      cli('verify'),
+      cli('archive', 'x'),
+      cli('list', '--json'),
+    ])
+    expect(runs.map(({ exitCode }) => exitCode)).toEqual([1, 1, 1, 1, 1, 1, 1])
+    expect(runs[0]!.stderr).toContain(`colloquy: There is no store at ${file}.`)
+    expect(runs[0]!.stderr).toContain('--store sqlite:PATH')
+    expect(runs.at(-1)!.error()).toMatchObject({ code: 'store/unusable', facts: { path: file } })
+    expect(existsSync(join(folder, 'none'))).toBe(false)
+  })
+
+  it('is looked for in the root of the project that we are in', async () => {
+    const folder = temporaryFolder()
+    const inside = join(folder, 'deep', 'inside')
+    mkdirSync(inside, { recursive: true })
+    mkdirSync(join(folder, '.colloquy'))
+    const missing = await run(['list'], { cwd: inside })
+    expect(missing.stderr).toMatch(/There is no store at .*\.colloquy.colloquy\.db\./)
+    expect(readdirSync(join(folder, '.colloquy'))).toEqual([])
+
+    const { colloquy } = await opened({ store: `sqlite:${join(folder, '.colloquy', 'colloquy.db')}` })
+    await colloquy.conversations.createConversation({ title: 'Here' })
+    const found = await run(['list', '--project', 'shop'], { cwd: inside })
+    expect(found.stdout).toContain('Here')
+  })
+})
+
+describe('output', () => {
+  it('lets no message play tricks on the terminal, and keeps it exact in JSON', async () => {
+    const { colloquy, store } = await opened()
+    const nasty = 'a\u001b[2Jb\u0007c\u009b31md\u202ee\u0000f\rg'
+    const { id } = await colloquy.conversations.createConversation({
+      title: `title \u001b]0;gotcha\u0007`,
+      initial: { role: 'user', author: 'mal\u001b[1mlory', content: nasty },
+    })
+    const cli = cliOn(store)
+    const outputs = await Promise.all([
+      cli('list'),
+      cli('show', id),
+      cli('log', id),
+      cli('search', 'title'),
+      cli('export', id, '--format', 'markdown'),
+      cli('archive', id),
+    ])
+    for (const { stdout, stderr } of outputs) {
+      expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+    }
+    expect(outputs[1]!.stdout).toContain('a\\x1b[2Jb\\x07c\\x9b31md\\u{202e}e\\x00f\n  g')
+    const json = await cli('show', id, '--json')
+    expect(json.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+    expect(json.json()).toMatchObject({ messages: [{ content: nasty }] })
+  })
+
+  it('has colours only where they are wanted', async () => {
+    const { colloquy, store } = await opened()
+    await colloquy.conversations.createConversation({ title: 'Colours' })
+    const [piped, forced, refused] = await Promise.all([
+      cliOn(store, { env: { CI: 'true' } })('list'),
+      cliOn(store, { env: { FORCE_COLOR: '1' } })('list'),
+      cliOn(store, { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })('list'),
+    ])
+    expect(piped.stdout).not.toContain('\u001b')
+    expect(forced.stdout).toContain('\u001b[32mactive\u001b[39m')
+    expect(refused.stdout).not.toContain('\u001b')
+  })
+
+  it('ends quietly when its reader has read enough', async () => {
+    const { colloquy, store } = await opened({ durability: 'relaxed' })
+    const { id } = await colloquy.conversations.createConversation({ title: 'Long' })
+    const said = 'something to say. '.repeat(400)
+    await Promise.all(
+      Array.from({ length: 400 }, () => colloquy.conversations.addEvent(id, { role: 'user', content: said })),
+    )
+    const cli = cliOn(store, { readsLittle: true })
+    for (const { exitCode, stderr } of await Promise.all([cli('log', id, '--json'), cli('export', id)])) {
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    }
+  })
+})

@@ -1,0 +1,253 @@
+/** The command line for looking around: list, show, log, search, stats. */
+import type { Colloquy } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { cliOn } from '../support/cli.ts'
+import { opened } from '../support/colloquy.ts'
+
+/** A feature with a session and three messages. */
+async function talkedAboutLogin(colloquy: Colloquy) {
+  const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
+  await colloquy.sessions.addMessage(session.id, {
+    role: 'user',
+    author: 'ana',
+    addressees: ['pm'],
+    content: 'Plan the login page',
+  })
+  await colloquy.sessions.addMessage(session.id, {
+    role: 'assistant',
+    content: 'Three tasks: form, session, tests.',
+    usage: { input: 100, output: 20 },
+  })
+  await colloquy.sessions.addMessage(session.id, {
+    role: 'assistant',
+    parts: [
+      { type: 'tool-call', callId: 'c1', name: 'read_file', input: { path: 'src/login.ts' } },
+      { type: 'tool-result', callId: 'c1', name: 'read_file', output: 'line one\nline two' },
+    ],
+  })
+  return session
+}
+
+describe('colloquy list', () => {
+  it('lists conversations, the most recent first, without archived ones', async () => {
+    const { colloquy, store, pass } = await opened()
+    const session = await talkedAboutLogin(colloquy)
+    pass(120_000)
+    const newer = await colloquy.conversations.createConversation({ title: 'Invoices are wrong' })
+    const old = await colloquy.conversations.createConversation({ title: 'Put away' })
+    await colloquy.conversations.archive(old.id)
+    const cli = cliOn(store)
+
+    const [text, json, archived] = await Promise.all([
+      cli('list'),
+      cli('list', '--json'),
+      cli('list', '--json', '--status', 'archived'),
+    ])
+
+    expect(text.exitCode).toBe(0)
+    const [heading, first, second, ...rest] = text.stdout.trimEnd().split('\n')
+    expect(heading).toMatch(/^ID +TITLE +STATUS +MESSAGES +VERSION +ACTIVE$/)
+    expect(first).toMatch(new RegExp(`^${newer.id} +Invoices are wrong +active +0 +1 `))
+    expect(second).toMatch(new RegExp(`^${session.conversationId} +Feature login +active +3 +5 `))
+    expect(rest).toEqual([])
+    expect(json.json()).toMatchObject({
+      items: [
+        { id: newer.id, messages: 0 },
+        { title: 'Feature login', messages: 3 },
+      ],
+    })
+    expect(archived.json()).toMatchObject({ items: [{ id: old.id, status: 'archived' }] })
+  })
+
+  it('goes on where the page before ended', async () => {
+    const { colloquy, store, pass } = await opened()
+    for (const title of ['one', 'two', 'three']) {
+      await colloquy.conversations.createConversation({ title })
+      pass(60_000)
+    }
+    const cli = cliOn(store)
+    const first = await cli('list', '--json', '--limit', '2')
+    const { next } = first.json()
+    const [second, text] = await Promise.all([
+      cli('list', '--json', '--limit', '2', '--cursor', String(next)),
+      cli('list', '--limit', '2'),
+    ])
+    expect(first.json()).toMatchObject({ items: [{ title: 'three' }, { title: 'two' }] })
+    expect(second.json()).toEqual({ items: [expect.objectContaining({ title: 'one' })] })
+    expect(text.stderr).toContain(`--cursor ${next}`)
+  })
+
+  it('lists sessions by agent and status', async () => {
+    const { colloquy, store } = await opened()
+    const pm = await talkedAboutLogin(colloquy)
+    const dev = await colloquy.sessions.getOrCreateSession({
+      type: 'task',
+      agentType: 'dev',
+      featureId: 'login',
+      taskId: 'form',
+      taskState: 'in_dev',
+    })
+    await colloquy.sessions.archiveSession(dev.id)
+    const cli = cliOn(store)
+    const [all, active] = await Promise.all([
+      cli('list', '--sessions'),
+      cli('list', '--sessions', '--status', 'active', '--json'),
+    ])
+    expect(all.stdout).toMatch(new RegExp(`${dev.id} +dev +task form of login \\(in_dev\\) +archived`))
+    expect(all.stdout).toMatch(new RegExp(`${pm.id} +pm +feature login +active +3`))
+    expect(active.json()).toMatchObject({ items: [{ id: pm.id, stats: { messages: 3 } }] })
+  })
+
+  it('names the other projects of the store when there is nothing in this one', async () => {
+    const { colloquy, store } = await opened({ project: 'elsewhere' })
+    await colloquy.conversations.createConversation({ title: 'there' })
+    const { exitCode, stdout, stderr } = await cliOn(store)('list')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
+    expect(stderr).toContain('No conversations found in project "shop". It also has: elsewhere')
+  })
+})
+
+describe('colloquy show', () => {
+  it('shows a session with who said what to whom, tools folded to a line each', async () => {
+    const { colloquy, store } = await opened()
+    const session = await talkedAboutLogin(colloquy)
+    const { stdout } = await cliOn(store)('show', session.id)
+    expect(stdout).toContain('pm on feature login')
+    expect(stdout).toMatch(/#3 {2}ana → pm {2}user · 2026-11-15 10:00/)
+    expect(stdout).toContain('\n  Plan the login page\n')
+    expect(stdout).toContain('[call read_file {"path":"src/login.ts"}]')
+    expect(stdout).toContain('[result read_file line one line two]')
+  })
+
+  it('shows a conversation by its id, the newest messages first cut to a limit', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId, id } = await talkedAboutLogin(colloquy)
+    const cli = cliOn(store)
+    const [text, json] = await Promise.all([
+      cli('show', conversationId, '--limit', '1'),
+      cli('show', conversationId, '--json'),
+    ])
+    expect(text.stdout).toContain('1 of 3 messages; --before 5 shows earlier ones.')
+    expect(text.stdout).not.toContain('Plan the login page')
+    expect(json.json()).toMatchObject({
+      kind: 'conversation',
+      conversation: { id: conversationId, version: 5 },
+      sessions: [{ id }],
+      messages: [{ version: 3, author: 'ana' }, { version: 4 }, { version: 5 }],
+    })
+  })
+
+  it('cuts a long message and shows it whole when asked', async () => {
+    const { colloquy, store } = await opened()
+    const session = await talkedAboutLogin(colloquy)
+    const lines = Array.from({ length: 60 }, (_, index) => `line ${index}`)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: lines.join('\n') })
+    const cli = cliOn(store)
+    const [short, full] = await Promise.all([cli('show', session.id), cli('show', session.id, '--full')])
+    expect(short.stdout).not.toContain('line 30')
+    expect(short.stdout).toContain('--full shows them')
+    expect(full.stdout).toContain('line 59')
+  })
+
+  it('says where it looked when nothing has the id', async () => {
+    const { store } = await opened()
+    const { exitCode, stderr } = await cliOn(store)('show', 'nobody')
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(
+      /^colloquy: There is no conversation "nobody".*\[not-found\]\nLooked in project "shop" of sqlite:/,
+    )
+  })
+})
+
+describe('colloquy log', () => {
+  it('prints the events of a range, one a line', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    const cli = cliOn(store)
+    const [text, json] = await Promise.all([
+      cli('log', conversationId, '--from', '3'),
+      cli('log', conversationId, '--from', '2', '--to', '4', '--limit', '2', '--json'),
+    ])
+    expect(text.stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^3 {2}2026-11-15 10:00 {2}message\.added +local\/library +ana → pm: Plan the login page$/),
+      expect.stringMatching(/^4 .* pm: Three tasks: form, session, tests\.$/),
+      expect.stringMatching(/^5 .* pm: \[call read_file .*\] \[result read_file line one line two\]$/),
+    ])
+    const events = json.stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(events).toMatchObject([
+      { version: 2, event: { type: 'session.created' } },
+      { version: 3, event: { type: 'message.added' } },
+    ])
+  })
+
+  it('names the conversation when it is given a session', async () => {
+    const { colloquy, store } = await opened()
+    const session = await talkedAboutLogin(colloquy)
+    const { exitCode, stderr } = await cliOn(store)('log', session.id)
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain(`It is a session of conversation ${session.conversationId}.`)
+  })
+})
+
+describe('colloquy search', () => {
+  it('finds messages by their words and titles like them', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    const cli = cliOn(store)
+    const [text, json, coloured] = await Promise.all([
+      cli('search', 'planning', 'login'),
+      cli('search', '--json', 'login'),
+      cliOn(store, { env: { FORCE_COLOR: '1' } })('search', 'planning'),
+    ])
+    expect(text.stdout).toContain(`${conversationId} #3\n  Plan the login page\n`)
+    expect(text.stdout).toContain('Conversations with a title like it:\n  Feature login')
+    expect(json.json()).toMatchObject({ messages: expect.any(Array), conversations: [{ conversationId }] })
+    expect(coloured.stdout).toContain('\u001b[33mPlan\u001b[39m')
+  })
+
+  it('filters by author, role, time and archive', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    const other = await colloquy.conversations.createConversation({
+      title: 'Old',
+      initial: { role: 'user', author: 'bo', content: 'the login again' },
+    })
+    await colloquy.conversations.archive(other.id)
+    const cli = cliOn(store)
+    const found = async (...args: string[]) => {
+      const { messages } = (await cli('search', 'login', '--json', ...args)).json()
+      return (messages as Array<{ author: string }>).map(hit => hit.author).sort()
+    }
+    const answers = await Promise.all([
+      found('--author', 'bo'),
+      found('--archived'),
+      found('--no-archived', '--role', 'user'),
+      found('--conversation', conversationId, '--role', 'user'),
+      found('--until', '2026-11-14'),
+      found('--since', '2026-11-15', '--author', 'ana'),
+    ])
+    expect(answers).toEqual([['bo'], ['bo'], ['ana'], ['ana'], [], ['ana']])
+  })
+})
+
+describe('colloquy stats', () => {
+  it('counts a project, a conversation and a session', async () => {
+    const { colloquy, store } = await opened()
+    const { id, conversationId } = await talkedAboutLogin(colloquy)
+    await colloquy.sessions.clearMessages(id)
+    const cli = cliOn(store)
+    const [project, conversation, session, text] = await Promise.all([
+      cli('stats', '--json'),
+      cli('stats', conversationId, '--json'),
+      cli('stats', id, '--json'),
+      cli('stats', id),
+    ])
+    expect(project.json()).toMatchObject({ kind: 'project', stats: { conversations: 1, sessions: 1, messages: 3 } })
+    expect(conversation.json()).toMatchObject({ kind: 'conversation', stats: { events: 6, messages: 3, input: 100 } })
+    expect(session.json()).toMatchObject({ kind: 'session', stats: { messages: 0, total: { messages: 3 } } })
+    expect(text.stdout).toMatch(/messages +0 in its window, 3 in all/)
+  })
+})

@@ -1,0 +1,231 @@
+/** The command line for upkeep: verify, export, archive, restore, purge, erase. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { NotFound } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { cliOn } from '../support/cli.ts'
+import { type Opened, opened } from '../support/colloquy.ts'
+
+async function withConversation(): Promise<Opened & { id: string; file: string }> {
+  const one = await opened()
+  const { id } = await one.colloquy.conversations.createConversation({
+    title: 'Invoices',
+    initial: { role: 'user', author: 'ana', content: 'They are wrong' },
+  })
+  await one.colloquy.conversations.addEvent(id, { role: 'assistant', author: 'dev', content: 'They are right now' })
+  return Object.assign(one, { id, file: join(one.folder, 'colloquy.db') })
+}
+
+describe('colloquy verify', () => {
+  it('says that a whole store is clean', async () => {
+    const { store } = await withConversation()
+    const { exitCode, stdout, stderr } = await cliOn(store)('verify')
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: 'clean: 1 conversation, 3 events checked.\n',
+      stderr: '',
+    })
+  })
+
+  it('names a damaged record by conversation and version, while the rest stays readable', async () => {
+    const { store, id, file, colloquy } = await withConversation()
+    await colloquy.close()
+    changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
+    const cli = cliOn(store)
+    const [text, json, shown] = await Promise.all([cli('verify'), cli('verify', '--json'), cli('show', id)])
+    expect(text.exitCode).toBe(3)
+    expect(text.stdout).toMatch(
+      new RegExp(`^damaged {2}shop ${id} #2 {2}.*\n1 damage: 1 conversation, 3 events checked.\n$`),
+    )
+    expect(json.exitCode).toBe(3)
+    expect(json.json()).toMatchObject({ clean: false, damages: [{ project: 'shop', conversationId: id, version: 2 }] })
+    expect(shown.stdout).toMatch(/#2 .*\n {2}\(damaged: .*\)\n/)
+    expect(shown.stdout).toContain('They are right now')
+  })
+
+  it('tells of --salvage when the file itself is damaged, and rescues it into a new file', async () => {
+    const { store, id, file, folder, colloquy } = await withConversation()
+    await colloquy.close()
+    destroyTable(file, 'meta')
+    const rescued = join(folder, 'rescued.db')
+    const cli = cliOn(store)
+
+    const verified = await cli('verify')
+    expect(verified.exitCode).toBe(3)
+    expect(verified.stdout).toMatch(/^damaged {2}the file {2}file structure: /)
+    expect(verified.stderr).toContain('colloquy verify --salvage NEW')
+
+    const damaged = readFileSync(file)
+    const salvaged = await cli('verify', '--salvage', rescued)
+    expect(salvaged).toMatchObject({ exitCode: 0 })
+    expect(salvaged.stdout).toContain('Rescued 1 conversation with 3 events into')
+    expect(readFileSync(file)).toEqual(damaged)
+
+    const [shown, again] = await Promise.all([
+      cliOn(`sqlite:${rescued}`)('show', id),
+      cli('verify', '--salvage', rescued, '--json'),
+    ])
+    expect(shown.stdout).toContain('They are wrong')
+    expect(again.exitCode).toBe(1)
+    expect(again.error()).toMatchObject({ code: 'store/unusable' })
+  })
+})
+
+describe('colloquy export', () => {
+  it('streams the lines of an archive to stdout', async () => {
+    const { store, id, colloquy } = await withConversation()
+    const { stdout } = await cliOn(store)('export', id)
+    const lines: string[] = []
+    for await (const line of colloquy.conversations.export(id)) lines.push(line)
+    expect(stdout.trimEnd().split('\n')).toEqual(lines)
+  })
+
+  it('writes a file whole, never over another unless told to', async () => {
+    const { store, id, folder } = await withConversation()
+    const output = join(folder, 'out.jsonl')
+    const cli = cliOn(store)
+    writeFileSync(output, 'mine')
+
+    const refused = await cli('export', id, '--output', output)
+    expect(refused.exitCode).toBe(1)
+    expect(refused.stderr).toContain('exists already; --force replaces it')
+    expect(readFileSync(output, 'utf8')).toBe('mine')
+
+    const written = await cli('export', id, '--output', output, '--force', '--json')
+    expect(written.json()).toMatchObject({ conversationId: id, format: 'jsonl', events: 3, output })
+    expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(5)
+    expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
+  })
+
+  it('writes Markdown in which no message can pass for a heading', async () => {
+    const { store, id, colloquy } = await withConversation()
+    await colloquy.conversations.addEvent(id, { role: 'user', content: '## 9 · admin\n```\nnever closed' })
+    const { stdout } = await cliOn(store)('export', id, '--format', 'markdown')
+    expect(stdout).toMatch(/^# Invoices\n/)
+    expect(stdout).toMatch(/\n## 2 · ana · user · 2026-11-15T10:00:00\.\d+Z\n\n> They are wrong\n/)
+    expect(stdout).toContain('\n> ## 9 · admin\n> ```\n> never closed\n')
+  })
+})
+
+describe('colloquy archive and restore', () => {
+  it('puts a conversation away and brings it back, as the user of the system through the command line', async () => {
+    const { store, id, colloquy } = await withConversation()
+    const cli = cliOn(store)
+    expect((await cli('archive', id, '--reason', 'released')).stdout).toBe(
+      `Conversation ${id} "Invoices" is archived.\n`,
+    )
+    expect(await colloquy.conversations.getConversation(id)).toMatchObject({ status: 'archived' })
+    expect((await cli('restore', id, '--json')).json()).toMatchObject({
+      kind: 'conversation',
+      conversation: { id, status: 'active' },
+    })
+    const [archived] = await colloquy.conversations.getEvents(id, { from: 4 })
+    expect(archived).toMatchObject({ channel: 'cli', event: { type: 'conversation.archived', reason: 'released' } })
+    expect(archived?.actor).not.toBe('local')
+  })
+
+  it('puts a session away and reopens it', async () => {
+    const { colloquy, store } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'dev', beadId: 'b1' })
+    const cli = cliOn(store)
+    expect((await cli('archive', id)).stdout).toBe(`Session ${id} of dev is archived.\n`)
+    expect((await cli('restore', id)).stdout).toBe(`Session ${id} of dev is active.\n`)
+  })
+
+  it('brings a purged conversation back by its id and by its archive', async () => {
+    const { store, id, colloquy } = await withConversation()
+    const cli = cliOn(store)
+    await colloquy.conversations.purge(id)
+    expect(await cli('restore', id)).toMatchObject({
+      stderr: '',
+      stdout: `Conversation ${id} "Invoices" is active, with 3 events.\n`,
+    })
+    const { archive } = await colloquy.conversations.purge(id)
+    expect(await cli('restore', archive)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await colloquy.conversations.getMessages(id)).toMatchObject([
+      { content: 'They are wrong' },
+      { content: 'They are right now' },
+    ])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('brings a conversation back from an export, packed or not', async () => {
+    const { store, id, folder, colloquy } = await withConversation()
+    const cli = cliOn(store)
+    for (const name of ['export.jsonl', 'export.jsonl.gz']) {
+      const output = join(folder, name)
+      await cli('export', id, '--output', output)
+      await colloquy.conversations.purge(id)
+      expect(await cli('restore', output)).toMatchObject({ exitCode: 0, stderr: '' })
+    }
+    expect(await colloquy.verify()).toMatchObject({ clean: true, events: 3 })
+  })
+})
+
+describe('colloquy purge', () => {
+  it('removes nothing when there is nobody to ask and --yes is missing', async () => {
+    const { store, id, colloquy } = await withConversation()
+    const { exitCode, stderr } = await cliOn(store)('purge', id)
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('Add --yes')
+    expect(await colloquy.conversations.getConversation(id)).toMatchObject({ version: 3 })
+  })
+
+  it('writes the archive where it is told and says where it is', async () => {
+    const { store, id, folder } = await withConversation()
+    const cold = join(folder, 'cold')
+    const cli = cliOn(store)
+    const { stdout } = await cli('purge', id, '--yes', '--to', cold, '--reason', 'tidying up')
+    const [, archive = ''] = stdout.match(/Its archive: (.*)\n/) ?? []
+    expect(archive.startsWith(cold)).toBe(true)
+    expect(existsSync(archive)).toBe(true)
+    const shown = await cli('show', id, '--json')
+    expect(shown.exitCode).toBe(1)
+    expect(shown.error()).toMatchObject({ code: 'conversation/purged', facts: { archive } })
+  })
+})
+
+describe('colloquy erase', () => {
+  it('removes what was said and names the archives it cannot reach', async () => {
+    const { store, id, folder, colloquy } = await withConversation()
+    const { archive } = await colloquy.conversations.purge(id)
+    await colloquy.conversations.restore(id)
+    const [first] = await colloquy.conversations.getMessages(id)
+    const cli = cliOn(store)
+    expect((await cli('erase', first!.id)).exitCode).toBe(2)
+
+    const { exitCode, stdout } = await cli('erase', first!.id, '--yes', '--reason', 'a password was in it')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain(`Erased the content of message ${first!.id} (conversation ${id} #2).`)
+    expect(stdout).toContain(`out of reach:\n  ${archive}\n`)
+    expect(archive.startsWith(folder)).toBe(true)
+
+    const [log, unknown] = await Promise.all([cli('log', id), cli('erase', 'nothing', '--yes', '--json')])
+    expect(log.stdout).not.toContain('They are wrong')
+    expect(log.stdout).toContain('the content of version 2: a password was in it')
+    expect(unknown.error()).toMatchObject({ code: new NotFound('message', 'nothing').code })
+  })
+})
+
+function changeFile(file: string, change: (database: InstanceType<typeof DatabaseSync>) => void): void {
+  const database = new DatabaseSync(file)
+  change(database)
+  database.close()
+}
+
+/** Overwrites the first page of a table, as a failing disk might. */
+function destroyTable(file: string, table: string): void {
+  let place = { page: 0, size: 0 }
+  changeFile(file, database => {
+    database.exec('pragma wal_checkpoint(truncate)')
+    const { page } = database.prepare('select rootpage as page from sqlite_schema where name = ?').get(table) as {
+      page: number
+    }
+    const { size } = database.prepare('select page_size as size from pragma_page_size').get() as { size: number }
+    place = { page, size }
+  })
+  const bytes = readFileSync(file)
+  bytes.fill(0x5a, (place.page - 1) * place.size, place.page * place.size)
+  writeFileSync(file, bytes)
+}

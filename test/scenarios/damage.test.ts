@@ -1,0 +1,198 @@
+/** Damage to the file: nothing crashes, nothing hangs, nothing wrong is handed out as if it were right. */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { salvage } from 'colloquy/sqlite'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../support/temporary.ts'
+import { allMessages, compare, damageRounds, givenStore, open, type Written } from '../torture/damage.ts'
+
+/** Written once, by another process; each test damages a copy. */
+const base = mkdtempSync(join(tmpdir(), 'colloquy-damage-'))
+let written: Written[] = []
+beforeAll(async () => {
+  written = await givenStore(base)
+}, 60_000)
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+
+function given(): { file: string; written: Written[] } {
+  const file = join(temporaryFolder(), 'colloquy.db')
+  copyFileSync(join(base, 'colloquy.db'), file)
+  return { file, written }
+}
+
+/** Changes one byte of a text that stands in the file once. */
+function flip(file: string, text: string): void {
+  const bytes = readFileSync(file)
+  const at = bytes.indexOf(text)
+  expect(at).toBeGreaterThan(0)
+  bytes[at + Math.floor(text.length / 2)]! ^= 1
+  writeFileSync(file, bytes)
+}
+
+function change(file: string, sql: string): void {
+  const connection = new DatabaseSync(file)
+  connection.exec(sql)
+  connection.close()
+}
+
+async function opened(file: string) {
+  const colloquy = await open(file)
+  onTestFinished(() => colloquy.close())
+  return colloquy
+}
+
+const seed = 2026
+
+it(`[P13] 40 rounds of random damage (seed ${seed}): what is read is what was written, or is reported, and can be rescued`, async () => {
+  const report = await damageRounds({ folder: temporaryFolder(), rounds: 40, seed })
+  console.log(
+    `seed ${seed}: ${JSON.stringify(report.outcomes)}; ${report.same} as written, ${report.marked} marked, ${report.rescued} rescued`,
+  )
+  expect(report.problems).toEqual([])
+  expect(report.rounds).toBe(30)
+}, 180_000)
+
+describe('a damaged record', () => {
+  it('[P13] says so itself, is named by verify, and leaves every other message as it was', async () => {
+    const { file, written } = given()
+    const hurt = written[2]!
+    const message = hurt.messages[16]!
+    flip(file, message.content)
+    const colloquy = await opened(file)
+    for (const { conversationId, messages } of written) {
+      const found = await allMessages(colloquy, conversationId)
+      const { identical, marked, altered } = compare(messages, found)
+      expect({ identical: identical.size, marked, altered }).toEqual(
+        conversationId === hurt.conversationId
+          ? { identical: 29, marked: 1, altered: [] }
+          : { identical: 30, marked: 0, altered: [] },
+      )
+    }
+    const [marked] = (await allMessages(colloquy, hurt.conversationId)).filter(one => one.missing)
+    expect(marked).toMatchObject({ id: message.id, version: message.version, missing: { because: 'damaged' } })
+    const { damages } = await colloquy.verify()
+    expect(damages.length).toBeGreaterThan(0)
+    for (const damage of damages) {
+      expect(damage).toMatchObject({ conversationId: hurt.conversationId, version: message.version })
+    }
+  })
+
+  it('[P13] goes on saying so in a rescued file', async () => {
+    const { file, written } = given()
+    const hurt = written[2]!
+    flip(file, hurt.messages[16]!.content)
+    const to = `${file}-rescued`
+    const salvaged = await salvage(file, to)
+    expect(salvaged).toMatchObject({ conversations: written.length })
+    const colloquy = await opened(to)
+    for (const { conversationId, messages } of written) {
+      const { identical, altered } = compare(messages, await allMessages(colloquy, conversationId))
+      expect(altered).toEqual([])
+      expect(identical.size).toBe(conversationId === hurt.conversationId ? 29 : 30)
+    }
+    expect(await colloquy.verify()).toMatchObject({ clean: false })
+  })
+
+  it('[P13] that was stored apart because of its size is named by verify', async () => {
+    const { file, written } = given()
+    const large = written[3]!.messages[20]!
+    flip(file, large.content.slice(200_000, 200_400))
+    const colloquy = await opened(file)
+    const { damages } = await colloquy.verify()
+    expect(damages).toContainEqual(
+      expect.objectContaining({ conversationId: written[3]!.conversationId, version: large.version }),
+    )
+  })
+
+  it('[P13] that says how a conversation began does not keep the rest of it from being rescued', async () => {
+    const { file, written } = given()
+    const hurt = written[1]!
+    change(
+      file,
+      `update events set body = '{"broken' where version = 1
+       and conversation = (select conversation from conversations where id = '${hurt.conversationId}')`,
+    )
+    await salvage(file, `${file}-rescued`)
+    const colloquy = await opened(`${file}-rescued`)
+    const { identical } = compare(hurt.messages, await allMessages(colloquy, hurt.conversationId))
+    expect(identical.size).toBe(30)
+  })
+})
+
+describe('a damaged head', () => {
+  it('[P13] of a conversation hides neither its messages nor the other conversations', async () => {
+    const { file, written } = given()
+    const hurt = written[1]!
+    change(file, `update conversations set info = '{"broken' where id = '${hurt.conversationId}'`)
+    const colloquy = await opened(file)
+    for (const { conversationId, messages } of written) {
+      const { identical } = compare(messages, await allMessages(colloquy, conversationId))
+      expect(identical.size).toBe(30)
+    }
+    const listed = await colloquy.conversations.listConversations({ limit: 100 })
+    expect(listed.items.map(one => one.id)).toEqual(
+      expect.arrayContaining(written.filter(one => one !== hurt).map(one => one.conversationId)),
+    )
+    const { messages: hits } = await colloquy.conversations.search({ text: 'lighthouse', limit: 400 })
+    expect(new Set(hits.map(hit => hit.conversationId)).size).toBeGreaterThanOrEqual(written.length - 1)
+    expect((await colloquy.verify()).damages).toContainEqual(
+      expect.objectContaining({ conversationId: hurt.conversationId }),
+    )
+  })
+
+  it('[P13] of a session hides neither the other sessions nor its conversation', async () => {
+    const { file, written } = given()
+    const hurt = written[1]!
+    change(
+      file,
+      `update sessions set head = '{"broken' where conversation = (select conversation from conversations where id = '${hurt.conversationId}')`,
+    )
+    const colloquy = await opened(file)
+    const { identical } = compare(hurt.messages, await allMessages(colloquy, hurt.conversationId))
+    expect(identical.size).toBe(30)
+    const listed = await colloquy.sessions.listSessions({ limit: 100 })
+    expect(listed.items.length).toBeGreaterThanOrEqual(written.length - 1)
+    expect((await colloquy.verify()).damages).toContainEqual(
+      expect.objectContaining({ conversationId: hurt.conversationId }),
+    )
+  })
+})
+
+describe('a damaged file', () => {
+  it('[P13] that was cut off is refused with the way out, and its front part can be rescued', async () => {
+    const { file, written } = given()
+    truncateSync(file, Math.floor((readFileSync(file).length * 3) / 4))
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'store/damaged',
+      message: expect.stringMatching(/Nothing was overwritten.*salvage/),
+    })
+    const { events } = await salvage(file, `${file}-rescued`)
+    expect(events).toBeGreaterThan(100)
+    const colloquy = await opened(`${file}-rescued`)
+    const { items } = await colloquy.conversations.listConversations({ limit: 100 })
+    for (const { id } of items) {
+      const { messages } = written.find(one => one.conversationId === id)!
+      expect(compare(messages, await allMessages(colloquy, id)).altered).toEqual([])
+    }
+  })
+
+  it('of the search index only is built again from the log', async () => {
+    const folder = temporaryFolder()
+    const messages = (await givenStore(folder)).flatMap(one => one.messages)
+    const file = join(folder, 'colloquy.db')
+    const index = `${file}-search`
+    const bytes = readFileSync(index)
+    for (let at = 4096; at < bytes.length; at += 4096) bytes.fill(0xee, at, at + 64)
+    writeFileSync(index, bytes)
+    const colloquy = await opened(file)
+    const { messages: hits } = await colloquy.conversations.search({ text: 'lighthouse', limit: 1000 })
+    expect(hits.map(hit => hit.messageId).sort()).toEqual(messages.map(one => one.id).sort())
+  })
+
+  it('is never written over by salvage', async () => {
+    const { file } = given()
+    await expect(salvage(file, file)).rejects.toMatchObject({ code: 'store/unusable' })
+  })
+})

@@ -1,0 +1,59 @@
+/** The command line as a person or a script runs it: a process of its own, on a store of the test's. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+export interface Ran {
+  exitCode: number | null
+  stdout: string
+  stderr: string
+  /** What it printed, parsed. */
+  json(): Record<string, unknown>
+  /** The error it told on stderr, parsed. */
+  error(): { code: string; message: string; facts: Record<string, unknown> }
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  cwd?: string
+  /** Stops reading after the first piece of output, as `| head` does. */
+  readsLittle?: boolean
+}
+
+/** Runs `colloquy` with `args` and nothing else: no store, no project. */
+export function run(args: readonly string[], { env = {}, cwd, readsLittle = false }: RunOptions = {}): Promise<Ran> {
+  // The environment of whoever runs the tests must not colour the output or move its times.
+  const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
+  const child = spawn(process.execPath, [entry, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...inherited, TZ: 'UTC', ...env },
+    ...(cwd !== undefined && { cwd }),
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    stdout += text
+    if (readsLittle) child.stdout.destroy()
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text
+  })
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', exitCode => {
+      resolve({
+        exitCode,
+        stdout,
+        stderr,
+        json: () => JSON.parse(stdout),
+        error: () => JSON.parse(stderr).error,
+      })
+    })
+  })
+}
+
+/** `colloquy` on a store, in the project of the tests. */
+export function cliOn(store: string, options: RunOptions = {}): (...args: string[]) => Promise<Ran> {
+  return (...args) => run(['--store', store, '--project', 'shop', ...args], options)
+}

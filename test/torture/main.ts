@@ -1,0 +1,145 @@
+/**
+ * `npm run torture -- [kill|faults|damage|all] [--cycles N] [--rounds N] [--seed S]`: what the tests do for a moment, for as
+ * long as you like. Stops by itself; exit code 1 when a promise was broken.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { damageRounds } from './damage.ts'
+import { faults, losePower, underFault } from './faults.ts'
+import { killWriters } from './kill.ts'
+import { freshSeed } from './random.ts'
+import { compileShim, noShim } from './shim.ts'
+
+const usage = `npm run torture -- [kill|faults|damage|all] [--cycles N] [--rounds N] [--seed S]
+
+  kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
+  faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
+  damage   random damage to a closed store                 (--rounds, default 200)
+  all      the three of them (default)`
+
+interface Settings {
+  cycles: number | undefined
+  rounds: number | undefined
+  seed: number
+}
+
+type Torture = (folder: string, settings: Settings) => Promise<string[]>
+
+const tortures: Record<string, Torture> = { kill, faults: fail, damage }
+
+async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
+  const report = await killWriters({
+    folder,
+    cycles,
+    seed,
+    onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
+  })
+  const { lost, gaps, duplicates, damages, crashes, starved, share } = report
+  say(`${report.cycles} cycles, ${report.kills} kills: ${report.acknowledged} acknowledged, ${report.stored} stored.`)
+  say(`${lost.length} lost, ${gaps.length} gaps, ${duplicates.length} duplicates, ${damages.length} damages.`)
+  say(`${report.replayed} stored without an answer, asked for again by their key and answered with the first result.`)
+  say(
+    `Nobody starved: ${starved.length === 0}. Shares of four writers: ${percent(share.min)} to ${percent(share.max)}.`,
+  )
+  return [...lost.map(one => `lost: ${one}`), ...gaps, ...duplicates, ...damages, ...crashes, ...starved]
+}
+
+async function fail(folder: string, { rounds = 1, seed }: Settings): Promise<string[]> {
+  if (noShim !== undefined) {
+    say(`Left out: ${noShim}.`)
+    return []
+  }
+  const library = compileShim(folder)
+  const problems: string[] = []
+  for (let round = 1; round <= rounds; round++) {
+    progress(`losing power (${round} of ${rounds})`)
+    const loss = await losePower({ folder, library, appends: 400, losses: 40, seed: seed + round })
+    say(`Power lost ${loss.losses} times: ${loss.acknowledged} acknowledgements, ${loss.walSyncs} syncs before them.`)
+    problems.push(...loss.unsynced, ...loss.problems)
+    for (const fault of faults) {
+      const report = await underFault({ folder, library, fault, appends: 200 })
+      const [appends, others] = [report.refused, report.refusedBeside].map(
+        counts =>
+          Object.entries(counts)
+            .map(([code, count]) => `${count} × ${code}`)
+            .join(', ') || 'none',
+      )
+      say(
+        `${report.fault}: ${report.acknowledged} acknowledged; refused appends: ${appends}; other refusals: ${others}.`,
+      )
+      problems.push(...report.problems.map(problem => `${report.fault}: ${problem}`))
+    }
+  }
+  return problems
+}
+
+async function damage(folder: string, { rounds = 200, seed }: Settings): Promise<string[]> {
+  const report = await damageRounds({
+    folder,
+    rounds,
+    seed,
+    onRound: ({ round, outcome }) => progress(`round ${round + 1} of ${rounds}: ${outcome}`),
+  })
+  const outcomes = Object.entries(report.outcomes).map(([outcome, count]) => `${count} ${outcome}`)
+  say(`${report.rounds} rounds of ${report.written} messages: ${outcomes.join(', ')}.`)
+  say(`${report.same} read as written, ${report.marked} marked as damaged, ${report.rescued} rescued as written.`)
+  return report.problems
+}
+
+const say = (text: string) => console.log(text)
+
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}
+
+function wholeNumber(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  say(`--${name} wants a whole number.\n\n${usage}`)
+  process.exit(2)
+}
+
+async function main(): Promise<void> {
+  const options = {
+    cycles: { type: 'string' },
+    rounds: { type: 'string' },
+    seed: { type: 'string' },
+    help: { type: 'boolean' },
+  } as const
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const [wanted = 'all'] = positionals
+  const names = wanted === 'all' ? Object.keys(tortures) : [wanted]
+  if (values.help || names.some(name => !(name in tortures))) {
+    say(usage)
+    process.exit(values.help ? 0 : 2)
+  }
+  const settings: Settings = {
+    cycles: wholeNumber(values.cycles, 'cycles'),
+    rounds: wholeNumber(values.rounds, 'rounds'),
+    seed: wholeNumber(values.seed, 'seed') ?? freshSeed(),
+  }
+  say(`Seed ${settings.seed}: --seed ${settings.seed} makes the same choices again.`)
+  let broken = 0
+  for (const name of names) {
+    const started = performance.now()
+    const folder = mkdtempSync(join(tmpdir(), `colloquy-torture-${name}-`))
+    say(`\n${name}`)
+    const problems = await tortures[name]!(folder, settings)
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    for (const problem of problems.slice(0, 50)) say(`  BROKEN: ${problem}`)
+    say(`${name}: ${problems.length} problems in ${Math.round((performance.now() - started) / 1000)} s.`)
+    broken += problems.length
+    if (problems.length === 0) rmSync(folder, { recursive: true, force: true })
+    else say(`The files are kept in ${folder}.`)
+  }
+  process.exitCode = broken === 0 ? 0 : 1
+}
+
+await main()
