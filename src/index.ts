@@ -1,9 +1,13 @@
 /** The front door: open a store, and the nouns that go in and out of it. */
 
+export type { CompactOutcome } from './agent/compact.ts'
 export { MessageInput } from './commands/message.ts'
 export type { Scope, WriteOptions } from './engine.ts'
 export * from './errors.ts'
 export { Audience } from './events/audience.ts'
+export { Checkpoint, type CheckpointItem, type CheckpointSection } from './events/checkpoint.ts'
+export { SessionContext } from './events/context.ts'
+export { AgentDescription } from './events/description.ts'
 export {
   ConversationEvent,
   type DamagedEvent,
@@ -31,11 +35,18 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export { defaultRequestSettings, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export { type ListSessions, type MessagePage, type SessionLinks, SessionManager } from './managers/session-manager.ts'
 export { SessionOptions } from './managers/session-options.ts'
+export type { AgentRequest, RequestOptions, SessionMetrics } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
+export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'
+export { scriptedModel } from './models/scripted.ts'
+export type { Ledger, LedgerEntry } from './request/ledger.ts'
+export type { RequestMessage, RequestPart } from './request/message.ts'
+export { Strategy } from './request/strategy.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
 export {
   type ConversationHead,
@@ -45,4 +56,4 @@ export {
 } from './views/conversation.ts'
 export type { Message } from './views/message.ts'
 export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
-export type { ConversationUpdated, SessionUpdated, Update } from './views/update.ts'
+export type { CompactionUpdated, ConversationUpdated, SessionUpdated, Update } from './views/update.ts'

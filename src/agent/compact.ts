@@ -5,10 +5,11 @@
  * ends; the new checkpoint is recorded only if the one it was made from is still the newest (messages that arrived
  * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
  */
-import { chunkMessages } from '../compaction/chunks.ts'
+
 import { carryOn } from '../compaction/carried.ts'
+import { chunkMessages } from '../compaction/chunks.ts'
 import { cutPoint } from '../compaction/cut.ts'
-import { readDelta } from '../compaction/delta.ts'
+import { type CheckpointDelta, readDelta } from '../compaction/delta.ts'
 import { mergeDelta } from '../compaction/merge.ts'
 import { summariseOffline } from '../compaction/offline.ts'
 import { compactionPrompt } from '../compaction/prompt.ts'
@@ -21,7 +22,7 @@ import { laneKinds } from '../log/lane.ts'
 import type { Lease } from '../log/leases.ts'
 import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
-import { type Model, answerOf } from '../models/model.ts'
+import { answerOf, type Model } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
@@ -74,7 +75,7 @@ export async function compact(engine: Engine, scope: Scope, input: CompactInput)
 type Fence = { name: string; generation: number }
 
 async function underLease(engine: Engine, scope: Scope, input: CompactInput, fence: Fence): Promise<CompactOutcome> {
-  const { head, base, reason, estimator, model } = input
+  const { head, base, reason, model } = input
   const startedAt = engine.clock()
   const messages = await windowOf(engine, head, base)
   const upTo = cutOf(messages, input.keep)
@@ -99,11 +100,13 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     if ('problem' in made) return await fail(made.problem, false)
     const { checkpoint, cost } = made
     const after = checkpoint.tokens.checkpoint
-    if (after >= before * (1 - leastProgress)) return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, true)
+    if (after >= before * (1 - leastProgress))
+      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, true)
     await record({
       type: 'checkpoint.taken',
       ...of,
       checkpoint,
+      ...(head.checkpoint && { previous: head.checkpoint.version }),
       messages: covered.length,
       tokensBefore: before,
       tokensAfter: after,
@@ -176,12 +179,20 @@ async function summarise(
   let changed = false
   let cost: number | undefined
   for (const chunk of chunks) {
-    const current = base || items.length > 0 ? { items } : undefined
-    const reply = model ? await ask(model, { items, messages: chunk }) : { delta: summariseOffline({ items, messages: chunk }) }
+    const reply = model
+      ? await ask(model, { items, messages: chunk })
+      : {
+          delta: summariseOffline({
+            items,
+            messages: chunk,
+            maxTokens: Math.floor(maxCheckpointTokens / 2),
+            estimator,
+          }),
+        }
     if ('problem' in reply) return reply
     if ('cost' in reply && reply.cost !== undefined) cost = (cost ?? 0) + reply.cost
     const merged = mergeDelta({
-      items: current?.items ?? [],
+      items,
       delta: reply.delta,
       versions: chunk.map(message => message.version),
       number,
@@ -214,9 +225,15 @@ async function summarise(
   return { checkpoint, ...(cost !== undefined && { cost }) }
 }
 
-async function ask(model: Model, input: { items: readonly CheckpointItem[]; messages: readonly Message[] }) {
+async function ask(
+  model: Model,
+  input: { items: readonly CheckpointItem[]; messages: readonly Message[] },
+): Promise<{ delta: CheckpointDelta; cost?: number | undefined } | { problem: string }> {
   const { system, user } = compactionPrompt(input)
-  const answer = await answerOf(model, { system, messages: [{ role: 'user', content: [{ type: 'text', text: user }] }] })
+  const answer = await answerOf(model, {
+    system,
+    messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
+  })
   if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
   const read = readDelta(answer.text)
   if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}` }

@@ -109,6 +109,8 @@ export const CheckpointTaken = z.object({
   ...OfCompaction,
   type: z.literal('checkpoint.taken'),
   checkpoint: Checkpoint,
+  /** Version of the event of the checkpoint before it: the history is a walk from the newest. */
+  previous: Version.optional(),
   messages: z.int().nonnegative(),
   tokensBefore: z.int().nonnegative(),
   tokensAfter: z.int().nonnegative(),

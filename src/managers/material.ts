@@ -97,7 +97,8 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     const read = await newest(window, sums, strategy.name === 'recent' ? strategy.messages + 1 : undefined, budget)
     const { trigger, history } = await findTrigger(asked, head, read, counter)
     const outside = [...head.kept, ...(conversation?.info.pins ?? [])].filter(
-      version => (head.kept.includes(version) || version > head.windowStart) && !read.some(one => one.version === version),
+      version =>
+        (head.kept.includes(version) || version > head.windowStart) && !read.some(one => one.version === version),
     )
     const pinned = await messagesAt(window, outside)
     const unread = {
@@ -163,7 +164,8 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     read: readonly Message[],
     counter: TokenEstimator,
   ): Promise<{ trigger: Trigger; history: readonly Message[] }> {
-    const stored = typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
+    const stored =
+      typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
     if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, history: read }
     const { version, author, content } = stored
     return {

@@ -9,14 +9,17 @@ import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ProjectTotals } from '../log/directory.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Progress, VerifyReport } from '../log/upkeep.ts'
+import type { Model } from '../models/model.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
+import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
+import { SessionRequests } from './session-requests.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 
@@ -39,6 +42,10 @@ export interface OpenOptions extends SettingsInput, Partial<Pick<StoreOptions, '
   archives?: string
   /** Opens without writing anything. */
   readOnly?: boolean
+  /** How requests are put together: budget, strategy, when to compact. */
+  requests?: Partial<RequestSettings>
+  /** Writes the summaries of compactions; without one they are made offline, by extraction. */
+  model?: Model
 }
 
 export interface UpdatesOptions {
@@ -81,7 +88,9 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
   const settings = completeSettings(withoutUndefined(options))
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
-  const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator: estimatorOf(tokens) })
+  const estimator = estimatorOf(tokens)
+  const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator })
+  const requests: RequestSettings = { ...defaultRequestSettings, ...options.requests }
   const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
   // An archive is read where its address says it is, wherever new ones go.
   const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
@@ -101,7 +110,13 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
   function within(scope: Scope): Colloquy {
     return {
       project: scope.project,
-      sessions: new SessionManager({ engine: core, scope, settings, scribe: scribing }),
+      sessions: new SessionManager({
+        engine: core,
+        scope,
+        settings,
+        scribe: scribing,
+        requests: new SessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
+      }),
       conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>

@@ -1,5 +1,5 @@
 /** How requests are put together where a caller does not say otherwise. */
-import { type Strategy, defaultStrategy } from '../request/strategy.ts'
+import { defaultStrategy, type Strategy } from '../request/strategy.ts'
 
 export interface RequestSettings {
   /** Tokens a request may have, if the model's window allows. Default 100,000. */

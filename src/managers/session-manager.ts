@@ -1,13 +1,19 @@
 /**
  * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
  */
+import type { CompactOutcome } from '../agent/compact.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import * as command from '../commands/session.ts'
+import type { CheckpointDiff } from '../compaction/diff.ts'
+import type { ContextInputs } from '../context/gather.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { InvalidInput, NotFound } from '../errors.ts'
+import type { Checkpoint } from '../events/checkpoint.ts'
+import type { SessionContext } from '../events/context.ts'
+import type { AgentDescription } from '../events/description.ts'
 import { Id } from '../events/id.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { WorkItem } from '../events/work-item.ts'
@@ -20,6 +26,7 @@ import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../v
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { Session, SessionStats } from './session.ts'
 import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
+import type { AgentRequest, RequestOptions, SessionMetrics, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
 
 /** A page of messages. Without `limit`, all of them. */
@@ -55,12 +62,20 @@ export class SessionManager {
   readonly #scope: Scope
   readonly #settings: Settings
   readonly #scribe: Scribe
+  readonly #requests: SessionRequests
 
-  constructor(parts: { engine: Engine; scope: Scope; settings: Settings; scribe: Scribe }) {
+  constructor(parts: {
+    engine: Engine
+    scope: Scope
+    settings: Settings
+    scribe: Scribe
+    requests: SessionRequests
+  }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#settings = parts.settings
     this.#scribe = parts.scribe
+    this.#requests = parts.requests
   }
 
   /**
@@ -201,6 +216,74 @@ export class SessionManager {
   /** Messages, tokens and use, exact at any moment: differences of running sums, nothing counted again. */
   async stats(sessionId: string): Promise<SessionStats> {
     return (await this.getSession(sessionId)).stats
+  }
+
+  /**
+   * What the agent is to be sent for a message: a text, or a stored message by its id. Always inside the budget, with a
+   * ledger that says what was kept, trimmed, summarised or left out. Stores no message, but a manifest of the request.
+   *
+   * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
+   */
+  buildRequest(
+    sessionId: string,
+    message: string | { messageId: string },
+    options?: RequestOptions,
+  ): Promise<AgentRequest> {
+    return this.#requests.build(sessionId, message, options)
+  }
+
+  /** The same without any side effect: nothing is compacted, gathered or recorded. */
+  previewRequest(
+    sessionId: string,
+    message: string | { messageId: string },
+    options?: RequestOptions,
+  ): Promise<AgentRequest> {
+    return this.#requests.preview(sessionId, message, options)
+  }
+
+  /** Compacts now, whatever the size. */
+  forceCompact(sessionId: string): Promise<CompactOutcome> {
+    return this.#requests.forceCompact(sessionId)
+  }
+
+  getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
+    return this.#requests.checkpoint(sessionId)
+  }
+
+  /** Every checkpoint of the session's window, newest first. */
+  getCheckpointHistory(sessionId: string): Promise<Checkpoint[]> {
+    return this.#requests.checkpointHistory(sessionId)
+  }
+
+  diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
+    return this.#requests.diff(sessionId, first, second)
+  }
+
+  /** The messages behind an item of the checkpoint. */
+  expand(sessionId: string, itemId: string): Promise<Message[]> {
+    return this.#requests.expand(sessionId, itemId)
+  }
+
+  getContext(sessionId: string): Promise<SessionContext | undefined> {
+    return this.#requests.context(sessionId)
+  }
+
+  /** Gathers the context from a project's files and git, and what is known of feature and task; recorded if it changed. */
+  updateContext(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
+    return this.#requests.updateContext(sessionId, inputs)
+  }
+
+  getAgentDescription(sessionId: string): Promise<AgentDescription> {
+    return this.#requests.description(sessionId)
+  }
+
+  setAgentDescription(sessionId: string, description: AgentDescription): Promise<AgentDescription> {
+    return this.#requests.describe(sessionId, description)
+  }
+
+  /** Totals, what compaction saved, the last request, and how far the next compaction is. */
+  getMetrics(sessionId: string): Promise<SessionMetrics> {
+    return this.#requests.metrics(sessionId)
   }
 
   // From options to a session, and from a head to what callers see.

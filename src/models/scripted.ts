@@ -2,7 +2,10 @@
 import type { Model, ModelPart, ModelRequest } from './model.ts'
 
 /** What to say: a text, parts, or a function that decides from the request; a list is used up in order. */
-export type ScriptedAnswer = string | readonly ModelPart[] | ((request: ModelRequest) => string | readonly ModelPart[] | Promise<string | readonly ModelPart[]>)
+export type ScriptedAnswer =
+  | string
+  | readonly ModelPart[]
+  | ((request: ModelRequest) => string | readonly ModelPart[] | Promise<string | readonly ModelPart[]>)
 
 export function scriptedModel(answers: ScriptedAnswer | readonly ScriptedAnswer[], name = 'scripted'): Model {
   const list = Array.isArray(answers) && !isParts(answers) ? (answers as readonly ScriptedAnswer[]) : undefined

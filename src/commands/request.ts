@@ -1,0 +1,31 @@
+/** What is recorded around requests: who the agent is, what it works on, what it was sent. */
+import type { SessionContext } from '../events/context.ts'
+import type { AgentDescription } from '../events/description.ts'
+import type { RequestBuilt } from '../events/request.ts'
+import { type Decision, openSessionIn, sessionIn } from './decision.ts'
+
+export function describeSession(sessionId: string, description: AgentDescription): Decision {
+  return (heads, now) => {
+    openSessionIn(heads, sessionId, now)
+    return [{ type: 'session.described', sessionId, description }]
+  }
+}
+
+export function recordContext(
+  sessionId: string,
+  context: SessionContext,
+  fingerprint: string,
+  tokens: { stable: number; volatile: number },
+): Decision {
+  return (heads, now) => {
+    openSessionIn(heads, sessionId, now)
+    return [{ type: 'context.gathered', sessionId, context, fingerprint, tokens }]
+  }
+}
+
+export function recordRequest(manifest: RequestBuilt): Decision {
+  return heads => {
+    sessionIn(heads, manifest.sessionId)
+    return [manifest]
+  }
+}
