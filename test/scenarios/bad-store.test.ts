@@ -1,6 +1,16 @@
 /** Places that are no good store: each is refused with a code and what to do, and nothing there is changed. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -133,12 +143,15 @@ interface Said {
   words?: string
 }
 
-async function visit(file: string, options: { readOnly?: boolean } = {}): Promise<Record<string, Said>> {
+async function visit(
+  file: string,
+  { readOnly = false, uid = stranger }: { readOnly?: boolean; uid?: number | undefined } = {},
+): Promise<Record<string, Said>> {
   const said: Record<string, Said> = {}
   const ended = await runChild({
     program: 'visitor.mjs',
-    args: [JSON.stringify({ store: `sqlite:${file}`, project, ...options })],
-    ...(stranger !== undefined && { uid: stranger }),
+    args: [JSON.stringify({ store: `sqlite:${file}`, project, readOnly })],
+    ...(uid !== undefined && { uid }),
     onLine(line) {
       const one = JSON.parse(line) as Said
       said[one.step] = one
@@ -321,6 +334,33 @@ describe('another process that holds the write lock', () => {
     await lock.letGo()
   })
 })
+
+it.each([
+  ['nothing', async () => undefined],
+  ['a search', (colloquy: Colloquy) => colloquy.conversations.search({ text: 'one' })],
+  ['a verify', (colloquy: Colloquy) => colloquy.verify()],
+  ['a second opening in the same process', (_: Colloquy, file: string) => openAndClose(file)],
+])('[P1] another program that opens and closes the file takes nothing away, also after %s', async (_, before) => {
+  const { file, sessionId } = await givenStore()
+  const copy = join(temporaryFolder(), 'colloquy.db')
+  writeFileSync(copy, readFileSync(file))
+  const colloquy = await openColloquy({ ...settings, store: `sqlite:${copy}` })
+  onTestFinished(() => colloquy.close())
+  await colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'four' })
+  await before(colloquy, copy)
+  // A program with an older SQLite goes by this lock alone: without it, it removes the write-ahead log as it leaves.
+  if (existsSync('/proc/locks')) expect(readFileSync('/proc/locks', 'utf8')).toContain(`:${statSync(copy).ino} `)
+  expect(await runChild({ program: 'passer-by.mjs', args: [copy] })).toMatchObject({ code: 0, words: '' })
+  await colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'five' })
+  // What a process that starts now sees is what would be left if this one were killed.
+  const said = await visit(copy, { readOnly: true, uid: process.getuid?.() })
+  expect(said.count?.outcome).toBe('5')
+})
+
+async function openAndClose(file: string): Promise<void> {
+  const second = await openColloquy({ ...settings, store: `sqlite:${file}` })
+  await second.close()
+}
 
 it('a store that was closed holds everything in its one file, so that a copy of that file is a backup', async () => {
   const folder = temporaryFolder()

@@ -1,13 +1,13 @@
 /**
- * One connection to the file, set up the way every connection here is: WAL, explicit sync, foreign keys, no waiting in
- * the driver (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
+ * One connection to the file: WAL and an explicit sync before the first write, foreign keys, no waiting in the driver
+ * (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
  */
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
-import { asStoreError, isNotADatabase } from './errors.ts'
+import { asStoreError, isUnreadable } from './errors.ts'
 
 /** What SQLite takes. */
 export type Value = string | number | null | Uint8Array
@@ -23,6 +23,8 @@ export interface Statement {
 export interface Database {
   readonly path: string
   readonly readOnly: boolean
+  /** To be called once before the first write: who only reads need not pay for it. */
+  prepareToWrite(): void
   exec(sql: string): void
   /** Compiled when first used: opening a store and asking one thing should not compile what it never runs. */
   prepare(sql: string): Statement
@@ -40,6 +42,8 @@ export interface OpenDatabase {
   busyTimeoutMs?: number
   /** Looks at the file before anything is written to it; throws to refuse it. */
   inspect?: (database: Database) => void
+  /** Read what is there of a file that was cut off; SQLite refuses it otherwise. */
+  cutOff?: boolean
 }
 
 export function openDatabase({
@@ -48,18 +52,18 @@ export function openDatabase({
   readOnly = false,
   busyTimeoutMs = 0,
   inspect,
+  cutOff = false,
 }: OpenDatabase): Database {
   const missing = !existsSync(path)
   try {
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) mkdirSync(dirname(path), { recursive: true })
     if (!missing) refuseOtherFiles(path)
-    const connection = connect(path, { readOnly, busyTimeoutMs })
+    const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
       refuseOldSqlite(connection)
-      const database = wrapped(connection, path, readOnly)
+      const database = wrapped(connection, { path, readOnly, durability })
       inspect?.(database)
-      if (!readOnly) setUp(connection, durability)
       return database
     } catch (error) {
       connection.close()
@@ -70,31 +74,32 @@ export function openDatabase({
   }
 }
 
-/** SQLite takes a file too short for a header for an empty one and would write over it. */
+/** The smallest file that can hold a database; a shorter one SQLite takes for empty and would write over. */
+const smallestDatabase = 512
+
+/**
+ * Only looks at the size. The file must never be opened by other means: closing it would drop every lock that this
+ * process holds on it (POSIX), and other programs would think that nobody is using the store.
+ */
 function refuseOtherFiles(path: string): void {
-  const magic = Buffer.from('SQLite format 3\0')
-  const file = openSync(path, 'r')
-  try {
-    const start = Buffer.alloc(magic.length)
-    const length = readSync(file, start, 0, magic.length, 0)
-    if (length === 0 || start.equals(magic)) return
-    throw new StoreUnusable(
-      `${path} is not a Colloquy store, or its first page is damaged. Nothing was overwritten; choose another path, or try 'colloquy verify --salvage NEW'.`,
-      { path },
-    )
-  } finally {
-    closeSync(file)
-  }
+  const { size } = statSync(path)
+  if (size === 0 || size >= smallestDatabase) return
+  throw new StoreUnusable(`${path} is not a Colloquy store. Nothing was overwritten; choose another path.`, { path })
 }
 
-function connect(path: string, { readOnly, busyTimeoutMs }: { readOnly: boolean; busyTimeoutMs: number }) {
+function connect(
+  path: string,
+  { readOnly, busyTimeoutMs, cutOff }: { readOnly: boolean; busyTimeoutMs: number; cutOff: boolean },
+): DatabaseSyncInstance {
   const open = (address: string) => {
     const connection = new DatabaseSync(address, {
       readOnly,
       timeout: busyTimeoutMs,
       enableForeignKeyConstraints: true,
+      defensive: !cutOff,
     })
     try {
+      if (cutOff) connection.exec('pragma writable_schema = on')
       connection.exec('pragma cache_size = -16000')
       if (readOnly) connection.prepare('select count(*) from sqlite_schema').get()
       return connection
@@ -109,7 +114,7 @@ function connect(path: string, { readOnly, busyTimeoutMs }: { readOnly: boolean;
     // In a folder that cannot be written there is no room for the shared memory of a WAL. Nobody can be writing then
     // either, so the file may be read as it is, unless a WAL holds what is newer.
     const hasWal = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0
-    if (!readOnly || hasWal || isNotADatabase(error)) throw error
+    if (!readOnly || hasWal || !isUnreadable(error)) throw error
     return open(`${pathToFileURL(path)}?immutable=1`)
   }
 }
@@ -126,11 +131,6 @@ function refuseOldSqlite(connection: DatabaseSyncInstance): void {
   )
 }
 
-function setUp(connection: DatabaseSyncInstance, durability: 'full' | 'relaxed'): void {
-  connection.exec('pragma journal_mode = wal')
-  connection.exec(durability === 'full' ? settings.full : settings.relaxed)
-}
-
 /**
  * The sync of each commit; without fullfsync macOS acknowledges a sync that sits in the drive's cache. The worker
  * beside the engine checkpoints, and the automatic one is for when it cannot keep up. Erased and purged content must
@@ -142,10 +142,17 @@ const settings = {
   relaxed: `pragma synchronous = normal; ${common}`,
 }
 
-function wrapped(connection: DatabaseSyncInstance, path: string, readOnly: boolean): Database {
+function wrapped(
+  connection: DatabaseSyncInstance,
+  { path, readOnly, durability }: { path: string; readOnly: boolean; durability: 'full' | 'relaxed' },
+): Database {
   return {
     path,
     readOnly,
+    prepareToWrite() {
+      connection.exec('pragma journal_mode = wal')
+      connection.exec(settings[durability])
+    },
     exec: sql => connection.exec(sql),
     prepare(sql) {
       let compiled: StatementSyncInstance | undefined

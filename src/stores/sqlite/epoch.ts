@@ -8,15 +8,17 @@ import type { Database } from './database.ts'
 import { inTransaction } from './transaction.ts'
 
 export function readEpoch(database: Database): string {
-  const value = database.prepare('select value from meta where name = ?')
-  const read = (name: string) => (value.get(name) as [string] | undefined)?.[0]
+  const values = database.prepare(`
+    select (select value from meta where name = 'file'), (select value from meta where name = 'epoch')`)
   const file = identityOf(database.path)
-  if (read('file') === file) return read('epoch')!
+  const [knownFile, knownEpoch] = values.get() as [string | null, string]
+  if (knownFile === file) return knownEpoch
   if (database.readOnly) return newEpoch()
+  database.prepareToWrite()
   return inTransaction(database, () => {
     // Read again under the lock: another process may have noticed first.
-    const known = read('file')
-    const epoch = known === undefined || known === file ? read('epoch')! : newEpoch()
+    const [known, old] = values.get() as [string | null, string]
+    const epoch = known === null || known === file ? old : newEpoch()
     const put = database.prepare(
       'insert into meta (name, value) values (?, ?) on conflict do update set value = excluded.value',
     )

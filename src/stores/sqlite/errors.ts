@@ -48,8 +48,10 @@ export function isBusy(error: unknown): boolean {
   return found === code.busy || found === code.locked
 }
 
-export function isNotADatabase(error: unknown): boolean {
-  return sqliteCode(error) === code.notADatabase
+/** Whether the place, not the file, keeps SQLite from opening it: a folder that cannot be written. */
+export function isUnreadable(error: unknown): boolean {
+  const found = sqliteCode(error)
+  return found === code.cannotOpen || found === code.readOnly
 }
 
 /** The code that says most: SQLite calls it an I/O error when a full disk has no room for its shared memory. */

@@ -53,6 +53,8 @@ export function headStore(database: Database) {
   const conversations = new Recent<ConversationEntry>(limits.conversations)
   const sessions = new Recent<SessionEntry>(limits.sessions)
   const projects = new Map<string, number>()
+  /** Where conversations are; all that reading a window needs of them. */
+  const rows = new Recent<number>(limits.conversations)
   const seenLanes = new Recent<SeenLane[]>(limits.sessions)
   let seenVersion = -1
   let generation = 0
@@ -109,6 +111,7 @@ export function headStore(database: Database) {
     conversations.clear()
     sessions.clear()
     projects.clear()
+    rows.clear()
     seenLanes.clear()
   }
 
@@ -175,6 +178,15 @@ export function headStore(database: Database) {
     }
     conversations.set(key, entry)
     return entry
+  }
+
+  function conversationRow(project: string, id: string): number | undefined {
+    const key = keyOf(project, id)
+    const known = rows.get(key)
+    if (known !== undefined) return known
+    const entry = conversation(project, id)
+    if (entry) rows.set(key, entry.row)
+    return entry?.row
   }
 
   function conversationOf(project: string, workItem: WorkItem): ConversationEntry | undefined {
@@ -261,6 +273,7 @@ export function headStore(database: Database) {
     const found = sql.session.get(projectNumber, id) as [number, string, number, string] | undefined
     if (!found) return undefined
     const [row, text, conversationRow, conversationId] = found
+    rows.set(keyOf(project, conversationId), conversationRow)
     const head = parsedOr<SessionHead | undefined>(text, () =>
       refold(conversationRow, { project, conversationId }).sessions.get(id),
     )
@@ -320,6 +333,7 @@ export function headStore(database: Database) {
     projectRow,
     ensureProject,
     conversation,
+    conversationRow,
     conversationOf,
     createConversation,
     saveConversation,

@@ -72,6 +72,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   let position = 0
   let generation = -1
   let closed = false
+  let wrote = false
   function takePosition(): void {
     position = events.lastRow()
     generation = heads.generation()
@@ -80,6 +81,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const write: Writer = writer({
     database,
     busyTimeoutMs,
+    prepare: () => database.prepareToWrite(),
     begun(transactions) {
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
     },
@@ -95,6 +97,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       generation = -1
     },
     committed(writes) {
+      wrote = true
       events.wake()
       housekeeping.committed(writes)
     },
@@ -216,7 +219,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       housekeeping.stop()
       events.close()
       await side.close()
-      if (!readOnly) settle(database)
+      if (wrote) settle(database)
       database.close()
       if (temporary) rmSync(temporary, { recursive: true, force: true })
     },
@@ -231,9 +234,13 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 }
 
 function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: boolean): Database {
-  const database = openDatabase({ path, durability, readOnly, inspect: refuseForeign })
+  let schema = 0
+  const inspect = (opened: Database) => {
+    schema = refuseForeign(opened)
+  }
+  const database = openDatabase({ path, durability, readOnly, inspect })
   try {
-    if (!readOnly) migrate(database)
+    if (!readOnly) migrate(database, schema)
     return database
   } catch (error) {
     database.close()

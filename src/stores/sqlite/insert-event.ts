@@ -17,6 +17,8 @@ export interface EventContent {
   digest: Uint8Array
   hash: Uint8Array
   blobs: readonly Blob[]
+  /** A rescued record that is not what was written: its checksum must go on saying so. */
+  damaged?: boolean
 }
 
 export function eventInserter(database: Database, heads: HeadStore) {
@@ -57,7 +59,7 @@ export function eventInserter(database: Database, heads: HeadStore) {
         type: header.type,
         message: header.messageId ?? null,
         body: content.body,
-      }),
+      }) + (content.damaged ? 0x1_0000_0000 : 0),
       content.salt,
       content.body,
       content.digest,

@@ -15,7 +15,10 @@ const migrations: readonly string[] = [log]
 
 export const newestSchema = migrations.length
 
-export function migrate(database: Database): void {
+/** `found` is what `refuseForeign` saw. */
+export function migrate(database: Database, found: number): void {
+  if (found === migrations.length) return
+  database.prepareToWrite()
   while (schemaVersion(database) < migrations.length) {
     inTransaction(database, () => {
       // Read again under the lock: another process may have taken this step meanwhile.
@@ -29,26 +32,29 @@ export function migrate(database: Database): void {
   }
 }
 
-/** Refuses a file that is somebody else's, or a newer program's. Writes nothing. */
-export function refuseForeign(database: Database): void {
-  const [[id]] = database.prepare('pragma application_id').all() as [[number]]
-  const [[tables]] = database.prepare('select count(*) from sqlite_schema').all() as [[number]]
-  if (id !== applicationId && tables > 0) {
-    throw new StoreUnusable(
-      `${database.path} is an SQLite database, but not a Colloquy store. Nothing was changed; choose another path.`,
-      { path: database.path },
-    )
-  }
-  if (database.readOnly && tables === 0) {
-    throw new StoreUnusable(`${database.path} is empty: there is no store in it yet.`, { path: database.path })
-  }
+/** Refuses a file that is somebody else's, or a newer program's. Writes nothing. Returns the schema it has. */
+export function refuseForeign(database: Database): number {
+  const [id] = database.prepare('pragma application_id').get() as [number]
   const found = schemaVersion(database)
+  if (id !== applicationId) {
+    const [tables] = database.prepare('select count(*) from sqlite_schema').get() as [number]
+    if (tables > 0) {
+      throw new StoreUnusable(
+        `${database.path} is an SQLite database, but not a Colloquy store. Nothing was changed; choose another path.`,
+        { path: database.path },
+      )
+    }
+    if (database.readOnly) {
+      throw new StoreUnusable(`${database.path} is empty: there is no store in it yet.`, { path: database.path })
+    }
+  }
   if (found > newestSchema) {
     throw new StoreUnusable(
       `${database.path} was written by a newer Colloquy (schema ${found}; this one knows ${newestSchema}). Nothing was changed; update Colloquy.`,
       { path: database.path, found, newest: newestSchema },
     )
   }
+  return found
 }
 
 function schemaVersion(database: Database): number {

@@ -5,7 +5,7 @@
  * conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps.
  */
 import { existsSync } from 'node:fs'
-import { StoreUnusable } from '../../errors.ts'
+import { StoreDamaged, StoreUnusable } from '../../errors.ts'
 import type { Audience } from '../../events/audience.ts'
 import type { ArchiveLine } from '../../log/archive.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
@@ -14,6 +14,8 @@ import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError, sqliteCode } from './errors.ts'
 import { migrate } from './migrate.ts'
+import { nameless, parsedOr } from './refold.ts'
+import { checksum } from './rows.ts'
 
 export interface Salvaged {
   conversations: number
@@ -24,12 +26,12 @@ export interface Salvaged {
 
 export async function salvage(from: string, to: string): Promise<Salvaged> {
   if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
-  const source = openDatabase({ path: from, durability: 'full', readOnly: true })
+  const source = openDatabase({ path: from, durability: 'full', readOnly: true, cutOff: true })
   let target: Database | undefined
   try {
     const rows = readable(source)
     target = openDatabase({ path: to, durability: 'full' })
-    migrate(target)
+    migrate(target, 0)
     return bringOver(rows, target)
   } catch (error) {
     throw asStoreError(error, from)
@@ -39,12 +41,18 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
   }
 }
 
+/** A row, and whether it is still what was written. A damaged one is kept in its place, but stays marked as damaged. */
+interface SalvagedRow {
+  row: ArchiveRow
+  damaged: boolean
+}
+
 interface Readable {
   projects: Map<number, string>
-  conversations: Map<number, { id: string; project: number }>
+  conversations: Map<number, { id: string; project: number; info: string }>
   lanes: Map<number, { audienceKey: string; kind: LaneKind; audience: Audience }>
   blobs: Map<string, string>
-  events: Map<number, ArchiveRow[]>
+  events: Map<number, SalvagedRow[]>
   losses: string[]
 }
 
@@ -52,67 +60,153 @@ function readable(source: Database): Readable {
   const losses: string[] = []
   const table = <R extends unknown[]>(name: string, key: string, columns: string): R[] =>
     scan<R>(source, { name, key, columns }, losses)
-  const projects = new Map(table<[number, string]>('projects', 'project', 'project, id'))
+  // The index over their ids holds all there is of projects.
+  const projects = new Map([
+    ...inOrderOf<[number, string]>(
+      source,
+      'select project, id from projects indexed by sqlite_autoindex_projects_1 order by id',
+    ),
+    ...table<[number, string]>('projects', 'project', 'project, id'),
+  ])
   const conversations = new Map(
-    table<[number, string, number]>('conversations', 'conversation', 'conversation, id, project').map(
-      ([conversation, id, project]) => [conversation, { id, project }],
+    table<[number, string, number, string]>('conversations', 'conversation', 'conversation, id, project, info').map(
+      ([conversation, id, project, info]) => [conversation, { id, project, info }],
     ),
   )
-  const lanes = new Map(
-    table<[number, string, LaneKind, string]>('lanes', 'lane', 'lane, audience_key, kind, audience').map(
-      ([lane, audienceKey, kind, audience]) => [
-        lane,
-        { audienceKey, kind, audience: JSON.parse(audience) as Audience },
-      ],
-    ),
-  )
+  const lanes: Readable['lanes'] = new Map()
+  for (const [lane, audienceKey, kind, text] of table<[number, string, LaneKind, string]>(
+    'lanes',
+    'lane',
+    'lane, audience_key, kind, audience',
+  )) {
+    const audience = parsedOr<Audience | undefined>(text, () => undefined)
+    if (audience) lanes.set(lane, { audienceKey, kind, audience })
+  }
   const blobs = new Map(
     table<[number, string, Uint8Array]>('blobs', 'blob', 'blob, digest, json').map(([, digest, json]) => [
       digest,
       Buffer.from(json).toString('utf8'),
     ]),
   )
-  const events = new Map<number, ArchiveRow[]>()
-  const rows = table<[number, number, ...ArchiveRow]>(
+  const events = new Map<number, SalvagedRow[]>()
+  const rows = table<[number, number, number, ...ArchiveRow]>(
     'events e',
     'position',
-    `e.position, e.conversation, ${archiveColumns}`,
+    `e.position, e.conversation, e.crc, ${archiveColumns}`,
   )
-  for (const [, conversation, ...row] of rows) {
+  rows.push(
+    ...foundByIndex(
+      source,
+      rows,
+      `select e.position, e.conversation, e.crc, ${archiveColumns} from events e where e.position = ?`,
+    ),
+  )
+  for (const [, conversation, crc, ...row] of rows) {
+    const [version, type, , at, , , , message, lane] = row
+    const damaged = checksum({ version, at, lane, type, message, body: row[14] }) !== crc
     const list = events.get(conversation) ?? []
-    list.push(row)
+    list.push({ row, damaged })
     events.set(conversation, list)
   }
   return { projects, conversations, lanes, blobs, events, losses }
 }
 
-/** Reads a table by key; after an unreadable place it goes on behind it, in growing steps. */
+/** Reads a table by key; after an unreadable place it goes on behind it, in growing steps, and fills in what it passed. */
 function scan<R extends unknown[]>(
   source: Database,
   { name, key, columns }: { name: string; key: string; columns: string },
   losses: string[],
 ): R[] {
   const after = source.prepare(`select ${columns} from ${name} where ${key} > ? order by ${key} limit 1`)
+  const before = source.prepare(
+    `select ${columns} from ${name} where ${key} > ? and ${key} < ? order by ${key} desc limit 1`,
+  )
   const rows: R[] = []
   let last = 0
+  /** The last key before the hole that is being crossed. */
+  let edge: number | undefined
   let step = 1
   let failures = 0
+  let inARow = 0
   for (;;) {
     try {
       const row = after.get(last) as R | undefined
       if (!row) break
+      const found = row[0] as number
+      // In a damaged tree what comes next may lie before: going on from there would go round in circles.
+      if (found <= last) throw new StoreDamaged('keys out of order')
+      if (edge !== undefined) rows.push(...passedOver(edge, found))
       rows.push(row)
-      last = row[0] as number
+      last = found
+      edge = undefined
       step = 1
+      inARow = 0
     } catch (error) {
-      if (sqliteCode(error) === undefined) throw error
+      if (sqliteCode(error) === undefined && !(error instanceof StoreDamaged)) throw error
+      failures++
+      edge ??= last
       last += step
-      step = Math.min(step * 2, 64)
-      // Beyond the last row every step fails the same way when the tree's root is gone.
-      if (++failures > 100_000) break
+      // A large hole is crossed in steps that grow with it. Beyond the last row every step fails when the end is gone.
+      step = Math.min(step * 2, Math.max(64, inARow))
+      if (++inARow > 10_000) break
     }
   }
   if (failures > 0) losses.push(`parts of the table ${name.split(' ')[0]} could not be read`)
+  return rows
+
+  /** Backwards from behind the hole to its end. */
+  function passedOver(from: number, to: number): R[] {
+    const passed: R[] = []
+    try {
+      for (let end = to; ; ) {
+        const row = before.get(from, end) as R | undefined
+        if (!row || (row[0] as number) >= end) return passed
+        passed.unshift(row)
+        end = row[0] as number
+      }
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error
+      return passed
+    }
+  }
+}
+
+/** Rows that the table's own order does not lead to any more, but an index does. */
+function foundByIndex<R extends unknown[]>(source: Database, known: readonly R[], sql: string): R[] {
+  const missing = new Set<number>()
+  for (const [index, order] of [
+    ['events_by_version', 'conversation, version'],
+    ['events_by_lane', 'lane, version'],
+  ] as const) {
+    const where = index === 'events_by_lane' ? 'where lane is not null' : ''
+    const positions = inOrderOf<[number]>(
+      source,
+      `select position from events indexed by ${index} ${where} order by ${order}`,
+    )
+    for (const [position] of positions) missing.add(position)
+  }
+  for (const [position] of known) missing.delete(position as number)
+  const one = source.prepare(sql)
+  const rows: R[] = []
+  for (const position of missing) {
+    try {
+      const row = one.get(position) as R | undefined
+      if (row) rows.push(row)
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error
+    }
+  }
+  return rows
+}
+
+/** As many rows of a query as can be read. */
+function inOrderOf<R extends unknown[]>(source: Database, sql: string): R[] {
+  const rows: R[] = []
+  try {
+    for (const row of source.prepare(sql).iterate()) rows.push(row as R)
+  } catch (error) {
+    if (sqliteCode(error) === undefined) throw error
+  }
   return rows
 }
 
@@ -133,21 +227,35 @@ function bringOver(found: Readable, target: Database): Salvaged {
       sumsBefore: () => noSums,
       blobOf: digest => found.blobs.get(digest),
     })
-    list.sort((a, b) => a[0] - b[0])
+    const kept = onePerVersion(list)
+    const damaged = new Set(kept.filter(one => one.damaged).map(one => one.row[0]))
     const heading: ArchiveLine = {
       colloquy: 'archive',
       format: 1,
       project,
       conversationId: conversation.id,
-      events: list.length,
+      events: kept.length,
     }
     try {
-      write({ project, lines: [heading, ...list.flatMap(one => [...linesOf(one)])], now: Date.now(), strict: false })
+      const lines = [heading, ...kept.flatMap(one => [...linesOf(one.row)])]
+      const info = parsedOr(conversation.info, () => nameless({ project, conversationId: conversation.id }))
+      write({ project, lines, now: Date.now(), strict: false, damaged, info })
       conversations++
-      events += list.length
+      events += kept.length
+      if (damaged.size > 0) losses.push(`conversation ${conversation.id}: ${damaged.size} damaged events, kept as such`)
     } catch (error) {
       losses.push(`conversation ${conversation.id}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   return { conversations, events, losses }
+}
+
+/** In order; of two rows that claim a version, the undamaged one. */
+function onePerVersion(list: readonly SalvagedRow[]): SalvagedRow[] {
+  const byVersion = new Map<number, SalvagedRow>()
+  for (const one of list) {
+    const rival = byVersion.get(one.row[0])
+    if (!rival || rival.damaged) byVersion.set(one.row[0], one)
+  }
+  return [...byVersion.values()].sort((a, b) => a.row[0] - b.row[0])
 }

@@ -42,16 +42,16 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   const blobs = blobLoader(database)
 
   function messages(window: Window, { before = Number.MAX_SAFE_INTEGER, after, limit }: Page): Message[] {
-    const entry = heads.conversation(window.project, window.conversationId)
-    if (!entry || limit <= 0) return []
+    const conversation = heads.conversationRow(window.project, window.conversationId)
+    if (conversation === undefined || limit <= 0) return []
     const load = blobs(heads.projectRow(window.project)!)
-    const lanes = seen(entry.row, window)
+    const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
     const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) rows.reverse()
     const found = rows.map(row => messageIn(row, window.conversationId, load))
-    const kept = keptMessages(entry.row, window, new Set(lanes.map(lane => lane.row)), load).filter(
+    const kept = keptMessages(conversation, window, new Set(lanes.map(lane => lane.row)), load).filter(
       one => one.version > (after ?? 0) && one.version < before,
     )
     if (kept.length === 0) return found
@@ -67,7 +67,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
       const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Array<[number, number]>)
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
-      return places.slice(0, limit).map(([, position]) => sql.atPosition.get(position) as MessageRow)
+      return places
+        .slice(0, limit)
+        .map(([version, position]) => (sql.atPosition.get(position) as MessageRow | undefined) ?? lostRow(version))
     }
   }
 
@@ -89,11 +91,11 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   }
 
   function measure(window: Window): LaneSums & { lastActiveAt: string | undefined } {
-    const entry = heads.conversation(window.project, window.conversationId)
+    const conversation = heads.conversationRow(window.project, window.conversationId)
     let total = noSums
     let last = 0
-    if (!entry) return { ...total, lastActiveAt: undefined }
-    const lanes = seen(entry.row, window)
+    if (conversation === undefined) return { ...total, lastActiveAt: undefined }
+    const lanes = seen(conversation, window)
     for (const { row } of lanes) {
       const newest = heads.lastSums(row)
       if (newest.messages === 0) continue
@@ -102,7 +104,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       if (at > last) last = at
     }
     const rows = new Set(lanes.map(lane => lane.row))
-    for (const version of window.kept) total = addSums(total, sumsOf(entry.row, version, rows))
+    for (const version of window.kept) total = addSums(total, sumsOf(conversation, version, rows))
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
   }
 
@@ -133,4 +135,9 @@ function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Mes
   const [version, schema, at, lane, message, crc, body] = row
   const event = eventIn({ type: 'message.added', version, at, lane, schema, message, crc, body }, load)
   return messageOf({ conversationId, version, at: isoTime(at), event }, message)!
+}
+
+/** The index knows a message whose row is gone: it keeps its place, and says that it is damaged. */
+function lostRow(version: number): MessageRow {
+  return [version, 1, 0, 0, '', -1, null]
 }

@@ -33,6 +33,7 @@ const largestGroup = 256
 export function writer({
   database,
   busyTimeoutMs,
+  prepare,
   begun,
   refresh,
   forget,
@@ -40,6 +41,8 @@ export function writer({
 }: {
   database: Database
   busyTimeoutMs: number
+  /** Called once before the first transaction; may be refused as busy and is then called again. */
+  prepare(): void
   /** Called inside each transaction before anything is written, with the number of transactions so far. */
   begun(transactions: number): void
   /** Drops what is kept in memory if another process wrote; true if it did. */
@@ -87,6 +90,7 @@ export function writer({
       return
     }
     try {
+      if (transactions === 0) prepare()
       sql.begin.run()
     } catch (error) {
       if (isBusy(error)) waitForLock()

@@ -60,7 +60,7 @@ export function archivist({
       Uint8Array,
       Uint8Array,
     ]
-    for (const blob of body === null ? [] : blobsIn(body)) {
+    for (const blob of body === null ? [] : blobsOf(body)) {
       const json = blobOf(blob)
       if (json !== undefined) yield { blob, json }
     }
@@ -94,4 +94,13 @@ function laneInBody(type: string, schema: number, body: string | null, message: 
   const place = laneOfEvent(event)
   if (!place) return { audienceKey: 'internal', kind: 'internal', audience: { to: 'internal' } }
   return { audienceKey: place.lane.audience, kind: place.lane.kind, audience: place.audience }
+}
+
+/** A damaged body names no blobs. */
+function blobsOf(body: string): string[] {
+  try {
+    return blobsIn(body)
+  } catch {
+    return []
+  }
 }

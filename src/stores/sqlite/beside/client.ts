@@ -102,6 +102,8 @@ const carriedClasses = { IllegalState, StoreBusy, StoreFull, StoreReadOnly, Stor
 function revived({ message, errcode, className, facts }: CarriedError, path: string): Error {
   const known = carriedClasses[className as keyof typeof carriedClasses]
   if (known) return new known(message, { ...facts })
-  const error = new Error(message)
-  return errcode === undefined ? error : asStoreError(Object.assign(error, { errcode }), path)
+  if (errcode !== undefined) return asStoreError(Object.assign(new Error(message), { errcode }), path)
+  return new StoreFailed(`${path}: ${message}. If it happens again, run 'colloquy verify': the file may be damaged.`, {
+    path,
+  })
 }

@@ -8,7 +8,7 @@ import type { RecordedEvent } from '../../../events/recorded.ts'
 import { type ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
 import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
-import { evolveConversation } from '../../../views/conversation.ts'
+import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
@@ -64,6 +64,10 @@ export interface ConversationImport {
   now: number
   /** Refuse anything that does not add up. Salvage is lenient: it takes what there is, `verify` tells the rest. */
   strict: boolean
+  /** Versions whose record is known to be damaged: they keep their place, and reading them says so. */
+  damaged?: ReadonlySet<number>
+  /** What the conversation is, where the event that says so is lost. */
+  info?: ConversationInfo
 }
 
 export function conversationImporter(database: Database) {
@@ -77,7 +81,8 @@ export function conversationImporter(database: Database) {
 
   const insert = eventInserter(database, heads)
 
-  return function write({ project, lines, now, strict }: ConversationImport): string {
+  return function write(asked: ConversationImport): string {
+    const { project, lines, now, strict } = asked
     const heading = lines[0]
     if (!heading || !('colloquy' in heading))
       throw new IllegalState('The archive has no heading. Nothing was restored.')
@@ -95,7 +100,7 @@ export function conversationImporter(database: Database) {
         if (heads.conversation(project, conversationId)) {
           throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
         }
-        writeAll(conversationId, { project, lines, now, strict })
+        writeAll(conversationId, asked)
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)
       })
     } finally {
@@ -104,7 +109,7 @@ export function conversationImporter(database: Database) {
     return conversationId
   }
 
-  function writeAll(conversationId: string, { project, lines, now, strict }: ConversationImport): void {
+  function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
     let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
@@ -131,9 +136,11 @@ export function conversationImporter(database: Database) {
         actor: line.actor,
         channel: line.channel,
         hash: '',
-        event: decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
+        event: damaged?.has(version)
+          ? { type: 'damaged', storedType: type, messageId, reason: 'it was damaged when it was rescued' }
+          : decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
       }
-      head = evolveConversation(head, recorded)
+      head = evolveConversation(head ?? (info && { info, version: 0, activeAt: recorded.at }), recorded)
       if (!head)
         throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
       if (!entry) {
@@ -145,7 +152,7 @@ export function conversationImporter(database: Database) {
         }
         entry = heads.createConversation(head, hash, line.at)
       }
-      insertLine(entry, projectRow, ++position, line, blobs)
+      insertLine(entry, projectRow, ++position, line, { blobs, damaged: damaged?.has(version) ?? false })
       const about = sessionOf(recorded)
       const next =
         about === undefined
@@ -178,7 +185,7 @@ export function conversationImporter(database: Database) {
     projectRow: number,
     position: number,
     line: ArchivedEvent,
-    blobs: ReadonlyMap<string, string>,
+    { blobs, damaged }: { blobs: ReadonlyMap<string, string>; damaged: boolean },
   ): void {
     const { lane, salt, body } = line
     insert(entry, projectRow, headerOf(line), {
@@ -188,7 +195,8 @@ export function conversationImporter(database: Database) {
       body,
       digest: Buffer.from(line.digest, 'base64'),
       hash: Buffer.from(line.hash, 'base64'),
-      blobs: (body === null ? [] : blobsIn(body)).flatMap(digest => {
+      damaged,
+      blobs: (body === null || damaged ? [] : blobsIn(body)).flatMap(digest => {
         const json = blobs.get(digest)
         return json !== undefined && isBlob(json, digest) ? [{ digest, json }] : []
       }),

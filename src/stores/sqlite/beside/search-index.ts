@@ -105,6 +105,7 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
   // What a power loss takes from the index is read again from the log.
   const database = openDatabase({ path, durability: 'relaxed', busyTimeoutMs: settings.busyTimeoutMs })
   try {
+    database.prepareToWrite()
     database.exec('pragma wal_autocheckpoint = 1000')
     prepareSchema(database, settings.epoch)
     // Read-only, because `begin immediate` on the index would otherwise take the log's write lock too.

@@ -30,6 +30,7 @@ type SeesLane = (lane: number) => boolean
 
 const candidateLimit = 300
 const neighbourReach = 2
+const longestShown = 16 * 1024
 const marks = { open: '\u0002', close: '\u0003' }
 
 export function searcher({ database }: SearchIndex) {
@@ -162,7 +163,8 @@ export function searcher({ database }: SearchIndex) {
       if (event.type !== 'message.added') continue
       const info = infoIn(infoText, conversationId)
       const text = searchableText(event.parts)
-      sql.show.run(one.position, text)
+      // Marking every match of a very long text takes seconds; its beginning will do.
+      sql.show.run(one.position, text.slice(0, longestShown))
       hits.set(one.position, {
         conversationId,
         title: info.title,

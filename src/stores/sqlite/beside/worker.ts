@@ -28,7 +28,13 @@ const busyTimeoutMs = 10_000
 
 /** Each connection is opened when its first operation comes. */
 let openLog: Database | undefined
-const log = () => (openLog ??= openDatabase({ ...settings, busyTimeoutMs }))
+function log(): Database {
+  if (!openLog) {
+    openLog = openDatabase({ ...settings, busyTimeoutMs })
+    openLog.prepareToWrite()
+  }
+  return openLog
+}
 let openIndex: SearchIndex | undefined
 const index = () => (openIndex ??= openSearchIndex({ ...settings, busyTimeoutMs }))
 
