@@ -28,7 +28,6 @@ export interface GatherInput {
   trigger: string | { messageId: string }
   strategy: Strategy
   budget: number
-  recall: boolean
 }
 
 export interface Gathered {
@@ -38,7 +37,8 @@ export interface Gathered {
   description: AgentDescription
   context: SessionContext | undefined
   checkpoint: CheckpointTaken['checkpoint'] | undefined
-  triggerVersion: number | undefined
+  /** Quotes of messages before a version that have the words of the message. */
+  recallBefore(version: number): Promise<Quote[]>
 }
 
 const mostQuotes = 8
@@ -71,7 +71,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     return recorded?.event.type === type ? (recorded.event as Extract<ConversationEvent, { type: T }>) : undefined
   }
 
-  async function gather({ head, trigger: asked, strategy, budget, recall }: GatherInput): Promise<Gathered> {
+  async function gather({ head, trigger: asked, strategy, budget }: GatherInput): Promise<Gathered> {
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
@@ -107,14 +107,12 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     }
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
-    const firstKept = history[0]?.version ?? trigger.version ?? sums.messages
-    const quotes = recall ? await recalled(head, trigger, { before: firstKept, pinned, counter }) : []
     return {
       description,
       context,
       checkpoint,
       window: sums,
-      triggerVersion: trigger.version,
+      recallBefore: version => recalled(head, trigger, { before: version, pinned, counter }),
       material: {
         description: section(renderDescription(description), counter),
         context: section(context ? renderStableContext(context) : '', counter),
@@ -130,7 +128,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
         earlier: strategy.name === 'recent' ? { messages: 0, tokens: 0 } : unread,
         state: section('', counter),
         changes: section(context ? renderVolatileContext(context) : '', counter),
-        recall: quotes,
+        recall: [],
         trigger,
       },
     }

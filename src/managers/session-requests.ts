@@ -22,7 +22,7 @@ import { descriptionFor } from '../request/descriptions.ts'
 import type { Ledger } from '../request/ledger.ts'
 import type { RequestMessage } from '../request/message.ts'
 import { modelLimits } from '../request/models.ts'
-import { type Packed, pack } from '../request/pack.ts'
+import { type Packed, type PackOptions, pack } from '../request/pack.ts'
 import { renderMessages, renderPrompt } from '../request/render.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import type { Strategy } from '../request/strategy.ts'
@@ -240,7 +240,6 @@ export class SessionRequests {
       trigger,
       strategy: options.strategy ?? this.#settings.strategy,
       budget: this.#budget(options),
-      recall: options.recall ?? this.#settings.recall,
     })
   }
 
@@ -249,14 +248,28 @@ export class SessionRequests {
     const strategy = options.strategy ?? this.#settings.strategy
     const budget = this.#budget({ ...options, strategy })
     const gathered = await this.#gather(head, message, options)
-    const usesCheckpoint = strategy.name === 'checkpoint'
-    const packed = pack(gathered.material, {
+    const packing: PackOptions = {
       budget,
       estimator: await this.#estimator(),
-      mayOmit: mayOmit || !usesCheckpoint || head.latched === true,
+      mayOmit: mayOmit || strategy.name !== 'checkpoint' || head.latched === true,
       ...(strategy.name === 'recent' && { maxMessages: strategy.messages }),
-    })
+    }
+    const packed = await this.#withRecall(pack(gathered.material, packing), gathered, packing, options)
     return { packed, gathered, strategy, budget, head }
+  }
+
+  /** Only what is not in the request can be worth quoting; so it is packed once to see what that is. */
+  async #withRecall(
+    packed: Packed,
+    gathered: Gathered,
+    packing: PackOptions,
+    options: RequestOptions,
+  ): Promise<Packed> {
+    const isPartial = packed.omitted.messages > 0 || packed.checkpoint !== undefined
+    if (!(options.recall ?? this.#settings.recall) || !isPartial || packed.overflows) return packed
+    const first = packed.history[0]?.version ?? packed.trigger.version
+    const quotes = await gathered.recallBefore(first ?? Number.MAX_SAFE_INTEGER)
+    return quotes.length === 0 ? packed : pack({ ...gathered.material, recall: quotes }, packing)
   }
 
   #budget({ budget = this.#settings.budget, strategy = this.#settings.strategy }: RequestOptions): number {

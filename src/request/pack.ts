@@ -1,9 +1,9 @@
 /**
  * Fits the material into the budget, in a stated order, and says what became of each part.
  *
- * When everything does not fit: recalled quotes go first, then old tool results are shortened, then what changes often
- * is trimmed, then the oldest messages are left out (the kept ones are contiguous, and a tool call is never parted from
- * its result), then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
+ * When everything does not fit: old tool results are shortened first, then what changes often is trimmed, then the
+ * oldest messages are left out (the kept ones are contiguous, and a tool call is never parted from its result), then
+ * recalled quotes, then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
  * pinned messages and computed state are fixed: if they alone do not fit, that is an error and no request.
  */
 import { BudgetTooSmall } from '../errors.ts'
@@ -88,7 +88,8 @@ export function pack(material: Material, options: PackOptions): Packed {
     }
   }
 
-  if (total() > budget) recall = []
+  // Where nothing may be left out, quotes of what is left out are the first to go.
+  if (total() > budget && !options.mayOmit) recall = []
   if (total() > budget) history = shortenOld(history, estimator)
   if (total() > budget) changes = shrunk('changes', changes, total() - budget, options, note)
   let overflows = false
@@ -97,6 +98,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     else while (total() > budget && history.length > 0) drop(nextCut(history, total() - budget))
   }
   if (!options.mayOmit && omitted.messages > 0) overflows = true
+  if (total() > budget && !overflows) recall = []
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
     const room = triggerSize(trigger) - (total() - budget) - overhead.message
