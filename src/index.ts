@@ -2,6 +2,7 @@
 
 export type { CompactOutcome } from './agent/compact.ts'
 export { MessageInput } from './commands/message.ts'
+export type { CheckpointDiff } from './compaction/diff.ts'
 export type { Scope, WriteOptions } from './engine.ts'
 export * from './errors.ts'
 export { Audience } from './events/audience.ts'

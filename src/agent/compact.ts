@@ -101,7 +101,7 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     const { checkpoint, cost } = made
     const after = checkpoint.tokens.checkpoint
     if (after >= before * (1 - leastProgress))
-      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, true)
+      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, reason !== 'forced')
     await record({
       type: 'checkpoint.taken',
       ...of,

@@ -3,12 +3,15 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addArchive } from './archive.ts'
+import { addCheckpoint } from './checkpoint.ts'
+import { addCompact } from './compact.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addPurge } from './purge.ts'
+import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
 import { addSearch } from './search.ts'
 import { addShow } from './show.ts'
@@ -37,6 +40,9 @@ for (const add of [
   addLog,
   addSearch,
   addStats,
+  addRequest,
+  addCheckpoint,
+  addCompact,
   addVerify,
   addExport,
   addArchive,

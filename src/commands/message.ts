@@ -59,6 +59,11 @@ const SeedMetadata = z.object({
 
 /** Checks a caller's message. `callId` names the tool call when it comes in the seeds' `toolUse` form. */
 export function checkMessage(input: MessageInput, limits: { maxMessageBytes: number; callId: string }): CheckedMessage {
+  if (isPlain(input)) {
+    const plain: CheckedMessage = { role: input.role, parts: [{ type: 'text', text: input.content }] }
+    refuseOversize(plain, limits.maxMessageBytes)
+    return plain
+  }
   const { content, parts: given = [], metadata, envelope, ...rest } = parseInput(MessageInput, input)
   const { known, left } = fromSeed(metadata)
   const { tokens, toolUse, ...fields } = known
@@ -79,6 +84,16 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
   refuseOversize(checked, limits.maxMessageBytes)
   return checked
 }
+
+/** Most messages are a role and a text: looking at the two says as much as the schema would, in a tenth of the time. */
+function isPlain(input: MessageInput): input is { role: Role; content: string } {
+  if (typeof input !== 'object' || input === null) return false
+  for (const key in input) if (key !== 'role' && key !== 'content') return false
+  const { role, content } = input
+  return typeof content === 'string' && content !== '' && roles.has(role)
+}
+
+const roles: ReadonlySet<unknown> = new Set(Role.options)
 
 /** Seed 000 puts some of these into `metadata`; they are taken from there, and the rest stays free metadata. */
 function fromSeed(metadata: Metadata | undefined): {

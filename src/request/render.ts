@@ -19,7 +19,7 @@ export function renderMessages(
   const system = paragraphs([
     packed.description.text,
     titled('Context', packed.context.text),
-    titled('Checkpoint', packed.checkpoint?.text ?? ''),
+    packed.checkpoint?.text ?? '',
     pinnedText(packed.pinned, options),
   ])
   const messages = transcript(packed.history, options)
@@ -43,7 +43,7 @@ export function renderPrompt(packed: Packed, options: TranscriptOptions): { syst
   const systemPrompt = paragraphs([
     titled('Your role', packed.description.text),
     titled('Context', packed.context.text),
-    titled('Checkpoint', packed.checkpoint?.text ?? ''),
+    packed.checkpoint?.text ?? '',
     pinnedText(packed.pinned, options),
     titled('Recent conversation', paragraphs([noticeOf(packed), conversation(packed.history, options)])),
     behindHistory(packed, options),

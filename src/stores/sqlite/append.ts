@@ -1,9 +1,10 @@
 /** Records what a proposal decides. Runs inside the writer's transaction. */
 import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict } from '../../errors.ts'
+import type { ConversationEvent } from '../../events/event.ts'
 import { idProblem } from '../../events/id.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
+import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import { type ConversationHead, evolveConversation } from '../../views/conversation.ts'
@@ -46,7 +47,7 @@ export function appender({
   const insert = eventInserter(database, heads)
 
   function append(proposal: Proposal): Appended {
-    const { project, origin, once, fence } = proposal
+    const { project, once, fence } = proposal
     refuseOddText(proposal)
     const projectRow = heads.projectRow(project)
     const earlier = once && projectRow !== undefined ? replay(proposal, projectRow, once) : undefined
@@ -75,8 +76,52 @@ export function appender({
       throw new NotFound('conversation', id)
     }
     // Everything that can refuse has run: from here on the transaction is written to.
-    const encoded = events.map(encode)
+    const result = record(proposal, { id, entry, session, events, encoded: events.map(encode), now: clock() })
+    if (once) {
+      const last = version + events.length
+      rememberKey(once, heads.ensureProject(project, clock()), {
+        id,
+        first: version + 1,
+        last,
+        session: result.session?.id,
+      })
+    }
+    return result
+  }
+
+  /**
+   * The common case, one message more in a conversation that is known, as a single insert without a transaction around
+   * it: a third less work per message. Undefined when there is more to do than that.
+   *
+   * It decides on heads that may be out of date, and is safe because positions are handed out one by one: if anybody
+   * wrote since, the insert breaks the uniqueness of the position, nothing is written, and the caller goes the long way.
+   */
+  function appendLightly(proposal: Proposal): Appended | undefined {
+    if (proposal.once || proposal.fence || proposal.expected !== 'any') return undefined
+    refuseOddText(proposal)
+    const session = findSession(proposal)
+    const { entry, conversationId: id } = find(proposal, session)
     const now = clock()
+    if (!entry || !heads.isRecent(entry, now)) return undefined
+    const events = proposal.decide(headsOf(entry, session))
+    const event = events.length === 1 ? events[0] : undefined
+    if (event?.type !== 'message.added' || event.pinned) return undefined
+    const encoded = encode(event)
+    if (encoded.blobs.length > 0 || !encoded.lane || !heads.knowsLane(entry, encoded.lane)) return undefined
+    return record(proposal, { id, entry, session, events, encoded: [encoded], now })
+  }
+
+  interface ToRecord {
+    id: string
+    entry: ConversationEntry | undefined
+    session: SessionEntry | undefined
+    events: readonly ConversationEvent[]
+    encoded: readonly Encoded[]
+    now: number
+  }
+
+  function record({ project, origin }: Proposal, { id, entry, session, events, encoded, now }: ToRecord): Appended {
+    const version = entry?.head.version ?? 0
     const ordinal = heads.ensureProject(project, now)
     const recorded: RecordedEvent[] = []
     let current = entry
@@ -133,8 +178,6 @@ export function appender({
       }
     }
     heads.saveConversation(current!, head!, hash, now)
-    if (once)
-      rememberKey(once, ordinal, { id, first: version + 1, last: version + events.length, session: sessionHead?.id })
     return { conversation: head, session: sessionHead, events: recorded, replayed: false }
   }
 
@@ -199,23 +242,22 @@ export function appender({
     }
   }
 
-  return append
+  return { append, appendLightly }
 }
 
 /** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
 function refuseOddText({ project, conversation, origin, once }: Proposal): void {
-  const fields: Array<[string, string | undefined]> = [
-    ['project', project],
-    ['conversationId', conversation === 'of-session' ? undefined : conversation.id],
-    ['actor', origin.actor],
-    ['channel', origin.channel],
-    ['requestId', origin.requestId],
-    ['idempotencyKey', once?.key],
-  ]
-  for (const [field, value] of fields) {
-    const problem = value === undefined ? undefined : idProblem(value)
-    if (problem) throw new InvalidInput(field, problem)
-  }
+  refuseOdd('project', project)
+  if (conversation !== 'of-session') refuseOdd('conversationId', conversation.id)
+  refuseOdd('actor', origin.actor)
+  refuseOdd('channel', origin.channel)
+  if (origin.requestId !== undefined) refuseOdd('requestId', origin.requestId)
+  if (once) refuseOdd('idempotencyKey', once.key)
+}
+
+function refuseOdd(field: string, value: string): void {
+  const problem = idProblem(value)
+  if (problem) throw new InvalidInput(field, problem)
 }
 
 /** A session for a decision. Its last use is looked up only if the decision asks. */

@@ -227,6 +227,15 @@ export function headStore(database: Database) {
     entry.hash = hash
   }
 
+  /** Whether saving a head at this time would leave its row alone. */
+  function isRecent(entry: ConversationEntry, now: number): boolean {
+    return now - (now % minute) <= entry.recentAt
+  }
+
+  function knowsLane(entry: ConversationEntry, lane: Lane): boolean {
+    return entry.lanes.has(`${lane.kind} ${lane.audience}`)
+  }
+
   /** The lane for writing, made if it is new. */
   function lane(entry: ConversationEntry, lane: Lane, audience: Audience): LaneEntry {
     const key = `${lane.kind} ${lane.audience}`
@@ -337,6 +346,8 @@ export function headStore(database: Database) {
     conversationOf,
     createConversation,
     saveConversation,
+    isRecent,
+    knowsLane,
     lane,
     lanesSeen,
     lastSums: (row: number) => sumsIn(sql.lastSums.get(row)),

@@ -82,6 +82,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     database,
     busyTimeoutMs,
     prepare: () => database.prepareToWrite(),
+    transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
     },
@@ -102,7 +103,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       housekeeping.committed(writes)
     },
   })
-  const append = appender({
+  const { append, appendLightly } = appender({
     database,
     heads,
     epoch,
@@ -132,14 +133,18 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     })
   }
 
-  function writing<T>(change: () => T): Promise<T> {
+  function writing<T>(change: () => T, lightly?: () => T | undefined): Promise<T> {
     if (closed) return Promise.reject(new StoreClosed())
     if (readOnly) return Promise.reject(new StoreReadOnly(`${file} was opened for reading only.`, { path: file }))
-    return write.submit(change)
+    return write.submit(change, lightly)
   }
 
   return {
-    append: (proposal: Proposal) => writing(() => append(proposal)),
+    append: (proposal: Proposal) =>
+      writing(
+        () => append(proposal),
+        () => appendLightly(proposal),
+      ),
     read: range => reading(() => read(range)),
     subscribe(options) {
       if (closed) throw new StoreClosed()

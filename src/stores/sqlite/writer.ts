@@ -13,13 +13,15 @@ import { asStoreError, isBusy } from './errors.ts'
 export type Write<T> = () => T
 
 export interface Writer {
-  submit<T>(write: Write<T>): Promise<T>
+  /** `lightly` does the same in a single statement if that is all there is to do, else gives undefined. */
+  submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T>
   /** Resolves when nothing is waiting any more; refuses what comes later. */
   close(): Promise<void>
 }
 
 interface Waiting {
   write: Write<unknown>
+  lightly: Write<unknown> | undefined
   resolve(value: unknown): void
   reject(error: Error): void
   deadline: number
@@ -35,6 +37,7 @@ export function writer({
   busyTimeoutMs,
   prepare,
   begun,
+  transactionsFirst,
   refresh,
   forget,
   committed,
@@ -45,6 +48,8 @@ export function writer({
   prepare(): void
   /** Called inside each transaction before anything is written, with the number of transactions so far. */
   begun(transactions: number): void
+  /** So many writes get a transaction of their own before single statements may do. */
+  transactionsFirst: number
   /** Drops what is kept in memory if another process wrote; true if it did. */
   refresh(): boolean
   /** Drops what is kept in memory because the transaction it came from is gone. */
@@ -63,11 +68,12 @@ export function writer({
   let transactions = 0
   let idle: (() => void) | undefined
 
-  function submit<T>(write: Write<T>): Promise<T> {
+  function submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T> {
     if (closed) return Promise.reject(new StoreClosed())
     return new Promise<T>((resolve, reject) => {
       queue.push({
         write,
+        lightly,
         resolve: resolve as (value: unknown) => void,
         reject,
         deadline: performance.now() + busyTimeoutMs,
@@ -89,6 +95,7 @@ export function writer({
       idle?.()
       return
     }
+    if (queue.length === 1 && transactions >= transactionsFirst && wroteLightly(queue[0]!)) return
     try {
       if (transactions === 0) prepare()
       sql.begin.run()
@@ -101,6 +108,26 @@ export function writer({
     const othersWrote = writeGroup(group)
     if (queue.length > 0) schedule(othersWrote ? 1 + Math.random() * 2 : 0)
     else idle?.()
+  }
+
+  /**
+   * A single write that is a single statement needs no transaction of its own. If it was refused for whatever reason,
+   * nothing was written, and the long way finds out why.
+   */
+  function wroteLightly(waiting: Waiting): boolean {
+    if (!waiting.lightly) return false
+    try {
+      const value = waiting.lightly()
+      if (value === undefined) return false
+      queue = []
+      waiting.resolve(value)
+    } catch {
+      forget()
+      return false
+    }
+    committed(1)
+    idle?.()
+    return true
   }
 
   /** Returns whether another process wrote since our last commit. */

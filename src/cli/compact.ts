@@ -1,0 +1,66 @@
+/** `colloquy compact`: turns the older messages of a session into a checkpoint now, whatever their size. */
+import type { Command } from 'commander'
+import type { Checkpoint, CompactOutcome } from '../index.ts'
+import { exitCode } from './failure.ts'
+import { writing } from './open.ts'
+import { examples, type GlobalOptions } from './options.ts'
+import { safeLine } from './safe-text.ts'
+import { sessionOf } from './session-of.ts'
+import { printJson, printLines, style } from './terminal.ts'
+import { count } from './words.ts'
+
+export function addCompact(program: Command): void {
+  program
+    .command('compact')
+    .summary('summarise older messages into a checkpoint')
+    .description(
+      'Summarises the older messages of a session into a checkpoint, offline, by extraction. The log keeps every message. Exits with 1 when no checkpoint could be made.',
+    )
+    .argument('<session>', 'id of a session')
+    .addHelpText(
+      'after',
+      examples(
+        ['compact 01a2b3c4', 'and see with checkpoint what came of it'],
+        ['compact 01a2b3c4 --json | jq -r .outcome', 'taken, nothing-to-do, held or failed'],
+      ),
+    )
+    .action(async (id: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      await writing(options, async colloquy => {
+        const session = await sessionOf(colloquy, id)
+        const before = await colloquy.sessions.getCheckpoint(session.id)
+        const outcome = await colloquy.sessions.forceCompact(session.id)
+        if (options.json) await printJson({ sessionId: session.id, ...outcome })
+        else await printLines(inWords(outcome, before))
+        if (outcome.outcome === 'failed') process.exitCode = exitCode.failed
+      })
+    })
+}
+
+function inWords(outcome: CompactOutcome, before: Checkpoint | undefined): string[] {
+  switch (outcome.outcome) {
+    case 'taken':
+      return takenLines(outcome.checkpoint, before)
+    case 'nothing-to-do':
+      return ['Nothing to compact: the messages that no checkpoint stands for are few, or of the current turn.']
+    case 'held':
+      return ['Another run compacted this session at the same time; its checkpoint stands.']
+    case 'failed':
+      return [
+        `${style.red('No checkpoint was made')}: ${safeLine(outcome.reason)}. ${before ? `Checkpoint ${before.number} stands` : 'The messages stand as they are'}; nothing is lost.`,
+        ...(outcome.latched
+          ? ['Requests leave out the oldest messages instead, until a checkpoint makes progress again.']
+          : []),
+      ]
+  }
+}
+
+function takenLines({ number, base, from, upTo, messages, author, tokens }: Checkpoint, before?: Checkpoint): string[] {
+  const covered = messages - (before?.number === base ? before.messages : 0)
+  const { lastCompactionInput: read, checkpoint: size } = tokens
+  const made = base === 0 ? count(covered, 'message') : `checkpoint ${base} and ${count(covered, 'message')}`
+  return [
+    `${style.green(`Checkpoint ${number}`)} made of ${made}: ${count(read)} → ${count(size, 'token')} (${Math.round(100 * (1 - size / read))} % less).`,
+    style.dim(safeLine(`It stands for versions ${from} to ${upTo}; its author is ${author}.`)),
+  ]
+}
