@@ -11,6 +11,7 @@ import { type ConversationEvent, revive, type StoredEvent, schemaOf } from '../e
 import type { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { Origin } from '../events/recorded.ts'
+import { type Message, textOf } from '../views/message.ts'
 import { type Lane, type LaneSums, laneOf } from './lane.ts'
 
 /** Parts whose JSON is longer than this many characters are stored beside the log, addressed by their content. */
@@ -110,31 +111,73 @@ function packed(event: MessageAdded, blobs: Blob[]): Record<keyof PackedMessage,
 /** Fields that are packed, and so not taken over as they are. */
 const packedFields: ReadonlySet<string> = new Set(['role', 'author', 'audience', 'tokens', 'text', 'parts', 'blobs'])
 
-/** Field by field for the same reason as above: this runs for every message that is read. */
-function unpacked(
-  stored: PackedMessage,
-  messageId: string,
-  loadBlob: (digest: string) => string | undefined,
-): MessageAdded {
-  const { role, audience, tokens, text } = stored
-  const parts: Part[] = text === undefined ? [...(stored.parts ?? [])] : [{ type: 'text', text }]
+/**
+ * A stored message as the event it is. A literal and a loop over the few fields that are left, not a spread: this runs
+ * for every message that is read.
+ */
+function unpacked(body: string, messageId: string, loadBlob: LoadBlob): MessageAdded {
+  const stored = JSON.parse(body) as PackedMessage
+  const event: MessageAdded = {
+    type: 'message.added',
+    messageId,
+    role: stored.role,
+    author: stored.author ?? stored.role,
+    audience: audienceIn(stored),
+    parts: partsIn(stored, loadBlob),
+    tokens: { count: stored.tokens[0], by: stored.tokens[1] },
+  }
+  return withRest(event, stored)
+}
+
+/** The same as a message, for windows: one object instead of two per message. */
+export function unpackedMessage(
+  body: string,
+  place: { id: string; conversationId: string; version: number; timestamp: string },
+  loadBlob: LoadBlob,
+): Message {
+  const stored = JSON.parse(body) as PackedMessage
+  const parts = partsIn(stored, loadBlob)
+  const message: Message = {
+    id: place.id,
+    conversationId: place.conversationId,
+    version: place.version,
+    timestamp: place.timestamp,
+    role: stored.role,
+    author: stored.author ?? stored.role,
+    audience: audienceIn(stored),
+    parts,
+    tokens: { count: stored.tokens[0], by: stored.tokens[1] },
+    content: stored.text ?? textOf(parts),
+  }
+  return withRest(message, stored)
+}
+
+type LoadBlob = (digest: string) => string | undefined
+
+function audienceIn({ audience, sessionId }: PackedMessage): Audience {
+  return audience === 'own' ? { to: 'session', sessionId: sessionId! } : (audience ?? everyone)
+}
+
+function partsIn(stored: PackedMessage, loadBlob: LoadBlob): Part[] {
+  if (stored.text !== undefined) return [{ type: 'text', text: stored.text }]
+  const parts = [...(stored.parts ?? [])]
   for (const [index, field, digest] of stored.blobs ?? []) {
     const json = loadBlob(digest)
     if (json === undefined) throw new Error(`its blob ${digest} is missing or damaged`)
     parts[index] = { ...parts[index], [field]: JSON.parse(json) } as Part
   }
-  const event: MessageAdded & Record<string, unknown> = {
-    type: 'message.added',
-    messageId,
-    role,
-    author: stored.author ?? role,
-    audience: audience === 'own' ? { to: 'session', sessionId: stored.sessionId! } : (audience ?? everyone),
-    parts,
-    tokens: { count: tokens[0], by: tokens[1] },
-  }
-  for (const field in stored) if (!packedFields.has(field)) event[field] = stored[field as keyof PackedMessage]
-  return event
+  return parts
 }
+
+function withRest<T extends object>(target: T, stored: PackedMessage): T {
+  for (const field in stored) {
+    if (!packedFields.has(field)) (target as Record<string, unknown>)[field] = stored[field as keyof PackedMessage]
+  }
+  return target
+}
+
+/** The schema version whose messages are packed as above; a later one may pack otherwise. */
+export const packedSchema = 1
 
 const blobFields = ['text', 'input', 'output'] as const
 
@@ -174,12 +217,10 @@ export function decode(
   const { type, schema, body, messageId } = stored
   if (body === null) return { type: 'erased', storedType: type, messageId }
   try {
-    const data = JSON.parse(body)
-    // Packing belongs to the schema's version: a later one may pack otherwise.
-    if (type === 'message.added' && schema === 1) {
-      return revive(type, schema, unpacked(data as PackedMessage, messageId ?? '', loadBlob))
+    if (type === 'message.added' && schema === packedSchema) {
+      return revive(type, schema, unpacked(body, messageId ?? '', loadBlob))
     }
-    return revive(type, schema, data)
+    return revive(type, schema, JSON.parse(body))
   } catch (error) {
     return {
       type: 'damaged',

@@ -47,6 +47,11 @@ const limits = { sessions: 100, conversations: 256 }
 
 const minute = 60_000
 
+/** As long as there are no more, all are looked at: a simpler question, sooner answered. */
+const fewLanes = 64
+
+type LaneRow = [lane: number, kind: LaneKind, audience: string]
+
 export type HeadStore = ReturnType<typeof headStore>
 
 export function headStore(database: Database) {
@@ -78,6 +83,7 @@ export function headStore(database: Database) {
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
     lanesAll: database.prepare('select lane, kind from lanes where conversation = ?'),
+    lanesFew: database.prepare(`select lane, kind, audience from lanes where conversation = ? limit ${fewLanes + 1}`),
     // Every audience but single sessions sorts before 'session ': two index ranges, however many sessions there are.
     lanesSeen: database.prepare(`
       select lane, kind, audience from lanes where conversation = ?1 and audience_key < 'session '
@@ -91,8 +97,9 @@ export function headStore(database: Database) {
       where lane = ? and version <= ? order by version desc limit 1`),
     lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
     session: database.prepare(`
-      select s.session, s.head, s.conversation, c.id from sessions s join conversations c using (conversation)
-      where s.project = ? and s.id = ?`),
+      select s.session, s.head, s.conversation, c.id, p.project
+      from projects p join sessions s on s.project = p.project join conversations c on c.conversation = s.conversation
+      where p.id = ? and s.id = ?`),
     sessionByKey: database.prepare(
       `select id from sessions where project = ? and session_key = ? and status = 'active'`,
     ),
@@ -264,7 +271,8 @@ export function headStore(database: Database) {
     const key = JSON.stringify([conversationRow, viewer])
     const known = seenLanes.get(key)
     if (known) return known
-    const rows = sql.lanesSeen.all(conversationRow, viewer.sessionId) as Array<[number, LaneKind, string]>
+    const few = sql.lanesFew.all(conversationRow) as LaneRow[]
+    const rows = few.length <= fewLanes ? few : (sql.lanesSeen.all(conversationRow, viewer.sessionId) as LaneRow[])
     const seen: SeenLane[] = []
     for (const [row, kind, audience] of rows) {
       if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
@@ -277,11 +285,11 @@ export function headStore(database: Database) {
     const key = keyOf(project, id)
     const known = sessions.get(key)
     if (known) return known
-    const projectNumber = projectRow(project)
-    if (projectNumber === undefined || idProblem(id)) return undefined
-    const found = sql.session.get(projectNumber, id) as [number, string, number, string] | undefined
+    if (idProblem(project) || idProblem(id)) return undefined
+    const found = sql.session.get(project, id) as [number, string, number, string, number] | undefined
     if (!found) return undefined
-    const [row, text, conversationRow, conversationId] = found
+    const [row, text, conversationRow, conversationId, projectNumber] = found
+    projects.set(project, projectNumber)
     rows.set(keyOf(project, conversationId), conversationRow)
     const head = parsedOr<SessionHead | undefined>(text, () =>
       refold(conversationRow, { project, conversationId }).sessions.get(id),

@@ -52,14 +52,12 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
   const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
   const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
-  let identity: string
-  try {
-    identity = await whenFree(() => readEpoch(database), busyTimeoutMs)
-  } catch (error) {
-    database.close()
-    throw asStoreError(error, file)
+  let identity: string | undefined
+  /** Looked at when it is first needed: who only reads a window need not wait for it. */
+  const epoch = () => {
+    identity ??= readEpoch(database)
+    return identity
   }
-  const epoch = () => identity
 
   const heads = headStore(database)
   const read = reader({ database, heads, epoch })
@@ -67,7 +65,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const windows = windowReader({ database, heads })
   const lists = directory({ database, heads })
   const keeper = leaseKeeper({ database, heads, clock })
-  const side = beside(() => ({ path: file, durability, epoch: identity, readOnly }))
+  const side = beside(() => ({ path: file, durability, epoch: epoch(), readOnly }))
 
   let position = 0
   let generation = -1
@@ -81,7 +79,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const write: Writer = writer({
     database,
     busyTimeoutMs,
-    prepare: () => database.prepareToWrite(),
+    prepare() {
+      epoch()
+      database.prepareToWrite()
+    },
     transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)

@@ -50,9 +50,11 @@ export interface ChecksumInput {
 
 /** CRC-32, cheap enough to check on every read: a record that moved or changed is reported, never handed out. */
 export function checksum({ version, at, lane, type, message, body }: ChecksumInput): number {
-  const place = (Math.imul(version, 0x9e3779b1) ^ Math.imul(lane ?? 0, 0x85ebca6b) ^ (at % 0x100000000)) >>> 0
   // In a damaged row a column may hold anything.
-  return crc32(String(body ?? ''), crc32(String(message ?? type), place))
+  const name = String(message ?? type)
+  let place = Math.imul(version, 0x9e3779b1) ^ Math.imul(lane ?? 0, 0x85ebca6b) ^ (at % 0x100000000)
+  for (let i = 0; i < name.length; i++) place = Math.imul(place ^ name.charCodeAt(i), 0x01000193)
+  return crc32(typeof body === 'string' ? body : String(body ?? ''), place >>> 0)
 }
 
 export interface StoredRow extends ChecksumInput {

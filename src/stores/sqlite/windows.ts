@@ -1,11 +1,12 @@
 /** Messages as a viewer sees them, and how much there is of them. */
 import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
+import { packedSchema, unpackedMessage } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { blobLoader, eventIn, type LoadBlob } from './rows.ts'
+import { blobLoader, checksum, eventIn, type LoadBlob } from './rows.ts'
 
 type MessageRow = [
   version: number,
@@ -44,7 +45,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   function messages(window: Window, { before = Number.MAX_SAFE_INTEGER, after, limit }: Page): Message[] {
     const conversation = heads.conversationRow(window.project, window.conversationId)
     if (conversation === undefined || limit <= 0) return []
-    const load = blobs(heads.projectRow(window.project)!)
+    const load: LoadBlob = digest => blobs(heads.projectRow(window.project)!)(digest)
     const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
@@ -132,9 +133,17 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 }
 
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
-  const [version, schema, at, lane, message, crc, body] = row
-  const event = eventIn({ type: 'message.added', version, at, lane, schema, message, crc, body }, load)
-  return messageOf({ conversationId, version, at: isoTime(at), event }, message)!
+  const [version, schema, at, lane, id, crc, body] = row
+  const stored = { type: 'message.added', version, at, lane, schema, message: id, crc, body }
+  const place = { id, conversationId, version, timestamp: isoTime(at) }
+  if (body !== null && schema === packedSchema && checksum(stored) === crc) {
+    try {
+      return unpackedMessage(body, place, load)
+    } catch {
+      // What is wrong with it is said below.
+    }
+  }
+  return messageOf({ conversationId, version, at: place.timestamp, event: eventIn(stored, load) }, id)!
 }
 
 /** The index knows a message whose row is gone: it keeps its place, and says that it is damaged. */

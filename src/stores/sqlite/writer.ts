@@ -117,6 +117,7 @@ export function writer({
   function wroteLightly(waiting: Waiting): boolean {
     if (!waiting.lightly) return false
     try {
+      if (refresh()) return false
       const value = waiting.lightly()
       if (value === undefined) return false
       queue = []

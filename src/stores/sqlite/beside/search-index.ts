@@ -38,7 +38,7 @@ export interface SearchIndex {
 }
 
 const schemaVersion = '1'
-const batchSize = 200
+const batchSize = 500
 
 const schema = `
 create table meta (name text primary key, value text not null) without rowid;
