@@ -55,8 +55,13 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   let identity: string | undefined
   /** Looked at when it is first needed: who only reads a window need not wait for it. */
   const epoch = () => {
-    identity ??= readEpoch(database)
-    return identity
+    try {
+      identity ??= readEpoch(database)
+      return identity
+    } catch (error) {
+      // Who waits for the lock tells a busy file by SQLite's own error.
+      throw isBusy(error) ? error : asStoreError(error, file)
+    }
   }
 
   const heads = headStore(database)
@@ -65,7 +70,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const windows = windowReader({ database, heads })
   const lists = directory({ database, heads })
   const keeper = leaseKeeper({ database, heads, clock })
-  const side = beside(() => ({ path: file, durability, epoch: epoch(), readOnly }))
+  const side = beside(file, () => ({ path: file, durability, epoch: epoch(), readOnly }))
 
   let position = 0
   let generation = -1

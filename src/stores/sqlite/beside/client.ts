@@ -34,7 +34,7 @@ export interface Beside {
   close(): Promise<void>
 }
 
-export function beside(settings: () => WorkerSettings): Beside {
+export function beside(path: string, settings: () => WorkerSettings): Beside {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let lastId = 0
@@ -68,13 +68,17 @@ export function beside(settings: () => WorkerSettings): Beside {
     pending.delete(reply.id)
     if (pending.size === 0 && !closed) worker?.unref()
     if (reply.kind === 'result') one.resolve(reply.value)
-    else one.reject(revived(reply.error, settings().path))
+    else one.reject(revived(reply.error, path))
   }
 
   return {
     call(operation, input, onProgress) {
       if (closed) return Promise.reject(new StoreClosed())
-      worker ??= start()
+      try {
+        worker ??= start()
+      } catch (error) {
+        return Promise.reject(asStoreError(error, path))
+      }
       const id = ++lastId
       const call: Call = { id, operation, input }
       return new Promise((resolve, reject) => {
