@@ -8,7 +8,7 @@ import { openColloquy } from 'colloquy'
 const folder = mkdtempSync(join(tmpdir(), 'colloquy-example-'))
 const colloquy = await openColloquy({ store: `sqlite:${join(folder, 'colloquy.db')}`, project: 'shop' })
 const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
-await colloquy.conversations.addEvent(id, { role: 'user', author: 'ana', content: 'The password is swordfish' })
+await colloquy.conversations.addEvent(id, { role: 'user', author: 'owner', content: 'The password is swordfish' })
 
 // #region care
 const { messages, conversations } = await colloquy.conversations.search({ text: 'passwords' })

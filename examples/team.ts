@@ -11,7 +11,11 @@ const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa'
 
 await colloquy.sessions.addMessage(dev.id, { role: 'assistant', content: 'The form is done.', iteration: 3 })
 await colloquy.sessions.addMessage(qa.id, { role: 'assistant', content: 'The error text is missing.' })
-await colloquy.conversations.addEvent(dev.conversationId, { role: 'user', author: 'ana', content: 'Ship it on Friday' })
+await colloquy.conversations.addEvent(dev.conversationId, {
+  role: 'user',
+  author: 'owner',
+  content: 'Ship it on Friday',
+})
 
 const forDev = await colloquy.sessions.getAllMessages(dev.id)
 const forQa = await colloquy.sessions.getAllMessages(qa.id)

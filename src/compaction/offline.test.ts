@@ -102,15 +102,15 @@ describe('summariseOffline', () => {
   it('lists files by folder, names, commands, addresses and versions', () => {
     const messages = [
       user('Look at @src/app/main.ts and https://example.org/docs, we are on node@20.1.0'),
-      agent([call('read', { path: '/home/ada/shop/src/app/main.ts' })]),
-      agent([call('bash', { command: 'cd /home/ada/shop && npm run check 2>&1 | tail -5' })]),
-      agent([call('bash', { command: 'cd /home/ada/shop && ls src' })]),
-      agent([call('bash', { command: 'cd /home/ada/shop && npm run check' })]),
+      agent([call('read', { path: '/srv/shop/src/app/main.ts' })]),
+      agent([call('bash', { command: 'cd /srv/shop && npm run check 2>&1 | tail -5' })]),
+      agent([call('bash', { command: 'cd /srv/shop && ls src' })]),
+      agent([call('bash', { command: 'cd /srv/shop && npm run check' })]),
       agent('`SessionManager` is in src/app/session.ts, and console.log is code.'),
-      agent([call('write', { path: '/home/ada/shop/src/app/other.ts', content: "import { x } from './near.js'" })]),
+      agent([call('write', { path: '/srv/shop/src/app/other.ts', content: "import { x } from './near.js'" })]),
     ]
     const facts = summarised(messages).texts('facts')
-    expect(facts).toContain('Project root: /home/ada/shop')
+    expect(facts).toContain('Project root: /srv/shop')
     expect(
       facts
         .find(text => text.startsWith('Files in src/app: '))

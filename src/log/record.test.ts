@@ -182,7 +182,7 @@ describe('the hash chain', () => {
     type: 'message.added',
     schema: 1,
     at: 5,
-    actor: 'ada',
+    actor: 'holder',
     channel: 'test',
     messageId: 'm',
     lane: { audience: 'everyone', kind: 'talk' },
@@ -223,7 +223,7 @@ describe('the hash chain', () => {
       `"1ee25dd45157d71b9fc6877430c4eabaec678211eae7cf90cf0cd7ccef0fa78c"`,
     )
     expect(hashOf(genesis('shop', 'c'), header, digest).toString('hex')).toMatchInlineSnapshot(
-      `"1818395c042a45057258ce0ce9fa8181f5cc02ba8bc0e8ea63c4981e42b0bebc"`,
+      `"c179204c9fa918435da01e4f51a5c75227081f11b12594c5573c1575122314e7"`,
     )
   })
 

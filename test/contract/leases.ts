@@ -25,33 +25,33 @@ function describeHolding(open: OpenStore): void {
   it('is taken when nobody holds it', async () => {
     const { store, clock } = await open()
     expect(await holderOf(store)).toBeUndefined()
-    const lease = await claim(store, 'ada')
-    expect(lease).toMatchObject({ name, holder: 'ada', expiresAt: new Date(clock.now + minute).toISOString() })
+    const lease = await claim(store, 'holder')
+    expect(lease).toMatchObject({ name, holder: 'holder', expiresAt: new Date(clock.now + minute).toISOString() })
     expect(await holderOf(store)).toEqual(lease)
   })
 
   it('is refused while somebody else holds it, and says who and until when', async () => {
     const { store } = await open()
-    const { expiresAt } = await claim(store, 'ada')
+    const { expiresAt } = await claim(store, 'holder')
     const error = await refusal(() => claim(store, 'grace'))
     expect(error).toBeInstanceOf(LeaseHeld)
-    expect(error).toMatchObject({ facts: { name, holder: 'ada', expiresAt }, status: 409 })
-    expect(await holderOf(store)).toMatchObject({ holder: 'ada' })
+    expect(error).toMatchObject({ facts: { name, holder: 'holder', expiresAt }, status: 409 })
+    expect(await holderOf(store)).toMatchObject({ holder: 'holder' })
   })
 
   it('[P12] is per project and per name', async () => {
     const { store } = await open()
-    await claim(store, 'ada')
+    await claim(store, 'holder')
     await store.claim({ project: 'bank', name, holder: 'grace', forMs: minute })
     await store.claim({ project, name: `${name}!`, holder: 'grace', forMs: minute })
-    expect(await holderOf(store)).toMatchObject({ holder: 'ada' })
+    expect(await holderOf(store)).toMatchObject({ holder: 'holder' })
     expect(await store.holderOf({ project: 'bank', name })).toMatchObject({ holder: 'grace' })
     expect(await store.holderOf({ project: 'mill', name })).toBeUndefined()
   })
 
   it('is free the moment its time is over', async () => {
     const { store, clock } = await open()
-    await claim(store, 'ada')
+    await claim(store, 'holder')
     clock.now += minute - 1
     expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
     clock.now += 1
@@ -61,17 +61,22 @@ function describeHolding(open: OpenStore): void {
 
   it('is extended from now on when it is renewed, under the same generation', async () => {
     const { store, clock } = await open()
-    const { generation } = await claim(store, 'ada')
+    const { generation } = await claim(store, 'holder')
     clock.now += minute - 1
     const renewed = await renew(store, generation)
-    expect(renewed).toEqual({ name, holder: 'ada', generation, expiresAt: new Date(clock.now + minute).toISOString() })
+    expect(renewed).toEqual({
+      name,
+      holder: 'holder',
+      generation,
+      expiresAt: new Date(clock.now + minute).toISOString(),
+    })
     clock.now += minute - 1
     expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
   })
 
   it('cannot be renewed when it ran out, although nobody took it', async () => {
     const { store, clock } = await open()
-    const { generation } = await claim(store, 'ada')
+    const { generation } = await claim(store, 'holder')
     clock.now += minute
     expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
     expect(await holderOf(store)).toBeUndefined()
@@ -80,7 +85,7 @@ function describeHolding(open: OpenStore): void {
   it('cannot be renewed when somebody else took it, or it never was', async () => {
     const { store, clock } = await open()
     expect(await refusal(() => renew(store, 1))).toBeInstanceOf(LeaseLost)
-    const { generation } = await claim(store, 'ada')
+    const { generation } = await claim(store, 'holder')
     clock.now += minute
     await claim(store, 'grace')
     expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
@@ -89,7 +94,7 @@ function describeHolding(open: OpenStore): void {
 
   it('is free when it was given back', async () => {
     const { store } = await open()
-    const { generation } = await claim(store, 'ada')
+    const { generation } = await claim(store, 'holder')
     await release(store, generation)
     expect(await holderOf(store)).toBeUndefined()
     expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
@@ -99,7 +104,7 @@ function describeHolding(open: OpenStore): void {
   it('giving back what was lost is quiet and takes nothing from the successor', async () => {
     const { store, clock } = await open()
     await release(store, 1)
-    const { generation } = await claim(store, 'ada')
+    const { generation } = await claim(store, 'holder')
     clock.now += minute
     await claim(store, 'grace')
     await release(store, generation)
@@ -108,7 +113,7 @@ function describeHolding(open: OpenStore): void {
 
   it('holds across opening the store again', async () => {
     const { store, reopen } = await open()
-    const lease = await claim(store, 'ada')
+    const lease = await claim(store, 'holder')
     const again = await reopen()
     expect(await holderOf(again)).toEqual(lease)
     expect(await refusal(() => claim(again, 'grace'))).toBeInstanceOf(LeaseHeld)
@@ -132,13 +137,13 @@ function describeHolding(open: OpenStore): void {
 function describeGenerations(open: OpenStore): void {
   it('[P11] the generation grows with every claim, for ever: after release, expiry and opening again', async () => {
     const { store, clock, another, reopen } = await open()
-    const generations = [(await claim(store, 'ada')).generation]
+    const generations = [(await claim(store, 'holder')).generation]
     await release(store, generations[0]!)
     generations.push((await claim(store, 'grace')).generation)
     clock.now += minute
-    generations.push((await claim(await another(), 'ada')).generation)
+    generations.push((await claim(await another(), 'holder')).generation)
     clock.now += minute
-    generations.push((await claim(await reopen(), 'ada')).generation)
+    generations.push((await claim(await reopen(), 'holder')).generation)
     for (const [index, generation] of generations.entries()) {
       if (index > 0) expect(generation).toBeGreaterThan(generations[index - 1]!)
     }
@@ -147,8 +152,8 @@ function describeGenerations(open: OpenStore): void {
   it('[P11] a holder that claims again fences off its earlier self', async () => {
     const { store } = await open()
     await store.append(into('c', begun()))
-    const earlier = await claim(store, 'ada')
-    const later = await claim(store, 'ada')
+    const earlier = await claim(store, 'holder')
+    const later = await claim(store, 'holder')
     expect(later.generation).toBeGreaterThan(earlier.generation)
     const write = (lease: typeof later) => store.append(into('c', said('x'), { fence: fenceOf(lease) }))
     expect(await refusal(() => write(earlier))).toBeInstanceOf(LeaseLost)
@@ -162,7 +167,7 @@ function describeFence(open: OpenStore): void {
   it('[P11] a fenced append is written while the lease is held', async () => {
     const { store } = await open()
     await store.append(into('c', begun()))
-    const fence = fenceOf(await claim(store, 'ada'))
+    const fence = fenceOf(await claim(store, 'holder'))
     expect((await store.append(into('c', said('x'), { fence }))).events).toHaveLength(1)
   })
 
@@ -175,7 +180,7 @@ function describeFence(open: OpenStore): void {
       expect(error).toMatchObject({ facts: fence, status: 409 })
     }
     await expectRefused({ name: 'never claimed', generation: 1 })
-    const first = await claim(store, 'ada')
+    const first = await claim(store, 'holder')
     await expectRefused({ name, generation: first.generation + 1 })
     clock.now += minute
     await expectRefused(fenceOf(first))
@@ -190,7 +195,7 @@ function describeFence(open: OpenStore): void {
     const { store, another, clock } = await open()
     const other = await another()
     await store.append(into('c', begun()))
-    const old = await claim(store, 'ada')
+    const old = await claim(store, 'holder')
     clock.now += minute
     const [taken, stale] = await Promise.allSettled([
       claim(store, 'grace'),
@@ -207,7 +212,7 @@ function describeFence(open: OpenStore): void {
   it('[P11] the fence of another project does not count', async () => {
     const { store } = await open()
     await store.append(into('c', begun()))
-    const lease = await store.claim({ project: 'bank', name, holder: 'ada', forMs: minute })
+    const lease = await store.claim({ project: 'bank', name, holder: 'holder', forMs: minute })
     expect(await refusal(() => store.append(into('c', said('x'), { fence: fenceOf(lease) })))).toBeInstanceOf(LeaseLost)
   })
 

@@ -184,15 +184,15 @@ function describeFilters(open: OpenStore): void {
   it('by conversation, author and role', async () => {
     const { store, found } = await given(
       open,
-      said('apple one', { author: 'ada' }),
+      said('apple one', { author: 'holder' }),
       said('apple two', { role: 'assistant', author: 'dev' }),
       said('apple three', { role: 'system' }),
     )
-    await store.append(into('other', [begun(), said('apple elsewhere', { author: 'ada' })]))
-    expect(await found('apple', { conversationId: 'c', author: 'ada' })).toEqual(['apple one'])
+    await store.append(into('other', [begun(), said('apple elsewhere', { author: 'holder' })]))
+    expect(await found('apple', { conversationId: 'c', author: 'holder' })).toEqual(['apple one'])
     expect(await found('apple', { role: 'assistant' })).toEqual(['apple two'])
-    expect(await found('apple', { role: 'system', author: 'ada' })).toEqual([])
-    expect(await store.search({ project, text: 'apple', author: 'ada' })).toHaveLength(2)
+    expect(await found('apple', { role: 'system', author: 'holder' })).toEqual([])
+    expect(await store.search({ project, text: 'apple', author: 'holder' })).toHaveLength(2)
     expect(await found('apple', { conversationId: 'none' })).toEqual([])
     expect(await found('apple', { author: 'nobody' })).toEqual([])
   })
@@ -318,14 +318,14 @@ function describeHighlights(open: OpenStore): void {
   })
 
   it('a hit says where, by whom and when', async () => {
-    const { store, clock } = await given(open, said('apple', { messageId: 'm', author: 'ada' }))
+    const { store, clock } = await given(open, said('apple', { messageId: 'm', author: 'holder' }))
     const [hit] = await store.search({ project, text: 'apple' })
     expect(hit).toMatchObject({
       conversationId: 'c',
       title: 'Login page',
       messageId: 'm',
       version: 2,
-      author: 'ada',
+      author: 'holder',
       role: 'user',
       at: new Date(clock.now).toISOString(),
       archived: false,

@@ -420,7 +420,7 @@ function describeRestore(open: OpenStore): void {
       'lacks an event': lines => lines.filter(line => !line.includes('"version":3')),
       'has its events in another order': ([heading, one, two, ...rest]) => [heading!, two!, one!, ...rest],
       'has a changed content': lines => lines.map(line => line.replace('words', 'wards')),
-      'has a changed author': lines => lines.map(line => line.replace('"actor":"ada"', '"actor":"eve"')),
+      'has a changed author': lines => lines.map(line => line.replace('"actor":"holder"', '"actor":"eve"')),
       'lacks a large content': lines => lines.filter(line => !line.startsWith('{"blob"')),
       'has a changed large content': lines => lines.map(line => line.replace('large large', 'large enough')),
       'is not JSON': lines => lines.map((line, index) => (index === 2 ? line.slice(5) : line)),

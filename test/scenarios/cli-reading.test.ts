@@ -9,7 +9,7 @@ async function talkedAboutLogin(colloquy: Colloquy) {
   const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
   await colloquy.sessions.addMessage(session.id, {
     role: 'user',
-    author: 'ana',
+    author: 'owner',
     addressees: ['pm'],
     content: 'Plan the login page',
   })
@@ -113,7 +113,7 @@ describe('colloquy show', () => {
     const session = await talkedAboutLogin(colloquy)
     const { stdout } = await cliOn(store)('show', session.id)
     expect(stdout).toContain('pm on feature login')
-    expect(stdout).toMatch(/#3 {2}ana → pm {2}user · 2026-11-15 10:00/)
+    expect(stdout).toMatch(/#3 {2}owner → pm {2}user · 2026-11-15 10:00/)
     expect(stdout).toContain('\n  Plan the login page\n')
     expect(stdout).toContain('[call read_file {"path":"src/login.ts"}]')
     expect(stdout).toContain('[result read_file line one line two]')
@@ -133,7 +133,7 @@ describe('colloquy show', () => {
       kind: 'conversation',
       conversation: { id: conversationId, version: 5 },
       sessions: [{ id }],
-      messages: [{ version: 3, author: 'ana' }, { version: 4 }, { version: 5 }],
+      messages: [{ version: 3, author: 'owner' }, { version: 4 }, { version: 5 }],
     })
   })
 
@@ -169,7 +169,9 @@ describe('colloquy log', () => {
       cli('log', conversationId, '--from', '2', '--to', '4', '--limit', '2', '--json'),
     ])
     expect(text.stdout.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^3 {2}2026-11-15 10:00 {2}message\.added +local\/library +ana → pm: Plan the login page$/),
+      expect.stringMatching(
+        /^3 {2}2026-11-15 10:00 {2}message\.added +local\/library +owner → pm: Plan the login page$/,
+      ),
       expect.stringMatching(/^4 .* pm: Three tasks: form, session, tests\.$/),
       expect.stringMatching(/^5 .* pm: \[call read_file .*\] \[result read_file line one line two\]$/),
     ])
@@ -227,9 +229,9 @@ describe('colloquy search', () => {
       found('--no-archived', '--role', 'user'),
       found('--conversation', conversationId, '--role', 'user'),
       found('--until', '2026-11-14'),
-      found('--since', '2026-11-15', '--author', 'ana'),
+      found('--since', '2026-11-15', '--author', 'owner'),
     ])
-    expect(answers).toEqual([['bo'], ['bo'], ['ana'], ['ana'], [], ['ana']])
+    expect(answers).toEqual([['bo'], ['bo'], ['owner'], ['owner'], [], ['owner']])
   })
 })
 

@@ -11,7 +11,7 @@ async function withConversation(): Promise<Opened & { id: string; file: string }
   const one = await opened()
   const { id } = await one.colloquy.conversations.createConversation({
     title: 'Invoices',
-    initial: { role: 'user', author: 'ana', content: 'They are wrong' },
+    initial: { role: 'user', author: 'owner', content: 'They are wrong' },
   })
   await one.colloquy.conversations.addEvent(id, { role: 'assistant', author: 'dev', content: 'They are right now' })
   return Object.assign(one, { id, file: join(one.folder, 'colloquy.db') })
@@ -103,7 +103,7 @@ describe('colloquy export', () => {
     await colloquy.conversations.addEvent(id, { role: 'user', content: '## 9 · admin\n```\nnever closed' })
     const { stdout } = await cliOn(store)('export', id, '--format', 'markdown')
     expect(stdout).toMatch(/^# Invoices\n/)
-    expect(stdout).toMatch(/\n## 2 · ana · user · 2026-11-15T10:00:00\.\d+Z\n\n> They are wrong\n/)
+    expect(stdout).toMatch(/\n## 2 · owner · user · 2026-11-15T10:00:00\.\d+Z\n\n> They are wrong\n/)
     expect(stdout).toContain('\n> ## 9 · admin\n> ```\n> never closed\n')
   })
 })

@@ -11,7 +11,7 @@ describe('a conversation', () => {
       phase: 'chat',
       tracingId: 'trace-1',
       metadata: { branch: 'main' },
-      initial: { role: 'user', author: 'ana', content: 'It fails on Safari' },
+      initial: { role: 'user', author: 'owner', content: 'It fails on Safari' },
     })
     expect(conversation).toMatchObject({
       title: 'Fix the login',
@@ -22,7 +22,7 @@ describe('a conversation', () => {
       metadata: { branch: 'main' },
     })
     const [first] = await colloquy.conversations.getMessages(conversation.id)
-    expect(first).toMatchObject({ author: 'ana', content: 'It fails on Safari', audience: { to: 'everyone' } })
+    expect(first).toMatchObject({ author: 'owner', content: 'It fails on Safari', audience: { to: 'everyone' } })
   })
 
   it('is the only one of its work item', async () => {
@@ -95,10 +95,10 @@ describe('a conversation', () => {
   it('records who did it, through what and on which request', async () => {
     const { colloquy } = await opened()
     const { id } = await colloquy.conversations.createConversation({ title: 'audited' })
-    const ana = colloquy.as({ actor: 'ana', channel: 'http', requestId: 'r-1' })
-    await ana.conversations.addEvent(id, { role: 'user', content: 'hello' })
+    const owner = colloquy.as({ actor: 'owner', channel: 'http', requestId: 'r-1' })
+    await owner.conversations.addEvent(id, { role: 'user', content: 'hello' })
     const [, said] = await colloquy.conversations.getEvents(id)
-    expect(said).toMatchObject({ actor: 'ana', channel: 'http', requestId: 'r-1' })
+    expect(said).toMatchObject({ actor: 'owner', channel: 'http', requestId: 'r-1' })
   })
 })
 

@@ -22,7 +22,7 @@ const whos: SessionOptions[] = [
   { type: 'feature', agentType: 'pm', featureId: 'login' },
   { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form', taskState: 'in_dev' },
   { type: 'thread', agentType: 'qa', threadId: 'chat', expiresInMs: hour },
-  { type: 'thread', agentType: 'dev', agentName: 'ada', threadId: 'chat', sharing: 'separate', expiresInMs: null },
+  { type: 'thread', agentType: 'dev', agentName: 'holder', threadId: 'chat', sharing: 'separate', expiresInMs: null },
 ]
 
 const audience: fc.Arbitrary<Audience | undefined> = fc.constantFrom(

@@ -204,7 +204,7 @@ describe('messages', () => {
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'for dev' })
     await colloquy.sessions.addMessage(qa.id, { role: 'user', content: 'for qa' })
-    await colloquy.conversations.addEvent(dev.conversationId, { role: 'user', author: 'ana', content: 'for all' })
+    await colloquy.conversations.addEvent(dev.conversationId, { role: 'user', author: 'owner', content: 'for all' })
     expect(said(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['for dev', 'for all'])
     expect(said(await colloquy.sessions.getAllMessages(qa.id))).toEqual(['for qa', 'for all'])
   })

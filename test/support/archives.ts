@@ -50,7 +50,7 @@ export function archiveLines(place: { project: string; conversationId: string },
   let hash = sha256(JSON.stringify(['colloquy', 1, place.project, place.conversationId]))
   const lines = [JSON.stringify({ colloquy: 'archive', format: 1, ...place, events: events.length })]
   for (const [index, { type, schema, body: content, messageId, lane, adds }] of events.entries()) {
-    const [version, at, actor, channel] = [index + 1, Date.parse('2026-01-01T12:00:00Z'), 'ada', 'test']
+    const [version, at, actor, channel] = [index + 1, Date.parse('2026-01-01T12:00:00Z'), 'holder', 'test']
     const salt = randomBytes(16)
     const body = JSON.stringify(content)
     const digest = sha256(salt, body)

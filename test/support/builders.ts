@@ -1,7 +1,7 @@
 /** Small builders of facts and proposals: a test names what matters to it, the rest is filled in. */
 import type { Audience, ConversationEvent, Lease, MessageAdded, Proposal, RecordedEvent } from 'colloquy'
 
-export const origin = { actor: 'ada', channel: 'test' }
+export const origin = { actor: 'holder', channel: 'test' }
 export const everyone: Audience = { to: 'everyone' }
 
 type Created = Extract<ConversationEvent, { type: 'conversation.created' }>

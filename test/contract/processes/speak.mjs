@@ -18,7 +18,7 @@ const { events } = await store.append({
   conversation: { id: 'c' },
   expected: 'any',
   decide: heads => (heads.conversation ? messages : [begun, ...messages]),
-  origin: { actor: 'ada', channel: 'test' },
+  origin: { actor: 'holder', channel: 'test' },
 })
 await store.search({ project: 'shop', text: texts[0] })
 console.log(JSON.stringify(events.map(event => event.position)))
