@@ -66,6 +66,9 @@ export async function compact(engine: Engine, scope: Scope, input: CompactInput)
   }
   const fence = { name: lease.name, generation: lease.generation }
   try {
+    // Whoever held the lease before may have taken the checkpoint this one would take again.
+    const now = await store.session(project, head.id)
+    if ((now?.checkpoint?.number ?? 0) !== (input.base?.number ?? 0)) return { outcome: 'held' }
     return await underLease(engine, scope, input, fence)
   } finally {
     await store.release({ project, ...fence })
@@ -85,17 +88,17 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
   const author = model?.name ?? 'offline'
   const before = sizeOf(covered) + (base?.tokens.checkpoint ?? 0)
   const of = { sessionId: head.id, compactionId }
-  await record({
-    type: 'compaction.started',
-    ...of,
-    reason,
-    base: base?.number ?? 0,
-    upTo,
-    messages: covered.length,
-    tokensBefore: before,
-    author,
-  })
   try {
+    await record({
+      type: 'compaction.started',
+      ...of,
+      reason,
+      base: base?.number ?? 0,
+      upTo,
+      messages: covered.length,
+      tokensBefore: before,
+      author,
+    })
     const made = await summarise(engine, input, covered, upTo)
     if ('problem' in made) return await fail(made.problem, false)
     const { checkpoint, cost } = made

@@ -354,3 +354,11 @@ function realMessages(): Message[] {
     return [message(one.role === 'assistant' ? 'assistant' : 'user', parts)]
   })
 }
+
+it('keeps a demand as a constraint also when it stands in the very first request', () => {
+  const request = user('Build the login page. You must never store passwords in plain text.')
+  const { add = [] } = summariseOffline({ items: [], messages: [request, agent('I will begin. '.repeat(60))] })
+  expect(add).toContainEqual(
+    expect.objectContaining({ section: 'constraints', text: 'You must never store passwords in plain text.' }),
+  )
+})

@@ -48,19 +48,13 @@ export function constraintsOf(
 ): Candidate[] {
   const goals = open.filter(item => item.section === 'goal').map(item => item.text)
   const found = said.flatMap(({ text, role, version, isInternal }): Candidate[] => {
-    if (
-      role !== 'user' ||
-      isInternal ||
-      goals.some(goal => goal.includes(text)) ||
-      text.length < 12 ||
-      text.length > 320 ||
-      idle.test(text)
-    )
-      return []
+    if (role !== 'user' || isInternal || text.length < 12 || text.length > 320 || idle.test(text)) return []
     const isQuestion =
       text.endsWith('?') || /^(?:why|how|what|who|when|where|is|are|do|does|can|could|will|would)\b/i.test(text)
     const strong = demands.test(text)
     if (isQuestion || !(strong || wishes.test(text))) return []
+    // A wish that the goal says already is said; a demand stands here too, because only here it is protected for ever.
+    if (!strong && goals.some(goal => goal.includes(text))) return []
     return [{ section: 'constraints', text: clipped(text, 260), sources: [version], rank: strong ? 2 : 1 }]
   })
   const room = Math.max(0, mostConstraints - open.filter(item => item.section === 'constraints').length)

@@ -193,6 +193,17 @@ describe('packing', () => {
     )
   })
 
+  it('accounts for every token it uses', () => {
+    fc.assert(
+      fc.property(logs, fc.integer({ min: 300, max: 6000 }), (history, budget) => {
+        const { ledger } = packed(history, budget)
+        const sent = ledger.entries.filter(entry => entry.fate === 'kept' || entry.fate === 'trimmed')
+        expect(sent.reduce((sum, entry) => sum + entry.tokens, 0)).toBe(ledger.used)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
   it('keeps the newest messages and counts the rest', () => {
     const history = Array.from({ length: 50 }, (_, i) =>
       message(i + 1, i % 2 ? 'assistant' : 'user', [text(`word `.repeat(50))]),

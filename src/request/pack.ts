@@ -169,7 +169,12 @@ function capped(
     estimator,
     how: 'read the files for the rest',
   })
-  note({ what, fate: 'trimmed', tokens: cut.tokens, why: `it has ${section.tokens} tokens and its share is ${most}` })
+  note({
+    what,
+    fate: 'trimmed',
+    tokens: sectionSize(cut.tokens),
+    why: `it has ${section.tokens} tokens and its share is ${most}`,
+  })
   return { text: cut.text, tokens: cut.tokens }
 }
 
@@ -263,13 +268,14 @@ function account({
     note({ what: 'message', fate: 'kept', tokens: messageSize(message), why: 'pinned', versions: [message.version] })
   }
   if (omitted.messages > 0) {
+    note({ what: 'notice', fate: 'kept', tokens: sectionSize(noticeTokens), why: 'says what was left out' })
     const first = history[0]?.version ?? trigger.version ?? 0
     note({
       what: 'messages',
       fate: 'left-out',
       tokens: omitted.tokens,
       why: 'older than what the budget holds',
-      range: { from: 1, to: Math.max(1, first - 1), messages: omitted.messages },
+      range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
     })
   }
   const full = new Map(material.history.map(message => [message.version, message]))
@@ -286,6 +292,7 @@ function account({
   }
   kept('state', material.state, 'computed from the log')
   if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
+  if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })
   for (const quote of material.recall) {
     const isKept = recall.includes(quote)
     note({

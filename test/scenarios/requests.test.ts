@@ -1,5 +1,13 @@
 /** Requests through the front door: inside the budget, nothing lost, every decision seen. */
-import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, type Session, scriptedModel } from 'colloquy'
+import {
+  BudgetTooSmall,
+  type Colloquy,
+  type Message,
+  type OpenOptions,
+  openColloquy,
+  type Session,
+  scriptedModel,
+} from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 
@@ -245,6 +253,32 @@ describe('compaction', () => {
     expect(new Set(history.map(checkpoint => checkpoint.number)).size).toBe(history.length)
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
+
+  it('[P9] two programs that compact one session while a third appends make one checkpoint per base and lose nothing', async () => {
+    const first = await opened({ tokens: 'fast', clock: Date.now, ...small })
+    const dev = await first.colloquy.sessions.getOrCreateSession(feature)
+    const others = await Promise.all(
+      [1, 2].map(() =>
+        openColloquy({ store: first.store, project: 'shop', tokens: 'fast', sweepEveryMs: null, ...small }),
+      ),
+    )
+    const [second, third] = others as [Colloquy, Colloquy]
+    for (let race = 0; race < 10; race++) {
+      await talk(first.colloquy, dev.id, 20, race * 20 + 1)
+      await Promise.all([
+        first.colloquy.sessions.buildRequest(dev.id, `A ${race}?`),
+        second.sessions.buildRequest(dev.id, `B ${race}?`),
+        third.sessions.addMessage(dev.id, { role: 'user', content: `in between ${race}` }),
+      ])
+    }
+    const events = await first.colloquy.conversations.getEvents(dev.conversationId, { limit: 5000 })
+    const bases = events.flatMap(({ event }) => (event.type === 'checkpoint.taken' ? [event.checkpoint.base] : []))
+    expect(bases.length).toBeGreaterThan(2)
+    expect(new Set(bases).size).toBe(bases.length)
+    expect(await first.colloquy.conversations.stats(dev.conversationId)).toMatchObject({ messages: 410 })
+    expect(await first.colloquy.verify()).toMatchObject({ clean: true })
+    await Promise.all(others.map(one => one.close()))
+  }, 60_000)
 
   it('tells subscribers with the seeds’ names', async () => {
     const { colloquy, session: dev } = await session(small)
