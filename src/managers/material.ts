@@ -12,7 +12,7 @@ import type { ConversationEvent } from '../events/event.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
 import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
-import { messageSize } from '../request/budget.ts'
+import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
@@ -136,8 +136,8 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
 
   /** As many of the newest messages as the budget can hold, mostly in one read. */
   async function newest(window: Window, sums: LaneSums, most: number | undefined, budget: number): Promise<Message[]> {
-    const average = sums.tokens / Math.max(1, sums.messages) + 1
-    const limit = most ?? Math.min(5000, Math.max(16, Math.ceil((budget / average) * 1.1)))
+    const average = sums.tokens / Math.max(1, sums.messages) + overhead.message
+    const limit = most ?? Math.min(5000, Math.max(16, Math.ceil((budget / average) * 1.05)))
     let found: Message[] = []
     let size = 0
     for (;;) {

@@ -281,15 +281,26 @@ export class SessionRequests {
     return requestBudget({ configured: budget, contextWindow: window, outputReserve, buffer })
   }
 
+  /** Each rendering is made when it is first looked at: hardly anybody sends both. */
   #request(head: SessionHead, strategy: Strategy, packed: Packed): AgentRequest {
     const options = { agentName: head.agentName, place: head.id }
-    const { system, messages } = renderMessages(packed, options)
+    const asPrompt = once(() => renderPrompt(packed, options))
+    const asMessages = once(() => renderMessages(packed, options))
     return {
       sessionId: head.id,
       strategy: strategy.name,
-      ...renderPrompt(packed, options),
-      system,
-      messages,
+      get systemPrompt() {
+        return asPrompt().systemPrompt
+      },
+      get userPrompt() {
+        return asPrompt().userPrompt
+      },
+      get system() {
+        return asMessages().system
+      },
+      get messages() {
+        return asMessages().messages
+      },
       totalTokens: packed.tokens,
       budget: packed.ledger.budget,
       ledger: packed.ledger,
@@ -427,5 +438,13 @@ export class SessionRequests {
       decide,
       asked: [],
     })
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
