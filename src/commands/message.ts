@@ -162,13 +162,18 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
   }
 }
 
-/** Adds a message to the conversation itself: everyone sees it unless it says otherwise. */
-export function addToConversation(conversationId: string, { message, messageId, tokens }: Placed): Decision {
+/** Adds a message to the conversation itself. */
+export function addToConversation(conversationId: string, placed: Placed): Decision {
   return heads => {
     openConversationIn(heads, conversationId)
-    const { author, audience = everyone, ...rest } = message
-    return [{ type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }]
+    return [saidToConversation(placed)]
   }
+}
+
+/** A message outside any session: everyone sees it unless it says otherwise. */
+export function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
+  const { author, audience = everyone, ...rest } = message
+  return { type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }
 }
 
 /** Sessions that share their messages speak to everyone; the others to themselves. */

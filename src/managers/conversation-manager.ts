@@ -5,7 +5,7 @@ import * as command from '../commands/conversation.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
-import { addToConversation, type MessageInput } from '../commands/message.ts'
+import { addToConversation, type MessageInput, saidToConversation } from '../commands/message.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ConversationPurged, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
@@ -80,19 +80,7 @@ export class ConversationManager {
     const first = initial && (await this.#scribe.prepare(initial))
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)
-      if (!first) return events
-      const { author, audience = { to: 'everyone' }, ...content } = first.message
-      return [
-        ...events,
-        {
-          type: 'message.added',
-          messageId: first.messageId,
-          ...content,
-          author: author ?? content.role,
-          audience,
-          tokens: first.tokens,
-        },
-      ]
+      return first ? [...events, saidToConversation(first)] : events
     }
     const asked = ['createConversation', input]
     const { conversation } = await this.#engine.execute(this.#scope, {

@@ -5,7 +5,7 @@ import { renderStableContext, renderVolatileContext } from './render-context.ts'
 
 const context: SessionContext = {
   project: {
-    root: '/work/shop',
+    root: '/srv/shop',
     structure: 'src/\n  main.ts',
     instructionFiles: [
       { name: 'CLAUDE.md', text: 'Use tabs.\n' },
@@ -38,7 +38,7 @@ it('renders the stable half with headings', () => {
   expect(renderStableContext(context)).toBe(
     `
 # Project
-Root: /work/shop
+Root: /srv/shop
 
 ## Directory structure
 src/

@@ -280,6 +280,32 @@ describe('compaction', () => {
     await Promise.all(others.map(one => one.close()))
   }, 60_000)
 
+  it('[P11] a compaction that outlived its lease records nothing over its successor', async () => {
+    let now = Date.parse('2026-11-15T10:00:00Z')
+    const { store, colloquy: other } = await opened({ tokens: 'fast', clock: () => now++, ...small })
+    const dev = await other.sessions.getOrCreateSession(feature)
+    await talk(other, dev.id, 60)
+    const model = scriptedModel(async () => {
+      now += 10 * 60_000
+      expect(await other.sessions.forceCompact(dev.id)).toMatchObject({ outcome: 'taken' })
+      return '{"add":[{"section":"facts","text":"written too late","sources":[3]}]}'
+    }, 'test:slow')
+    const slow = await openColloquy({
+      store,
+      project: 'shop',
+      tokens: 'fast',
+      sweepEveryMs: null,
+      clock: () => now++,
+      model,
+      ...small,
+    })
+    await slow.sessions.buildRequest(dev.id, 'Next?')
+    const history = await other.sessions.getCheckpointHistory(dev.id)
+    expect(history.map(checkpoint => checkpoint.author)).not.toContain('test:slow')
+    expect(await other.verify()).toMatchObject({ clean: true })
+    await slow.close()
+  })
+
   it('tells subscribers with the seeds’ names', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
