@@ -19,6 +19,7 @@ import { SessionDescribed } from './description.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { RequestBuilt } from './request.ts'
 import {
+  SessionAcknowledged,
   SessionAnnotated,
   SessionArchived,
   SessionCleared,
@@ -47,6 +48,7 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   SessionReopened,
   SessionExpired,
   SessionDeleted,
+  SessionAcknowledged,
   SessionAnnotated,
   SessionLinked,
   SessionDescribed,

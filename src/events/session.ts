@@ -65,6 +65,14 @@ export const SessionDeleted = z.object({
 })
 export type SessionDeleted = z.infer<typeof SessionDeleted>
 
+/** The agent has taken in what it sees up to this version: what comes later is new to it. */
+export const SessionAcknowledged = z.object({
+  ...OfSession,
+  type: z.literal('session.acknowledged'),
+  upTo: z.int().nonnegative(),
+})
+export type SessionAcknowledged = z.infer<typeof SessionAcknowledged>
+
 /** Metadata merged key by key over the old (null removes a key). */
 export const SessionAnnotated = z.object({ ...OfSession, type: z.literal('session.annotated'), metadata: Metadata })
 export type SessionAnnotated = z.infer<typeof SessionAnnotated>

@@ -11,6 +11,8 @@ export interface Window {
   /** Messages up to this version are outside, but for those in `kept`. */
   start: number
   kept: readonly number[]
+  /** Messages after this version are outside too: the window as it was then. Default: it is open. */
+  end?: number
 }
 
 export interface Page {

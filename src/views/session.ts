@@ -26,6 +26,8 @@ export interface SessionHead {
   /** Messages up to this version are outside the window, but for those in `kept`. */
   windowStart: number
   kept: readonly number[]
+  /** What it sees up to this version the agent has taken in; undefined until it acknowledged anything. */
+  acknowledged?: number
   compactions: number
   /** The newest checkpoint, if the window has one: where it stands in the log, and what deciding needs of it. */
   checkpoint?: SessionCheckpoint
@@ -97,6 +99,8 @@ export function evolveSession(
       return { ...afresh(head), windowStart: version, kept: [], updatedAt: at }
     case 'session.reset':
       return { ...afresh(head), windowStart: version, kept: event.kept, updatedAt: at }
+    case 'session.acknowledged':
+      return { ...head, acknowledged: event.upTo, updatedAt: at }
     case 'session.described':
       return { ...head, describedAt: version, updatedAt: at }
     case 'context.gathered':

@@ -27,6 +27,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
           | 'reopened'
           | 'expired'
           | 'deleted'
+          | 'acknowledged'
           | 'annotated'
           | 'linked'
           | 'described'
@@ -88,6 +89,8 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...session, sessionId: event.sessionId, action: 'expired' }
     case 'session.deleted':
       return { ...session, sessionId: event.sessionId, action: 'deleted' }
+    case 'session.acknowledged':
+      return { ...session, sessionId: event.sessionId, action: 'acknowledged' }
     case 'session.annotated':
       return { ...session, sessionId: event.sessionId, action: 'annotated' }
     case 'session.linked':

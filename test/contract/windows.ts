@@ -124,6 +124,16 @@ function describeLanes(open: OpenStore): void {
     expect(await store.measure(window)).toMatchObject({ messages: 3, tokens: 'rulesnewnewer'.length })
   })
 
+  it('ends at a version: the window as it was then', async () => {
+    const { store } = await open()
+    const rules = said('rules', { role: 'system' })
+    await store.append(into('c', [begun(), rules, said('old'), said('then'), said('later')]))
+    const window = windowOn('c', { start: 3, kept: [2], end: 4 })
+    expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['rules', 'then'])
+    expect(contents(await store.messages(window, { limit: 9, after: 2 }))).toEqual(['then'])
+    expect(await store.measure(window)).toMatchObject({ messages: 2, tokens: 'rulesthen'.length })
+  })
+
   it('counts what a reset kept only where its kind is asked for', async () => {
     const { store } = await open()
     await store.append(into('c', [begun(), said('rules', { role: 'system' }), said('old'), said('new')]))
@@ -361,7 +371,8 @@ async function forRandomWindows(open: OpenStore, look: (look: Look) => Promise<v
       fc.subarray([...allKinds], { minLength: 1 }),
       fc.option(fc.subarray(['d', 'e'])),
       fc.integer({ min: 1, max: 9 }),
-      async (steps, kinds, delegations, limit) => {
+      fc.option(fc.nat(40)),
+      async (steps, kinds, delegations, limit, end) => {
         const conversationId = fresh('conversation')
         await store.append(into(conversationId, eventsOf(conversationId, steps)))
         const events = await store.read({ project, conversationId })
@@ -369,8 +380,8 @@ async function forRandomWindows(open: OpenStore, look: (look: Look) => Promise<v
           const sessionId = `${conversationId} ${one}`
           const { windowStart: start, kept } = (await store.session(project, sessionId))!
           const viewer = asSession(one, agentOf[one], delegations ?? undefined)
-          const window = windowOn(conversationId, { viewer, kinds, start, kept })
-          await look({ store, window, limit, expected: naively(events, sessionId, viewer, kinds) })
+          const window = windowOn(conversationId, { viewer, kinds, start, kept, ...(end !== null && { end }) })
+          await look({ store, window, limit, expected: naively(events, sessionId, window) })
         }
       },
     ),
@@ -417,7 +428,7 @@ function eventsOf(conversationId: string, steps: readonly Step[]): ConversationE
 }
 
 /** Looks at every event, and asks the predicate for each. */
-function naively(events: readonly RecordedEvent[], sessionId: string, viewer: Viewer, kinds: readonly Kind[]) {
+function naively(events: readonly RecordedEvent[], sessionId: string, { viewer, kinds, end = 1000 }: Window) {
   let start = 0
   let kept: readonly number[] = []
   for (const { event, version } of events) {
@@ -430,7 +441,7 @@ function naively(events: readonly RecordedEvent[], sessionId: string, viewer: Vi
   const sums = { messages: 0, tokens: 0, input: 0, output: 0 }
   for (const { event, version } of events) {
     if (event.type !== 'message.added' || !isVisible(event.audience, viewer)) continue
-    if (!kinds.includes(kindOf(event)) || !(version > start || kept.includes(version))) continue
+    if (!kinds.includes(kindOf(event)) || !(version > start || kept.includes(version)) || version > end) continue
     ids.push(event.messageId)
     sums.messages += 1
     sums.tokens += event.tokens.count

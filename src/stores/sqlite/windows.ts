@@ -38,11 +38,12 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     atPlace: database.prepare(`
       select ${messageColumns}, c.id from events e join conversations c using (conversation)
       where e.position = ? and e.message = ? and c.project = ?`),
-    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
+    lastAt: database.prepare('select at from events where lane = ? and version <= ? order by version desc limit 1'),
   }
   const blobs = blobLoader(database)
 
-  function messages(window: Window, { before = Number.MAX_SAFE_INTEGER, after, limit }: Page): Message[] {
+  function messages(window: Window, { before: asked, after, limit }: Page): Message[] {
+    const before = Math.min(asked ?? Number.MAX_SAFE_INTEGER, endOf(window) + 1)
     const conversation = heads.conversationRow(window.project, window.conversationId)
     if (conversation === undefined || limit <= 0) return []
     const load: LoadBlob = digest => blobs(heads.projectRow(window.project)!)(digest)
@@ -97,15 +98,17 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     let last = 0
     if (conversation === undefined) return { ...total, lastActiveAt: undefined }
     const lanes = seen(conversation, window)
+    const end = endOf(window)
     for (const { row } of lanes) {
-      const newest = heads.lastSums(row)
+      const newest = window.end === undefined ? heads.lastSums(row) : heads.sumsUpTo(row, end)
       if (newest.messages === 0) continue
-      total = addSums(total, window.start > 0 ? subtractSums(newest, heads.sumsUpTo(row, window.start)) : newest)
-      const [at] = sql.lastAt.get(row) as [number]
+      const start = Math.min(window.start, end)
+      total = addSums(total, start > 0 ? subtractSums(newest, heads.sumsUpTo(row, start)) : newest)
+      const [at] = sql.lastAt.get(row, end) as [number]
       if (at > last) last = at
     }
     const rows = new Set(lanes.map(lane => lane.row))
-    for (const version of window.kept) total = addSums(total, sumsOf(conversation, version, rows))
+    for (const version of window.kept) if (version <= end) total = addSums(total, sumsOf(conversation, version, rows))
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
   }
 
@@ -130,6 +133,10 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   }
 
   return { messages, measure, message }
+}
+
+function endOf({ end }: Window): number {
+  return Math.min(end ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1)
 }
 
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
