@@ -14,11 +14,14 @@ import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
+import { defaultShares } from '../request/pack.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
 import type { Strategy } from '../request/strategy.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import { labelOf } from '../request/transcript.ts'
+import { partUnseen } from '../request/unseen.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 
@@ -28,6 +31,8 @@ export interface GatherInput {
   trigger: string | { messageId: string }
   strategy: Strategy
   budget: number
+  /** Only what was there at this version. Default: all there is. */
+  end?: number
 }
 
 export interface Gathered {
@@ -71,7 +76,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     return recorded?.event.type === type ? (recorded.event as Extract<ConversationEvent, { type: T }>) : undefined
   }
 
-  async function gather({ head, trigger: asked, strategy, budget }: GatherInput): Promise<Gathered> {
+  async function gather({ head, trigger: asked, strategy, budget, end }: GatherInput): Promise<Gathered> {
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
@@ -92,19 +97,34 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
       kinds,
       start: Math.max(head.windowStart, checkpoint?.upTo ?? 0),
       kept: [],
+      ...(end !== undefined && { end }),
     }
     const sums = await store.measure(window)
-    const read = await newest(window, sums, strategy.name === 'recent' ? strategy.messages + 1 : undefined, budget)
-    const { trigger, history } = await findTrigger(asked, head, read, counter)
-    const outside = [...head.kept, ...(conversation?.info.pins ?? [])].filter(
-      version =>
-        (head.kept.includes(version) || version > head.windowStart) && !read.some(one => one.version === version),
+    const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
+    const away = await sinceAcknowledged(window, head, budget)
+    const past = away ? { ...window, end: away.since } : window
+    const pastSums = away ? await store.measure(past) : sums
+    const pastRead = await newest(past, pastSums, most, budget)
+    const pins = new Set(conversation?.info.pins)
+    const read = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
+    const { trigger, rest } = await findTrigger(asked, head, read, counter)
+    const readVersions = new Set(read.map(message => message.version))
+    const outside = [...head.kept, ...pins].filter(
+      version => (head.kept.includes(version) || version > head.windowStart) && !readVersions.has(version),
     )
     const pinned = await messagesAt(window, outside)
-    const unread = {
-      messages: sums.messages - read.length - pinned.filter(one => one.version > window.start).length,
-      tokens: Math.max(0, sums.tokens - read.reduce((sum, one) => sum + one.tokens.count, 0)),
-    }
+    const elsewhere = [
+      ...pinned,
+      ...(trigger.version === undefined || readVersions.has(trigger.version) ? [] : [trigger]),
+    ]
+    const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => ({
+      messages:
+        whole.messages - found.length - elsewhere.filter(one => one.version! > start && one.version! <= end).length,
+      tokens: Math.max(0, whole.tokens - found.reduce((sum, one) => sum + one.tokens.count, 0)),
+    })
+    const { known, unseen } = away
+      ? partUnseen(rest, { agentName: head.agentName, acknowledged: away.since })
+      : { known: rest, unseen: [] }
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
     return {
@@ -124,14 +144,27 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
           messages: checkpoint.messages,
         },
         pinned,
-        history,
-        earlier: strategy.name === 'recent' ? { messages: 0, tokens: 0 } : unread,
+        history: known,
+        earlier: strategy.name === 'recent' ? { messages: 0, tokens: 0 } : unread(pastSums, pastRead, past),
+        ...(away && {
+          catchUp: { messages: unseen, earlier: unread(away.sums, away.read, away.window), since: away.since },
+        }),
         state: section('', counter),
         changes: section(context ? renderVolatileContext(context) : '', counter),
         recall: [],
         trigger,
       },
     }
+  }
+
+  /** What came since the agent acknowledged anything; undefined for one that never did. */
+  async function sinceAcknowledged(window: Window, head: SessionHead, budget: number) {
+    if (head.acknowledged === undefined) return undefined
+    const since = Math.max(head.acknowledged, window.start)
+    const unseen: Window = { ...window, start: since }
+    const sums = await store.measure(unseen)
+    const read = sums.messages === 0 ? [] : await newest(unseen, sums, undefined, budget * defaultShares.catchUp)
+    return { since, sums, read, window: unseen }
   }
 
   /** As many of the newest messages as the budget can hold, mostly in one read. */
@@ -161,14 +194,15 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     head: SessionHead,
     read: readonly Message[],
     counter: TokenEstimator,
-  ): Promise<{ trigger: Trigger; history: readonly Message[] }> {
+  ): Promise<{ trigger: Trigger; rest: readonly Message[] }> {
     const stored =
       typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
-    if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, history: read }
+    if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, rest: read }
     const { version, author, content } = stored
+    const label = labelOf(stored, head.agentName)
     return {
-      trigger: { ...section(content, counter), author, version },
-      history: read.filter(message => message.version !== version),
+      trigger: { ...section(content, counter), author, version, ...(label !== undefined && { label }) },
+      rest: read.filter(message => message.version !== version),
     }
   }
 
@@ -199,6 +233,13 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
   }
 
   return { gather, section }
+}
+
+/** Pins come and go after a message was written: what counts is what the conversation says now. */
+function withPin(message: Message, pins: ReadonlySet<number>): Message {
+  const isPinned = pins.has(message.version)
+  if (isPinned === (message.pinned ?? false)) return message
+  return { ...message, pinned: isPinned }
 }
 
 function unanswered(text: string, read: readonly Message[], agentName: string): Message | undefined {

@@ -24,6 +24,13 @@ export function messageSize(message: { tokens: { count: number }; parts: readonl
   return message.tokens.count + overhead.message + overhead.part * Math.max(0, message.parts.length - 1)
 }
 
+export function sizeOf(messages: readonly Parameters<typeof messageSize>[0][]): number {
+  return messages.reduce((sum, message) => sum + messageSize(message), 0)
+}
+
+/** What a line that says how much was left out takes. */
+export const noticeTokens = 40
+
 export function sectionSize(tokens: number): number {
   return tokens === 0 ? 0 : tokens + overhead.section
 }

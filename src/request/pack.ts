@@ -3,12 +3,13 @@
  *
  * When everything does not fit: old tool results are shortened first, then what changes often is trimmed, then the
  * oldest messages are left out (the kept ones are contiguous, and a tool call is never parted from its result), then
- * recalled quotes, then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
+ * recalled quotes, then the oldest of what came while the agent was away, then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
  * pinned messages and computed state are fixed: if they alone do not fit, that is an error and no request.
  */
 import { BudgetTooSmall } from '../errors.ts'
 import type { Message } from '../views/message.ts'
-import { messageSize, overhead, sectionSize } from './budget.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, sizeOf } from './budget.ts'
+import { accountCatchUp, catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
@@ -24,7 +25,7 @@ export interface PackOptions {
   /** At most so many messages, whatever the budget. */
   maxMessages?: number
   /** Largest shares of the budget. */
-  shares?: { context: number; changes: number; recall: number }
+  shares?: Shares
 }
 
 export interface Packed {
@@ -34,6 +35,7 @@ export interface Packed {
   pinned: readonly Message[]
   history: readonly Message[]
   omitted: { messages: number; tokens: number }
+  catchUp: PackedCatchUp | undefined
   state: TextSection
   changes: TextSection
   recall: readonly Quote[]
@@ -44,7 +46,15 @@ export interface Packed {
   ledger: Ledger
 }
 
-const defaultShares = { context: 0.4, changes: 0.1, recall: 0.1 }
+/** Largest shares of the budget. */
+export interface Shares {
+  context: number
+  changes: number
+  recall: number
+  catchUp: number
+}
+
+export const defaultShares: Shares = { context: 0.4, changes: 0.1, recall: 0.1, catchUp: 0.3 }
 /** The newest messages keep their tool results whole as long as possible. */
 const freshMessages = 4
 const shortResultTokens = 200
@@ -62,6 +72,7 @@ export function pack(material: Material, options: PackOptions): Packed {
   let changes = capped('changes', material.changes, Math.floor(budget * shares.changes), options, note)
   let recall = fitRecall(material.recall, Math.floor(budget * shares.recall))
   let history = [...material.history]
+  let catchUp = fitCatchUp(material.catchUp, Math.floor(budget * shares.catchUp), keepPinned)
   let omitted = material.earlier
   const limit = options.maxMessages
   if (limit !== undefined && history.length > limit) drop(history.length - limit)
@@ -72,14 +83,19 @@ export function pack(material: Material, options: PackOptions): Packed {
     sectionSize(context.tokens) +
     sectionSize(changes.tokens) +
     recallSize(recall) +
+    catchUpSize(catchUp) +
     triggerSize(trigger) +
     sizeOf(history) +
     (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
 
+  function keepPinned(leaving: readonly Message[]): void {
+    pinned = [...pinned, ...leaving.filter(message => message.pinned)]
+  }
+
   function drop(count: number): void {
     // A pinned message leaves its place in the history, but not the request.
     const leaving = history.slice(0, count)
-    pinned = [...pinned, ...leaving.filter(message => message.pinned)]
+    keepPinned(leaving)
     const dropped = leaving.filter(message => !message.pinned)
     history = history.slice(count)
     omitted = {
@@ -99,6 +115,13 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   if (!options.mayOmit && omitted.messages > 0) overflows = true
   if (total() > budget && !overflows) recall = []
+  if (total() > budget && !overflows && catchUp) {
+    catchUp = fitCatchUp(
+      { ...catchUp, earlier: catchUp.omitted },
+      Math.max(0, catchUpSize(catchUp) - (total() - budget)),
+      keepPinned,
+    )
+  }
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
     const room = triggerSize(trigger) - (total() - budget) - overhead.message
@@ -108,7 +131,7 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
-  account({ material, context, changes, recall, pinned, history, omitted, trigger, note })
+  account({ material, context, changes, recall, pinned, history, omitted, catchUp, trigger, note })
   const ledger: Ledger = { budget, used: tokens, free: Math.max(0, budget - tokens), entries }
   const { description, checkpoint, state } = material
   return {
@@ -118,6 +141,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     pinned,
     history,
     omitted,
+    catchUp,
     state,
     changes,
     recall,
@@ -128,15 +152,10 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
 }
 
-const noticeTokens = 40
 const minimalTrigger = 40
 
 function fixedSize({ description, checkpoint, state }: Material): number {
   return sectionSize(description.tokens) + sectionSize(checkpoint?.tokens ?? 0) + sectionSize(state.tokens)
-}
-
-function sizeOf(messages: readonly Message[]): number {
-  return messages.reduce((sum, message) => sum + messageSize(message), 0)
 }
 
 function triggerSize(trigger: Trigger): number {
@@ -230,6 +249,7 @@ function account({
   pinned,
   history,
   omitted,
+  catchUp,
   trigger,
   note,
 }: {
@@ -240,6 +260,7 @@ function account({
   pinned: readonly Message[]
   history: readonly Message[]
   omitted: { messages: number; tokens: number }
+  catchUp: PackedCatchUp | undefined
   trigger: Trigger
   note: (entry: LedgerEntry) => void
 }): void {
@@ -290,6 +311,7 @@ function account({
       versions: [message.version],
     })
   }
+  if (catchUp) accountCatchUp(catchUp, trigger, note)
   kept('state', material.state, 'computed from the log')
   if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
   if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })

@@ -30,7 +30,7 @@ export function renderMessages(
     else messages.unshift({ role: 'user', content: [opening] })
   }
   const after = behindHistory(packed, options)
-  const last: RequestMessage = { role: 'user', content: [{ type: 'text', text: packed.trigger.text }] }
+  const last: RequestMessage = { role: 'user', content: [{ type: 'text', text: triggerText(packed, options) }] }
   if (after !== '') last.content.unshift({ type: 'text', text: after })
   const previous = messages.at(-1)
   if (previous?.role === 'user') previous.content.push(...last.content)
@@ -48,7 +48,7 @@ export function renderPrompt(packed: Packed, options: TranscriptOptions): { syst
     titled('Recent conversation', paragraphs([noticeOf(packed), conversation(packed.history, options)])),
     behindHistory(packed, options),
   ])
-  return { systemPrompt, userPrompt: packed.trigger.text }
+  return { systemPrompt, userPrompt: triggerText(packed, options) }
 }
 
 function conversation(history: readonly Message[], options: TranscriptOptions): string {
@@ -90,11 +90,32 @@ function noticeOf({ omitted, checkpoint }: Packed): string {
   return checkpoint ? '[Earlier messages are summarised in the checkpoint.]' : ''
 }
 
+/** The person's words as they are; anybody else's with their name. */
+function triggerText({ trigger }: Packed, { place }: TranscriptOptions): string {
+  return trigger.label === undefined ? trigger.text : fence(trigger.text, `${place} trigger`, trigger.label)
+}
+
+function catchUpText({ catchUp, trigger }: Packed, options: TranscriptOptions): string {
+  if (!catchUp) return ''
+  const { messages, omitted, since } = catchUp
+  if (messages.length === 0 && omitted.messages === 0) return ''
+  const before = messages[0]?.version ?? trigger.version
+  const left =
+    omitted.messages === 0
+      ? ''
+      : `[${omitted.messages} earlier messages are left out here; read them in the log, from version ${since + 1}${before === undefined ? '' : ` to ${before - 1}`}.]`
+  return titled(
+    'Messages while you were away',
+    paragraphs([left, messages.map(message => written(message, options)).join('\n')]),
+  )
+}
+
 function behindHistory(packed: Packed, options: TranscriptOptions): string {
   return paragraphs([
     titled('State', packed.state.text),
     titled('Now', packed.changes.text),
     titled('Earlier messages that may matter', packed.recall.map(quote => quoted(quote, options)).join('\n')),
+    catchUpText(packed, options),
   ])
 }
 

@@ -9,6 +9,7 @@ export type SectionName =
   | 'notice'
   | 'history'
   | 'state'
+  | 'catch-up'
   | 'recall'
   | 'changes'
   | 'message'
@@ -32,6 +33,8 @@ export interface Trigger {
   text: string
   tokens: number
   author: string
+  /** Who said it, where that is not the one person everybody knows: shown in a fence with this label. */
+  label?: string
   /** Set when it is a message of the log: it then stands in the request once, here and not in the history. */
   version?: number
 }
@@ -40,6 +43,16 @@ export interface Trigger {
 export interface Earlier {
   messages: number
   tokens: number
+}
+
+/** What others said since the agent last acknowledged anything: told once, in a block of its own. */
+export interface CatchUp {
+  /** The newest of it, oldest first. */
+  messages: readonly Message[]
+  /** What came before those and is new to the agent as well: known by its sums, not read. */
+  earlier: Earlier
+  /** The newest version the agent had acknowledged. */
+  since: number
 }
 
 export interface Material {
@@ -51,6 +64,8 @@ export interface Material {
   /** The newest messages of the window, oldest first, without the trigger and without pinned ones. */
   history: readonly Message[]
   earlier: Earlier
+  /** Absent for an agent that never acknowledged anything: to it all is history. */
+  catchUp?: CatchUp
   /** What code reads off the log: open calls, files, the newest words of the person. */
   state: TextSection
   /** What changes often: commits, task states. It stands after the history, so that prompt caches hit. */

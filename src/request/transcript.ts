@@ -106,7 +106,7 @@ function speakOther(
 }
 
 /** Who said it, unless it is the one person everybody knows. */
-function labelOf(message: Message, agentName: string): string | undefined {
+export function labelOf(message: Message, agentName: string): string | undefined {
   if (message.role === 'system') return 'system note'
   if (message.role === 'user' && message.author === 'user') return undefined
   if (message.author === agentName) return `${agentName} (earlier)`

@@ -1,0 +1,65 @@
+/** What came while an agent was away: the newest of it that fit its share, contiguous, and an honest count of the rest. */
+import type { Message } from '../views/message.ts'
+import { messageSize, noticeTokens, overhead, sizeOf } from './budget.ts'
+import type { LedgerEntry } from './ledger.ts'
+import type { CatchUp, Trigger } from './sections.ts'
+
+export interface PackedCatchUp {
+  messages: readonly Message[]
+  omitted: { messages: number; tokens: number }
+  since: number
+}
+
+export function catchUpSize(catchUp: PackedCatchUp | undefined): number {
+  if (!catchUp || (catchUp.messages.length === 0 && catchUp.omitted.messages === 0)) return 0
+  return overhead.section + noticeTokens + sizeOf(catchUp.messages)
+}
+
+/** `keepPinned` is handed what leaves the block: pinned messages stay in the request. */
+export function fitCatchUp(
+  catchUp: CatchUp | undefined,
+  most: number,
+  keepPinned: (leaving: readonly Message[]) => void,
+): PackedCatchUp | undefined {
+  if (!catchUp) return undefined
+  const { messages, earlier, since } = catchUp
+  let first = messages.length
+  let size = overhead.section + noticeTokens
+  while (first > 0 && size + messageSize(messages[first - 1]!) <= most) size += messageSize(messages[--first]!)
+  const left = messages.slice(0, first)
+  keepPinned(left)
+  const dropped = left.filter(message => !message.pinned)
+  return {
+    messages: messages.slice(first),
+    omitted: {
+      messages: earlier.messages + dropped.length,
+      tokens: earlier.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
+    },
+    since,
+  }
+}
+
+export function accountCatchUp(catchUp: PackedCatchUp, trigger: Trigger, note: (entry: LedgerEntry) => void): void {
+  const { messages, omitted, since } = catchUp
+  if (messages.length === 0 && omitted.messages === 0) return
+  note({ what: 'catch-up', fate: 'kept', tokens: overhead.section + noticeTokens, why: 'its heading' })
+  if (omitted.messages > 0) {
+    const first = messages[0]?.version ?? trigger.version ?? since + 2
+    note({
+      what: 'catch-up',
+      fate: 'left-out',
+      tokens: omitted.tokens,
+      why: 'more came than its share holds',
+      range: { from: since + 1, to: Math.max(since + 1, first - 1), messages: omitted.messages },
+    })
+  }
+  for (const message of messages) {
+    note({
+      what: 'catch-up',
+      fate: 'kept',
+      tokens: messageSize(message),
+      why: 'it came while the agent was away',
+      versions: [message.version],
+    })
+  }
+}
