@@ -29,6 +29,7 @@ export type { SearchHit, SearchQuery, TitleHit } from './log/search.ts'
 export type { Store, StoreOptions } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
+export type { AgentRequest, RequestOptions } from './managers/agent-request.ts'
 export {
   type Conversation,
   ConversationManager,
@@ -38,9 +39,10 @@ export {
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
 export { defaultRequestSettings, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
-export { type ListSessions, type MessagePage, type SessionLinks, SessionManager } from './managers/session-manager.ts'
+export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'
+export type { MessagePage } from './managers/session-messages.ts'
+export type { SessionMetrics } from './managers/session-metrics.ts'
 export { SessionOptions } from './managers/session-options.ts'
-export type { AgentRequest, RequestOptions, SessionMetrics } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'

@@ -6,9 +6,8 @@ import { renderCheckpoint } from '../compaction/render.ts'
 import type { Engine } from '../engine.ts'
 import { NotFound } from '../errors.ts'
 import type { CheckpointTaken } from '../events/checkpoint.ts'
-import type { ContextGathered, SessionContext } from '../events/context.ts'
-import type { AgentDescription, SessionDescribed } from '../events/description.ts'
-import type { ConversationEvent } from '../events/event.ts'
+import type { SessionContext } from '../events/context.ts'
+import type { AgentDescription } from '../events/description.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
 import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
@@ -24,6 +23,7 @@ import { labelOf } from '../request/transcript.ts'
 import { partUnseen } from '../request/unseen.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
+import { eventAt } from './session-access.ts'
 
 export interface GatherInput {
   head: SessionHead
@@ -65,27 +65,14 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     return { text, tokens }
   }
 
-  async function eventAt<T extends ConversationEvent['type']>(
-    head: SessionHead,
-    version: number | undefined,
-    type: T,
-  ): Promise<Extract<ConversationEvent, { type: T }> | undefined> {
-    if (version === undefined) return undefined
-    const { project, conversationId } = head
-    const [recorded] = await store.read({ project, conversationId, from: version, to: version })
-    return recorded?.event.type === type ? (recorded.event as Extract<ConversationEvent, { type: T }>) : undefined
-  }
-
   async function gather({ head, trigger: asked, strategy, budget, end }: GatherInput): Promise<Gathered> {
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
     const [described, contextEvent, taken, conversation] = await Promise.all([
-      eventAt(head, head.describedAt, 'session.described') as Promise<SessionDescribed | undefined>,
-      eventAt(head, head.contextAt, 'context.gathered') as Promise<ContextGathered | undefined>,
-      eventAt(head, usesCheckpoint ? head.checkpoint?.version : undefined, 'checkpoint.taken') as Promise<
-        CheckpointTaken | undefined
-      >,
+      eventAt(engine, head, head.describedAt, 'session.described'),
+      eventAt(engine, head, head.contextAt, 'context.gathered'),
+      eventAt(engine, head, usesCheckpoint ? head.checkpoint?.version : undefined, 'checkpoint.taken'),
       store.conversation(head.project, head.conversationId),
     ])
     const checkpoint = taken?.checkpoint

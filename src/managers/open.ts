@@ -19,7 +19,7 @@ import { defaultStore, projectRoot } from './project-root.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
-import { SessionRequests } from './session-requests.ts'
+import { sessionRequests } from './session-requests.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 
@@ -115,7 +115,7 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         scope,
         settings,
         scribe: scribing,
-        requests: new SessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
+        requests: sessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
       }),
       conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives }),
       subscribe: (options = {}) => updates(store, scope.project, options),

@@ -10,7 +10,6 @@ import * as command from '../commands/session.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { InvalidInput, NotFound } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
@@ -19,24 +18,17 @@ import type { Metadata } from '../events/metadata.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Listed } from '../log/directory.ts'
 import { type LaneKind, laneKinds } from '../log/lane.ts'
-import { viewerOf } from '../log/visibility.ts'
-import type { Window } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
 import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
+import type { AgentRequest, RequestOptions } from './agent-request.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
-import type { Session, SessionStats } from './session.ts'
+import { type Session, type SessionStats, sessionFrom } from './session.ts'
+import { type SessionAccess, sessionAccess } from './session-access.ts'
+import { checkPage, firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
+import type { SessionMetrics } from './session-metrics.ts'
 import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
-import type { AgentRequest, RequestOptions, SessionMetrics, SessionRequests } from './session-requests.ts'
+import type { SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
-
-/** A page of messages. Without `limit`, all of them. */
-export interface MessagePage {
-  limit?: number
-  /** Only messages before this version. */
-  before?: number
-  /** Only messages after this version; then the oldest of them first. */
-  after?: number
-}
 
 export interface ListSessions {
   conversationId?: string
@@ -55,14 +47,13 @@ export interface SessionLinks {
   states: Record<string, string[]>
 }
 
-const sliceSize = 1000
-
 export class SessionManager {
   readonly #engine: Engine
   readonly #scope: Scope
   readonly #settings: Settings
   readonly #scribe: Scribe
   readonly #requests: SessionRequests
+  readonly #access: SessionAccess
 
   constructor(parts: {
     engine: Engine
@@ -76,6 +67,7 @@ export class SessionManager {
     this.#settings = parts.settings
     this.#scribe = parts.scribe
     this.#requests = parts.requests
+    this.#access = sessionAccess(parts.engine, parts.scope)
   }
 
   /**
@@ -171,7 +163,7 @@ export class SessionManager {
     { keepSystemMessage = true }: { keepSystemMessage?: boolean } = {},
     write?: WriteOptions,
   ): Promise<Session> {
-    const first = keepSystemMessage ? await this.#firstSystemMessage(sessionId) : undefined
+    const first = keepSystemMessage ? await firstSystemMessage(this.#engine, await this.#head(sessionId)) : undefined
     const decide = command.resetSession(sessionId, first)
     return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
   }
@@ -247,38 +239,38 @@ export class SessionManager {
   }
 
   getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
-    return this.#requests.checkpoint(sessionId)
+    return this.#requests.checkpoints.newest(sessionId)
   }
 
   /** Every checkpoint of the session's window, newest first. */
   getCheckpointHistory(sessionId: string): Promise<Checkpoint[]> {
-    return this.#requests.checkpointHistory(sessionId)
+    return this.#requests.checkpoints.history(sessionId)
   }
 
   diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
-    return this.#requests.diff(sessionId, first, second)
+    return this.#requests.checkpoints.diff(sessionId, first, second)
   }
 
   /** The messages behind an item of the checkpoint. */
   expand(sessionId: string, itemId: string): Promise<Message[]> {
-    return this.#requests.expand(sessionId, itemId)
+    return this.#requests.checkpoints.expand(sessionId, itemId)
   }
 
   getContext(sessionId: string): Promise<SessionContext | undefined> {
-    return this.#requests.context(sessionId)
+    return this.#requests.contexts.context(sessionId)
   }
 
   /** Gathers the context from a project's files and git, and what is known of feature and task; recorded if it changed. */
   updateContext(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
-    return this.#requests.updateContext(sessionId, inputs)
+    return this.#requests.contexts.update(sessionId, inputs)
   }
 
   getAgentDescription(sessionId: string): Promise<AgentDescription> {
-    return this.#requests.description(sessionId)
+    return this.#requests.contexts.description(sessionId)
   }
 
   setAgentDescription(sessionId: string, description: AgentDescription): Promise<AgentDescription> {
-    return this.#requests.describe(sessionId, description)
+    return this.#requests.contexts.describe(sessionId, description)
   }
 
   /** Totals, what compaction saved, the last request, and how far the next compaction is. */
@@ -315,10 +307,8 @@ export class SessionManager {
     return this.#session(appended.session!)
   }
 
-  async #head(sessionId: string): Promise<SessionHead> {
-    const head = await this.#engine.store.session(this.#scope.project, sessionId)
-    if (!head || head.status === 'deleted') throw new NotFound('session', sessionId)
-    return head
+  #head(sessionId: string): Promise<SessionHead> {
+    return this.#access.head(sessionId)
   }
 
   #active(meant: MeantSession): Promise<SessionHead | undefined> {
@@ -352,94 +342,12 @@ export class SessionManager {
     return this.#session(session!)
   }
 
-  #window(head: SessionHead, kinds: readonly LaneKind[]): Window {
-    return {
-      project: head.project,
-      conversationId: head.conversationId,
-      viewer: viewerOf(head),
-      kinds,
-      start: head.windowStart,
-      kept: head.kept,
-    }
-  }
-
   async #messages(sessionId: string, kinds: readonly LaneKind[], page: MessagePage): Promise<Message[]> {
-    const { limit } = page
-    if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
-      throw new InvalidInput('limit', 'must be a positive whole number')
-    }
-    const window = this.#window(await this.#head(sessionId), kinds)
-    const { store } = this.#engine
-    if (limit !== undefined && limit <= sliceSize) return store.messages(window, { ...page, limit })
-    return page.after !== undefined ? this.#forwards(window, page) : this.#backwards(window, page)
+    checkPage(page)
+    return pageOf(this.#engine, await this.#head(sessionId), kinds, page)
   }
 
-  /** Long lists are read in slices, so that appends and streams go on in between. */
-  async #backwards(window: Window, { limit = Number.POSITIVE_INFINITY, before }: MessagePage): Promise<Message[]> {
-    const slices: Message[][] = []
-    let left = limit
-    let end = before
-    while (left > 0) {
-      const size = Math.min(left, sliceSize)
-      const slice = await this.#engine.store.messages(window, {
-        limit: size,
-        ...(end !== undefined && { before: end }),
-      })
-      slices.unshift(slice)
-      left -= slice.length
-      end = slice[0]?.version
-      if (slice.length < size) break
-    }
-    return slices.flat()
-  }
-
-  async #forwards(
-    window: Window,
-    { limit = Number.POSITIVE_INFINITY, before, after = 0 }: MessagePage,
-  ): Promise<Message[]> {
-    const found: Message[] = []
-    let start = after
-    while (found.length < limit) {
-      const size = Math.min(limit - found.length, sliceSize)
-      const slice = await this.#engine.store.messages(window, {
-        limit: size,
-        after: start,
-        ...(before !== undefined && { before }),
-      })
-      found.push(...slice)
-      start = slice.at(-1)?.version ?? start
-      if (slice.length < size) break
-    }
-    return found
-  }
-
-  async #firstSystemMessage(sessionId: string): Promise<number | undefined> {
-    const window = this.#window(await this.#head(sessionId), ['system'])
-    if (window.kept.length > 0) return window.kept[0]
-    const [first] = await this.#engine.store.messages(window, { limit: 1, after: 0 })
-    return first?.version
-  }
-
-  async #session(head: SessionHead): Promise<Session> {
-    const { store } = this.#engine
-    const window = this.#window(head, laneKinds)
-    const [now, total] = await Promise.all([store.measure(window), store.measure({ ...window, start: 0, kept: [] })])
-    const lastActivityAt =
-      now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
-    const expiry = expiryOf(head, Date.parse(lastActivityAt))
-    return {
-      ...head,
-      type: head.workItem.type,
-      expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),
-      stats: {
-        messages: now.messages,
-        tokens: now.tokens,
-        tokensIn: now.input,
-        tokensOut: now.output,
-        compactions: head.compactions,
-        lastActivityAt,
-        total: { messages: total.messages, tokens: total.tokens, tokensIn: total.input, tokensOut: total.output },
-      },
-    }
+  #session(head: SessionHead): Promise<Session> {
+    return sessionFrom(this.#engine, head)
   }
 }

@@ -1,5 +1,7 @@
-/** A session as callers see it. */
-import type { SessionHead } from '../views/session.ts'
+/** A session as callers see it: its head, and what running sums say of its messages. */
+import type { Engine } from '../engine.ts'
+import { expiryOf, type SessionHead } from '../views/session.ts'
+import { windowOf } from './session-access.ts'
 
 export interface SessionStats {
   /** Messages in the window now. */
@@ -22,4 +24,26 @@ export interface Session extends SessionHead {
   /** ISO time it ends without further use; null for never. */
   expiresAt: string | null
   stats: SessionStats
+}
+
+export async function sessionFrom({ store }: Engine, head: SessionHead): Promise<Session> {
+  const window = windowOf(head)
+  const [now, total] = await Promise.all([store.measure(window), store.measure({ ...window, start: 0, kept: [] })])
+  const lastActivityAt =
+    now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
+  const expiry = expiryOf(head, Date.parse(lastActivityAt))
+  return {
+    ...head,
+    type: head.workItem.type,
+    expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),
+    stats: {
+      messages: now.messages,
+      tokens: now.tokens,
+      tokensIn: now.input,
+      tokensOut: now.output,
+      compactions: head.compactions,
+      lastActivityAt,
+      total: { messages: total.messages, tokens: total.tokens, tokensIn: total.input, tokensOut: total.output },
+    },
+  }
 }

@@ -1,0 +1,78 @@
+/** Who a session's agent is and what it works on: recorded when it changes. */
+import { parseInput } from '../commands/input.ts'
+import { describeSession, recordContext } from '../commands/request.ts'
+import type { ContextInputs } from '../context/gather.ts'
+import { contextGatherer } from '../context/gatherer.ts'
+import type { SessionContext } from '../events/context.ts'
+import { AgentDescription } from '../events/description.ts'
+import { descriptionFor } from '../request/descriptions.ts'
+import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
+import type { TokenEstimator } from '../request/tokens.ts'
+import type { SessionHead } from '../views/session.ts'
+import type { SessionAccess } from './session-access.ts'
+
+export interface SessionContexts {
+  description(sessionId: string): Promise<AgentDescription>
+  describe(sessionId: string, description: AgentDescription): Promise<AgentDescription>
+  context(sessionId: string): Promise<SessionContext | undefined>
+  /** Gathers the context anew and records it if it changed. */
+  update(sessionId: string, inputs: ContextInputs): Promise<SessionContext>
+  /** Gathers again what the last context was gathered from; unchanged inputs cost a few file stats. */
+  refresh(sessionId: string): Promise<void>
+}
+
+export function sessionContexts(
+  access: SessionAccess,
+  estimator: () => TokenEstimator | Promise<TokenEstimator>,
+): SessionContexts {
+  const gatherer = contextGatherer()
+
+  const recordedIn = (head: SessionHead) => access.eventAt(head, head.contextAt, 'context.gathered')
+
+  async function description(sessionId: string): Promise<AgentDescription> {
+    const head = await access.head(sessionId)
+    const event = await access.eventAt(head, head.describedAt, 'session.described')
+    return event?.description ?? descriptionFor(head.agentType)
+  }
+
+  async function update(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
+    const head = await access.head(sessionId)
+    const { context, fingerprint, changed } = await gatherer.gather(inputs, await recordedIn(head))
+    if (changed) {
+      const counter = await estimator()
+      const tokens = {
+        stable: counter.count(renderStableContext(context)),
+        volatile: counter.count(renderVolatileContext(context)),
+      }
+      await access.execute(head, recordContext(sessionId, context, fingerprint, tokens))
+    }
+    return context
+  }
+
+  return {
+    description,
+    update,
+    async describe(sessionId, wanted) {
+      const checked = parseInput(AgentDescription, wanted)
+      const known = await description(sessionId)
+      if (JSON.stringify(known) !== JSON.stringify(checked)) {
+        await access.execute(await access.head(sessionId), describeSession(sessionId, checked))
+      }
+      return checked
+    },
+    async context(sessionId) {
+      return (await recordedIn(await access.head(sessionId)))?.context
+    },
+    async refresh(sessionId) {
+      const recorded = await recordedIn(await access.head(sessionId))
+      if (!recorded) return
+      const { project, feature, task, dagSummary } = recorded.context
+      await update(sessionId, {
+        ...(project.root !== undefined && { root: project.root }),
+        ...(feature && { feature }),
+        ...(task && { task }),
+        ...(dagSummary !== undefined && { dagSummary }),
+      })
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** A session in numbers: totals, what compaction saved, the last request, how far the next compaction is. */
+import type { SessionHead } from '../views/session.ts'
+import type { RequestPacking } from './request-packing.ts'
+import type { RequestSettings } from './request-settings.ts'
+import { type SessionAccess, windowOf } from './session-access.ts'
+
+export interface SessionMetrics {
+  messages: number
+  tokens: number
+  tokensIn: number
+  tokensOut: number
+  compactions: number
+  tokensSaved: number
+  lastRequest: SessionHead['lastRequest']
+  budget: number
+  /** Tokens a request would have now, without a message. */
+  used: number
+  /** Tokens until the next compaction; 0 when it is due. */
+  untilTrigger: number
+  latched: boolean
+}
+
+export async function metricsOf(
+  sessionId: string,
+  { access, packing, settings }: { access: SessionAccess; packing: RequestPacking; settings: RequestSettings },
+): Promise<SessionMetrics> {
+  const head = await access.head(sessionId)
+  const total = await access.engine.store.measure({ ...windowOf(head), start: 0 })
+  const { packed, budget } = await packing.pack(head, '', { recall: false }, false)
+  return {
+    messages: total.messages,
+    tokens: total.tokens,
+    tokensIn: total.input,
+    tokensOut: total.output,
+    compactions: head.compactions,
+    tokensSaved: head.checkpoint?.totalSaved ?? 0,
+    lastRequest: head.lastRequest,
+    budget,
+    used: packed.tokens,
+    untilTrigger: Math.max(0, Math.floor(budget * settings.trigger) - packed.tokens),
+    latched: head.latched ?? false,
+  }
+}
