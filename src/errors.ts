@@ -86,6 +86,19 @@ export class LeaseLost extends ColloquyError {
   }
 }
 
+/** The agent has acknowledged this message already: another run answered it. There is nothing to do. */
+export class AlreadyAnswered extends ColloquyError {
+  override readonly code = 'team/already-answered'
+  override readonly status = 409
+
+  constructor(facts: { conversationId: string; agent: string; version: number; acknowledged: number }) {
+    super(
+      `${facts.agent} has acknowledged message ${facts.version} of conversation ${facts.conversationId} already (up to ${facts.acknowledged}).`,
+      facts,
+    )
+  }
+}
+
 /** The input breaks a rule. Correct the named field and call again; nothing was written. */
 export class InvalidInput extends ColloquyError {
   override readonly code = 'input/invalid'

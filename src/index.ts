@@ -30,6 +30,7 @@ export type { Store, StoreOptions } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
 export type { AgentRequest, RequestOptions } from './managers/agent-request.ts'
+export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
 export {
   type Conversation,
   ConversationManager,

@@ -144,7 +144,10 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
   }
 }
 
-/** Every message of the window that the base checkpoint does not stand for. */
+/**
+ * Every message of the window that the base checkpoint does not stand for. What the agent has not taken in yet stays as
+ * it is: it is to be told in its own words first.
+ */
 async function windowOf(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
   const window: Window = {
     project: head.project,
@@ -153,6 +156,7 @@ async function windowOf(engine: Engine, head: SessionHead, base: Checkpoint | un
     kinds: laneKinds,
     start: Math.max(head.windowStart, base?.upTo ?? 0),
     kept: [],
+    ...(head.acknowledged !== undefined && { end: head.acknowledged }),
   }
   const found: Message[] = []
   const limit = 1000

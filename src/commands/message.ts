@@ -176,6 +176,17 @@ export function saidToConversation({ message, messageId, tokens }: Placed): Mess
   return { type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }
 }
 
+export function pinMessage(
+  conversationId: string,
+  { messageId, version, pinned }: { messageId: string; version: number; pinned: boolean },
+): Decision {
+  return heads => {
+    const { info } = openConversationIn(heads, conversationId)
+    if ((info.pins ?? []).includes(version) === pinned) return []
+    return [{ type: 'message.pinned', messageId, version, pinned }]
+  }
+}
+
 /** Sessions that share their messages speak to everyone; the others to themselves. */
 function audienceOf(session: SessionHead): Audience {
   return session.sharing === 'messages' ? everyone : { to: 'session', sessionId: session.id }

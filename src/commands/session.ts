@@ -1,5 +1,5 @@
 /** What happens to sessions: made, cleared, reset, archived, reopened, expired, hidden. Nothing is ever removed. */
-import { IllegalState, NotFound } from '../errors.ts'
+import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { SessionCreated, Sharing } from '../events/session.ts'
@@ -14,6 +14,9 @@ export interface NewSession {
   taskState?: string
   sharing: Sharing
   expiresInMs: number | null
+  /** The session it comes after, already gone from the active ones, and what that had acknowledged. */
+  replaces?: string
+  acknowledged?: number
   metadata?: Metadata
 }
 
@@ -52,7 +55,12 @@ function newSession(
         : { type: 'session.archived', sessionId: old.id, reason: 'a new session was asked for' },
     )
   }
-  const created: SessionCreated = { type: 'session.created', ...session, ...(old && { replaces: old.id }) }
+  const created: SessionCreated = {
+    type: 'session.created',
+    ...session,
+    ...(old && { replaces: old.id }),
+    ...(old?.acknowledged !== undefined && isExpired(heads, now) && { acknowledged: old.acknowledged }),
+  }
   events.push(created)
   return events
 }
@@ -127,5 +135,18 @@ export function linkSession(sessionId: string, system: string, outsideId: string
     const session = sessionIn(heads, sessionId)
     if ((session.outsideIds[system] ?? null) === outsideId) return []
     return [{ type: 'session.linked', sessionId, system, outsideId }]
+  }
+}
+
+/** Moves the agent's cursor on, never back. */
+export function acknowledge(sessionId: string, upTo: number): Decision {
+  return (heads, now) => {
+    const session = openSessionIn(heads, sessionId, now)
+    const newest = heads.conversation?.version ?? 0
+    if (upTo > newest) {
+      throw new InvalidInput('upTo', `the conversation is at version ${newest}; ${upTo} has not been written yet`)
+    }
+    if (session.acknowledged !== undefined && upTo <= session.acknowledged) return []
+    return [{ type: 'session.acknowledged', sessionId, upTo }]
   }
 }

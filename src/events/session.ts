@@ -23,6 +23,8 @@ export const SessionCreated = z.object({
   expiresInMs: z.int().positive().nullable(),
   /** The session this one replaces, expired or archived or deleted before. */
   replaces: Id.optional(),
+  /** What its predecessor, gone for want of use, had acknowledged: its agent was away, not new. */
+  acknowledged: z.int().nonnegative().optional(),
   metadata: Metadata.optional(),
 })
 export type SessionCreated = z.infer<typeof SessionCreated>

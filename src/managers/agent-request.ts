@@ -10,6 +10,8 @@ export interface RequestOptions {
   budget?: number
   strategy?: Strategy
   recall?: boolean
+  /** Only what was there at this version of the conversation. Default: all there is. */
+  asOf?: number
 }
 
 /** A request ready to be sent, in both renderings, with the account of how it came to be. */
@@ -27,6 +29,8 @@ export interface AgentRequest {
   ledger: Ledger
   /** Messages left out, and said so in the request. */
   omitted: number
+  /** What came while the agent was away, if it ever acknowledged anything. */
+  catchUp: { since: number; messages: number; omitted: number } | undefined
   /** Number of the checkpoint it stands on. */
   checkpoint: number | undefined
 }
@@ -54,6 +58,11 @@ export function agentRequest(head: SessionHead, strategy: Strategy, packed: Pack
     budget: packed.ledger.budget,
     ledger: packed.ledger,
     omitted: packed.omitted.messages,
+    catchUp: packed.catchUp && {
+      since: packed.catchUp.since,
+      messages: packed.catchUp.messages.length,
+      omitted: packed.catchUp.omitted.messages,
+    },
     checkpoint: packed.checkpoint?.number,
   }
 }

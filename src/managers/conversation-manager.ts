@@ -5,7 +5,7 @@ import * as command from '../commands/conversation.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
-import { addToConversation, type MessageInput, saidToConversation } from '../commands/message.ts'
+import { addToConversation, type MessageInput, pinMessage, saidToConversation } from '../commands/message.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ConversationPurged, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
@@ -21,6 +21,8 @@ import type { Erased, Purged } from '../log/upkeep.ts'
 import { everything } from '../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
+import type { SessionHead } from '../views/session.ts'
+import type { AgentReference, AgentView, AgentViewOptions, AgentViews, Claim } from './agent-views.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 
 export interface Conversation extends ConversationInfo {
@@ -53,17 +55,20 @@ export class ConversationManager {
   readonly #scribe: Scribe
   /** Where new archives go, or the place an address names. */
   readonly #archives: (address?: string) => Promise<ArchivePlace>
+  readonly #views: AgentViews
 
   constructor(parts: {
     engine: Engine
     scope: Scope
     scribe: Scribe
+    views: AgentViews
     archives: (address?: string) => Promise<ArchivePlace>
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#scribe = parts.scribe
     this.#archives = parts.archives
+    this.#views = parts.views
   }
 
   /** @throws {IllegalState} when the work item has a conversation already */
@@ -117,6 +122,61 @@ export class ConversationManager {
     const prepared = await this.#scribe.prepare(message)
     const decide = addToConversation(conversationId, prepared)
     return recordedMessage(await this.#execute(conversationId, decide, ['addEvent', conversationId, message], write))
+  }
+
+  /**
+   * What an agent of the conversation is to be sent: what it knows, what came while it was away in a block of its own,
+   * and last the message it is to answer, all inside the budget. A session is made for an agent that has none. The
+   * cursor stays where it is until the agent acknowledges `upTo`.
+   *
+   * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
+   */
+  async buildAgentMessages(
+    conversationId: string,
+    agent: AgentReference,
+    options: AgentViewOptions,
+  ): Promise<AgentView> {
+    return this.#views.build(await this.#head(conversationId), agent, options)
+  }
+
+  /** The same without any side effect. */
+  async previewAgentMessages(
+    conversationId: string,
+    agent: AgentReference,
+    options: AgentViewOptions,
+  ): Promise<AgentView> {
+    return this.#views.preview(await this.#head(conversationId), agent, options)
+  }
+
+  /** The agent has taken in what it sees up to this version; the next view tells it only what came later. */
+  async acknowledge(
+    conversationId: string,
+    agent: AgentReference,
+    upTo: number,
+    write?: WriteOptions,
+  ): Promise<SessionHead> {
+    return this.#views.acknowledge(await this.#head(conversationId), agent, upTo, write)
+  }
+
+  /**
+   * The right to answer as this agent, for a while: a lease on its session. Hand its `fence` to what you write.
+   *
+   * @throws {LeaseHeld} when another run has it
+   * @throws {AlreadyAnswered} when the agent has acknowledged the trigger already
+   */
+  async claim(
+    conversationId: string,
+    agent: AgentReference,
+    options: { trigger?: { messageId: string }; forMs?: number } = {},
+  ): Promise<Claim> {
+    return this.#views.claim(await this.#head(conversationId), agent, options)
+  }
+
+  /** Keeps a message word for word in every request, or lets it go again. */
+  async pinMessage(messageId: string, pinned = true, write?: WriteOptions): Promise<Conversation> {
+    const { conversationId, version } = await this.getMessage(messageId)
+    const decide = pinMessage(conversationId, { messageId, version, pinned })
+    return this.#change(conversationId, decide, ['pinMessage', messageId, pinned], write)
   }
 
   /** The log itself: every event, in order, with its envelope. */

@@ -13,6 +13,7 @@ import type { Model } from '../models/model.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import { agentViews } from './agent-views.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -108,6 +109,8 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         }, settings.sweepEveryMs).unref()
 
   function within(scope: Scope): Colloquy {
+    const asked = sessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator })
+    const views = agentViews({ engine: core, scope, settings, requests: asked })
     return {
       project: scope.project,
       sessions: new SessionManager({
@@ -115,9 +118,9 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         scope,
         settings,
         scribe: scribing,
-        requests: sessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
+        requests: asked,
       }),
-      conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives }),
+      conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives, views }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),

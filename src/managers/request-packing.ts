@@ -47,7 +47,9 @@ export function requestPacking({
 
   function gather(head: SessionHead, trigger: Asked, options: RequestOptions): Promise<Gathered> {
     const strategy = options.strategy ?? settings.strategy
-    return material.gather({ head, trigger, strategy, budget: budgetOf(options) })
+    const { asOf } = options
+    const budget = budgetOf({ ...options, strategy })
+    return material.gather({ head, trigger, strategy, budget, ...(asOf !== undefined && { end: asOf }) })
   }
 
   /** Only what is not in the request can be worth quoting; so it is packed once to see what that is. */

@@ -4,6 +4,7 @@ import { recordRequest } from '../commands/request.ts'
 import type { Engine, Scope } from '../engine.ts'
 import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import type { SessionHead } from '../views/session.ts'
 import { type AgentRequest, agentRequest, type RequestOptions } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
 import { manifestOf } from './request-manifest.ts'
@@ -18,6 +19,8 @@ import { metricsOf, type SessionMetrics } from './session-metrics.ts'
 export interface SessionRequests {
   build(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   preview(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
+  /** The same for a head that is not in the store as it stands: of another time, or of an agent without a session. */
+  previewOf(head: SessionHead, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   forceCompact(sessionId: string): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
   readonly checkpoints: SessionCheckpoints
@@ -42,15 +45,18 @@ export function sessionRequests({
   const packing = requestPacking({ settings, estimator, material: materialGatherer(engine, estimator) })
   const compaction = sessionCompaction({ access, settings, model, estimator })
 
+  async function previewOf(of: SessionHead, message: Asked, options: RequestOptions = {}): Promise<AgentRequest> {
+    const { packed, strategy, head } = await packing.pack(of, message, options, true)
+    return agentRequest(head, strategy, packed)
+  }
+
   return {
     contexts,
     checkpoints: sessionCheckpoints(access),
     metrics: sessionId => metricsOf(sessionId, { access, packing, settings }),
 
-    async preview(sessionId, message, options = {}) {
-      const { packed, strategy, head } = await packing.pack(await access.head(sessionId), message, options, true)
-      return agentRequest(head, strategy, packed)
-    },
+    preview: async (sessionId, message, options) => previewOf(await access.head(sessionId), message, options),
+    previewOf,
 
     async build(sessionId, message, options = {}) {
       await contexts.refresh(sessionId)

@@ -85,6 +85,7 @@ export function evolveSession(
       expiresInMs: event.expiresInMs,
       windowStart: 0,
       kept: [],
+      ...(event.acknowledged !== undefined && { acknowledged: event.acknowledged }),
       compactions: 0,
       outsideIds: {},
       metadata: event.metadata ?? {},

@@ -1,0 +1,228 @@
+/**
+ * One conversation as each of its agents sees it: what it knows, what came while it was away, what it is asked.
+ *
+ * Building a view moves nothing: the cursor moves when the agent acknowledges. A claim keeps two runs from answering the
+ * same message.
+ */
+import * as command from '../commands/session.ts'
+import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { AlreadyAnswered, NotFound } from '../errors.ts'
+import type { ConversationHead } from '../views/conversation.ts'
+import type { Message } from '../views/message.ts'
+import { type SessionHead, sessionKey } from '../views/session.ts'
+import type { AgentRequest, RequestOptions } from './agent-request.ts'
+import type { SessionRequests } from './session-requests.ts'
+import type { Settings } from './settings.ts'
+
+/** An agent by its name, or one of its sessions where it has several on the conversation. */
+export type AgentReference = string | { sessionId: string }
+
+export interface AgentViewOptions extends Pick<RequestOptions, 'budget' | 'strategy' | 'recall'> {
+  /** What the agent is to answer: a message of the conversation by its id, or a text that is not in the log. */
+  trigger: { messageId: string } | string
+  /** What kind of agent it is, if it has no session yet. Default: its name. */
+  agentType?: string
+}
+
+/** What an agent is to be sent, and what to acknowledge once it has taken it in. */
+export interface AgentView extends Omit<AgentRequest, 'sessionId'> {
+  conversationId: string
+  agent: string
+  /** Absent in a preview for an agent that has no session yet. */
+  sessionId?: string
+  /** Acknowledge this version when the agent has taken the view in. */
+  upTo: number
+}
+
+/** The right to answer, for a while. Writes with its `fence` are refused once it is lost. */
+export interface Claim {
+  sessionId: string
+  fence: { name: string; generation: number }
+  /** ISO time. */
+  expiresAt: string
+  renew(forMs?: number): Promise<void>
+  release(): Promise<void>
+}
+
+const defaultClaimMs = 60_000
+
+export interface AgentViews {
+  build(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
+  preview(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
+  acknowledge(
+    conversation: ConversationHead,
+    agent: AgentReference,
+    upTo: number,
+    write?: WriteOptions,
+  ): Promise<SessionHead>
+  claim(
+    conversation: ConversationHead,
+    agent: AgentReference,
+    options: { trigger?: { messageId: string }; forMs?: number },
+  ): Promise<Claim>
+}
+
+export function agentViews({
+  engine,
+  scope,
+  settings,
+  requests,
+}: {
+  engine: Engine
+  scope: Scope
+  settings: Settings
+  requests: SessionRequests
+}): AgentViews {
+  const { store } = engine
+  const { project } = scope
+
+  /** The agent's session here, active or gone for want of use. */
+  async function known(conversation: ConversationHead, agent: AgentReference): Promise<SessionHead | undefined> {
+    const { id: conversationId, workItem } = conversation.info
+    if (typeof agent !== 'string') {
+      const head = await store.session(project, agent.sessionId)
+      if (head?.conversationId !== conversationId || head.status === 'deleted') {
+        throw new NotFound('session', agent.sessionId, `It is not on conversation ${conversationId}.`)
+      }
+      return head
+    }
+    const active = await store.sessionByKey(project, sessionKey({ agentName: agent, workItem }))
+    if (active) return active
+    const past = await store.sessions({ project, conversationId, agentName: agent, status: ['expired'], limit: 1 })
+    return past.items[0]
+  }
+
+  /** The agent's active session here, made if there is none. One that comes after an expired one keeps its cursor. */
+  async function ensured(
+    conversation: ConversationHead,
+    agent: AgentReference,
+    agentType = typeof agent === 'string' ? agent : '',
+  ): Promise<SessionHead> {
+    const found = await known(conversation, agent)
+    if (typeof agent !== 'string') return found!
+    const { id, title, workItem } = conversation.info
+    const session: command.NewSession = {
+      sessionId: engine.newId(),
+      agentName: agent,
+      agentType: found?.agentType ?? agentType,
+      sharing: found?.sharing ?? settings.sharing[workItem.type],
+      expiresInMs: found ? found.expiresInMs : settings.sessionExpiresInMs,
+      ...(found?.status === 'expired' && {
+        replaces: found.id,
+        ...(found.acknowledged !== undefined && { acknowledged: found.acknowledged }),
+      }),
+    }
+    const appended = await engine.execute(scope, {
+      conversation: { id },
+      session: { key: sessionKey({ agentName: agent, workItem }) },
+      decide: command.ensureSession(session, { title, workItem }),
+      asked: [],
+    })
+    return appended.session!
+  }
+
+  /** For a look without side effects at a conversation the agent is not on yet. */
+  function stranger(conversation: ConversationHead, agentName: string, agentType = agentName): SessionHead {
+    const { id, workItem } = conversation.info
+    return {
+      id: `${id} ${agentName}`,
+      project,
+      conversationId: id,
+      agentName,
+      agentType,
+      workItem,
+      sharing: settings.sharing[workItem.type],
+      status: 'active',
+      expiresInMs: null,
+      windowStart: 0,
+      kept: [],
+      compactions: 0,
+      outsideIds: {},
+      metadata: {},
+      createdAt: conversation.activeAt,
+      updatedAt: conversation.activeAt,
+    }
+  }
+
+  async function triggering(conversation: ConversationHead, messageId: string): Promise<Message> {
+    const message = await store.message(project, messageId)
+    if (message?.conversationId !== conversation.info.id) throw new NotFound('message', messageId)
+    return message
+  }
+
+  /** A view ends at the message it answers: what came later is for the next one. */
+  async function asked(conversation: ConversationHead, { trigger, budget, strategy, recall }: AgentViewOptions) {
+    const asOf =
+      typeof trigger === 'string' ? conversation.version : (await triggering(conversation, trigger.messageId)).version
+    const options: RequestOptions = {
+      asOf,
+      ...(budget !== undefined && { budget }),
+      ...(strategy && { strategy }),
+      ...(recall !== undefined && { recall }),
+    }
+    return { trigger, asOf, options }
+  }
+
+  function view(conversation: ConversationHead, request: AgentRequest, agent: string, upTo: number): AgentView {
+    // Onto the request itself: its renderings are made when they are first looked at.
+    return Object.assign(request, { conversationId: conversation.info.id, agent, upTo })
+  }
+
+  return {
+    async build(conversation, agent, options) {
+      const { trigger, asOf, options: request } = await asked(conversation, options)
+      const head = await ensured(conversation, agent, options.agentType)
+      return view(conversation, await requests.build(head.id, trigger, request), head.agentName, asOf)
+    },
+
+    async preview(conversation, agent, options) {
+      const { trigger, asOf, options: request } = await asked(conversation, options)
+      const found = await known(conversation, agent)
+      const head = found ?? stranger(conversation, agent as string, options.agentType)
+      const made = view(conversation, await requests.previewOf(head, trigger, request), head.agentName, asOf)
+      if (!found) delete made.sessionId
+      return made
+    },
+
+    async acknowledge(conversation, agent, upTo, write) {
+      const head = await ensured(conversation, agent)
+      const { session } = await engine.execute(scope, {
+        conversation: { id: conversation.info.id },
+        session: { id: head.id },
+        decide: command.acknowledge(head.id, upTo),
+        options: write,
+        asked: ['acknowledge', conversation.info.id, agent, upTo],
+      })
+      return session!
+    },
+
+    async claim(conversation, agent, { trigger, forMs = defaultClaimMs }) {
+      const { id: sessionId, agentName } = await ensured(conversation, agent)
+      const lease = await store.claim({ project, name: `run ${sessionId}`, holder: engine.newId(), forMs })
+      const fence = { name: lease.name, generation: lease.generation }
+      const claim: Claim = {
+        sessionId,
+        fence,
+        expiresAt: lease.expiresAt,
+        async renew(forMs = defaultClaimMs) {
+          claim.expiresAt = (await store.renew({ project, ...fence, forMs })).expiresAt
+        },
+        release: () => store.release({ project, ...fence }),
+      }
+      if (!trigger) return claim
+      try {
+        const { version } = await triggering(conversation, trigger.messageId)
+        // Looked at under the lease: whoever had it before has acknowledged by now what it answered.
+        const { acknowledged } = (await store.session(project, sessionId))!
+        if (acknowledged !== undefined && version <= acknowledged) {
+          const conversationId = conversation.info.id
+          throw new AlreadyAnswered({ conversationId, agent: agentName, version, acknowledged })
+        }
+      } catch (error) {
+        await claim.release()
+        throw error
+      }
+      return claim
+    },
+  }
+}
