@@ -13,6 +13,7 @@ import type { Model } from '../models/model.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -115,7 +116,14 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         scope,
         settings,
         scribe: scribing,
-        requests: sessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
+        requests: sessionRequests({
+          engine: core,
+          scope,
+          settings: requests,
+          model: options.model,
+          estimator,
+          computed: computedSections,
+        }),
       }),
       conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives }),
       subscribe: (options = {}) => updates(store, scope.project, options),
