@@ -6,8 +6,8 @@
  * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
  */
 
-import { carryOn } from '../compaction/carried.ts'
 import { chunkMessages } from '../compaction/chunks.ts'
+import { boundCarried, type ComputedSections, foldCarried, renderCarried } from '../compaction/computed.ts'
 import { cutPoint } from '../compaction/cut.ts'
 import { type CheckpointDelta, readDelta } from '../compaction/delta.ts'
 import { mergeDelta } from '../compaction/merge.ts'
@@ -40,8 +40,12 @@ export interface CompactInput {
   modelWindow: number
   /** How many tokens of the newest messages stay as they are; or how many messages. */
   keep: { tokens: number } | { messages: number }
-  /** The largest checkpoint. */
+  /** The most that the items of the checkpoint may take, and what code carries on. */
   maxCheckpointTokens: number
+  maxCarriedTokens: number
+  /** What code computes itself, and what it keeps of the state in the shape of seed 002. */
+  computed: ComputedSections
+  kept: Pick<Checkpoint, 'ralphLoop'>
 }
 
 export type CompactOutcome =
@@ -179,7 +183,11 @@ async function summarise(
   covered: readonly Message[],
   upTo: number,
 ): Promise<{ checkpoint: Checkpoint; cost?: number } | { problem: string }> {
-  const { base, estimator, model, modelWindow, maxCheckpointTokens } = input
+  const { base, computed, estimator, model, modelWindow, maxCheckpointTokens } = input
+  const carried = boundCarried(computed.carried, foldCarried(computed.carried, base?.carried, covered), {
+    maxTokens: input.maxCarriedTokens,
+    estimator,
+  })
   const number = (base?.number ?? 0) + 1
   const chunks = model ? chunkMessages(covered, Math.floor(modelWindow * 0.6)) : [covered]
   let items: readonly CheckpointItem[] = base?.items ?? []
@@ -187,7 +195,7 @@ async function summarise(
   let cost: number | undefined
   for (const chunk of chunks) {
     const reply = model
-      ? await ask(model, { items, messages: chunk })
+      ? await ask(model, { items, messages: chunk, known: renderCarried(computed.carried, carried) })
       : {
           delta: summariseOffline({
             items,
@@ -219,11 +227,11 @@ async function summarise(
     messages: (base?.messages ?? 0) + covered.length,
     author: model?.name ?? 'offline',
     items: [...items],
-    carried: carryOn(base?.carried, covered),
-    ...(base?.ralphLoop && { ralphLoop: base.ralphLoop }),
+    carried,
+    ...input.kept,
     tokens: { checkpoint: 0, lastCompactionInput: 0, totalSaved: 0 },
   }
-  const size = estimator.count(renderCheckpoint(draft))
+  const size = estimator.count(renderCheckpoint(draft, computed))
   const read = sizeOf(covered) + (base?.tokens.checkpoint ?? 0)
   const checkpoint = {
     ...draft,
@@ -234,9 +242,13 @@ async function summarise(
 
 async function ask(
   model: Model,
-  input: { items: readonly CheckpointItem[]; messages: readonly Message[] },
+  { items, messages, known }: { items: readonly CheckpointItem[]; messages: readonly Message[]; known: string[] },
 ): Promise<{ delta: CheckpointDelta; cost?: number | undefined } | { problem: string }> {
-  const { system, user } = compactionPrompt(input)
+  const { system, user } = compactionPrompt({
+    items,
+    messages,
+    computed: [{ title: 'read off the messages by code', text: known.join('\n\n') }],
+  })
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],

@@ -1,9 +1,16 @@
 /**
- * What code reads off the messages itself and carries on from checkpoint to checkpoint: open tool calls, files read and
- * changed, the newest user messages. A summary must not be trusted with it.
+ * The computed sections that every session has: open tool calls, files read and changed, the newest user messages, and
+ * where a Ralph loop stands. A summary must not be trusted with them.
  */
-import type { CarriedState } from '../events/checkpoint.ts'
+import type { CarriedState, RalphLoop } from '../events/checkpoint.ts'
 import type { Message } from '../views/message.ts'
+import {
+  type CarriedSection,
+  type ComputedLine,
+  type ComputedSections,
+  foldCarried,
+  type StateSection,
+} from './computed.ts'
 import { filesIn } from './tool-files.ts'
 
 export interface CarriedLimits {
@@ -23,45 +30,122 @@ export function carryOn(
   messages: readonly Message[],
   limits: CarriedLimits = defaultCarriedLimits,
 ): CarriedState {
-  const openCalls = new Map((base?.openCalls ?? []).map(call => [call.callId, call]))
-  const filesRead = new Set(base?.filesRead)
-  const filesChanged = new Set(base?.filesChanged)
-  const userMessages = new Map((base?.userMessages ?? []).map(message => [message.version, message]))
-  for (const { version, role, parts, content, internal } of messages) {
+  return foldCarried(carriedSections(limits), base, messages)
+}
+
+type OpenCall = CarriedState['openCalls'][number]
+type UserMessage = CarriedState['userMessages'][number]
+
+function carriedSections({ openCalls, files, userMessages, characters }: CarriedLimits): ComputedSections['carried'] {
+  const calls: CarriedSection<OpenCall> = {
+    name: 'openCalls',
+    heading: 'Tool calls without a result yet',
+    maxTokens: 1_000,
+    maxEntries: openCalls,
+    fold: openCallsAfter,
+    // Its result may have come since the checkpoint: the state section says which are open now.
+    line: () => undefined,
+  }
+  const changed: CarriedSection<string> = {
+    name: 'filesChanged',
+    heading: 'Files changed',
+    maxTokens: 1_500,
+    maxEntries: files,
+    fold: (before, messages) => filesAfter(before, messages, 'changed'),
+    line: file => file,
+  }
+  const read: CarriedSection<string> = {
+    name: 'filesRead',
+    heading: 'Files read',
+    maxTokens: 1_000,
+    maxEntries: files,
+    fold: (before, messages) => filesAfter(before, messages, 'read'),
+    line: (file, { filesChanged }) => (filesChanged.includes(file) ? undefined : file),
+  }
+  const said: CarriedSection<UserMessage> = {
+    name: 'userMessages',
+    heading: 'Newest user messages, word for word',
+    maxTokens: 2_500,
+    maxEntries: userMessages,
+    fold: (before, messages) => userMessagesAfter(before, messages, characters),
+    line: ({ version, text }) => ({ label: `message ${version}`, quote: text }),
+  }
+  return [calls, changed, read, said]
+}
+
+/** Which calls wait for their result now: those of the checkpoint, and what the messages behind it say. */
+const openCallsNow: StateSection = {
+  name: 'openCalls',
+  heading: 'Tool calls without a result yet',
+  maxTokens: 1_000,
+  read: ({ checkpoint, messages }) =>
+    openCallsAfter(checkpoint?.carried.openCalls ?? [], messages)
+      .slice(-defaultCarriedLimits.openCalls)
+      .map(({ callId, name, version }) => `${name} (call ${callId}, message ${version})`),
+}
+
+/** As the checkpoint has it. Whoever runs such loops knows better, and takes its place in the registry. */
+const ralphLoopOfCheckpoint: StateSection = {
+  name: 'ralphLoop',
+  heading: 'Ralph loop',
+  maxTokens: 1_000,
+  read: ({ checkpoint }) => (checkpoint?.ralphLoop ? ralphLines(checkpoint.ralphLoop) : []),
+  kept: ({ checkpoint }) => (checkpoint?.ralphLoop ? { ralphLoop: checkpoint.ralphLoop } : {}),
+}
+
+export function ralphLines({ currentIteration, passedChecks, failedChecks, lastError }: RalphLoop): ComputedLine[] {
+  const lines: ComputedLine[] = []
+  if (lastError) lines.push({ label: 'last error', quote: lastError.slice(0, 2_000) })
+  if (passedChecks.length > 0) lines.push(`passed: ${passedChecks.join(', ')}`)
+  if (failedChecks.length > 0) lines.push(`failed: ${failedChecks.join(', ')}`)
+  return [...lines, `iteration ${currentIteration}`]
+}
+
+export const commonSections: ComputedSections = {
+  carried: carriedSections(defaultCarriedLimits),
+  state: [openCallsNow, ralphLoopOfCheckpoint],
+}
+
+function openCallsAfter(before: readonly OpenCall[], messages: readonly Message[]): OpenCall[] {
+  const open = new Map(before.map(call => [call.callId, call]))
+  for (const { version, parts } of messages) {
     for (const part of parts) {
-      if (part.type === 'tool-result') openCalls.delete(part.callId)
-      if (part.type !== 'tool-call') continue
-      renew(openCalls, part.callId, { callId: part.callId, name: part.name, version })
-      const { read, changed } = filesIn(part)
-      for (const file of read) renewIn(filesRead, file)
-      for (const file of changed) renewIn(filesChanged, file)
+      if (part.type === 'tool-result') open.delete(part.callId)
+      if (part.type === 'tool-call') renew(open, part.callId, { callId: part.callId, name: part.name, version })
     }
+  }
+  return [...open.values()]
+}
+
+function filesAfter(before: readonly string[], messages: readonly Message[], kind: 'read' | 'changed'): string[] {
+  const files = new Map(before.map(file => [file, file]))
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.type === 'tool-call') for (const file of filesIn(part)[kind]) renew(files, file, file)
+    }
+  }
+  return [...files.keys()]
+}
+
+function userMessagesAfter(
+  before: readonly UserMessage[],
+  messages: readonly Message[],
+  characters: number,
+): UserMessage[] {
+  const said = new Map(before.map(message => [message.version, message]))
+  for (const { version, role, content, internal } of messages) {
     // What a harness says in the user's place is internal.
     if (role === 'user' && !internal && content.trim() !== '') {
-      renew(userMessages, version, { version, text: bounded(content, limits.characters, version) })
+      renew(said, version, { version, text: bounded(content, characters, version) })
     }
   }
-  return {
-    openCalls: newest(openCalls.values(), limits.openCalls),
-    filesRead: newest(filesRead, limits.files),
-    filesChanged: newest(filesChanged, limits.files),
-    userMessages: newest(userMessages.values(), limits.userMessages),
-  }
+  return [...said.values()]
 }
 
-function newest<T>(values: Iterable<T>, count: number): T[] {
-  return count > 0 ? [...values].slice(-count) : []
-}
-
-/** Maps and sets keep the order of insertion, so what is put in again must be taken out first to become the newest. */
+/** Maps keep the order of insertion, so what is put in again must be taken out first to become the newest. */
 function renew<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.delete(key)
   map.set(key, value)
-}
-
-function renewIn<T>(set: Set<T>, value: T): void {
-  set.delete(value)
-  set.add(value)
 }
 
 /** The text word for word up to the bound, then a marker that says where the rest is. */

@@ -37,8 +37,7 @@ describe('renderCheckpoint', () => {
       filesChanged: ['b.ts'],
       userMessages: [{ version: 38, text: 'Go on' }],
     }
-    const ralphLoop = { currentIteration: 2, passedChecks: ['build'], failedChecks: ['lint', 'test'], lastError: 'no' }
-    const text = renderCheckpoint(checkpoint({ items, carried, ralphLoop }))
+    const text = renderCheckpoint(checkpoint({ items, carried }))
     expect(text.replace(/\w{14}(?=>>| )/g, '…')).toBe(`# Checkpoint 3: stands for messages 1 to 40 (38 in all)
 
 ## Goal
@@ -50,9 +49,6 @@ describe('renderCheckpoint', () => {
 ## Facts
 - [k4] Text k4 (from 12, 15)
 
-## Tool calls without a result yet
-- bash (call c1, message 39)
-
 ## Files changed
 - b.ts
 
@@ -62,14 +58,6 @@ describe('renderCheckpoint', () => {
 ## Newest user messages, word for word
 <<… message 38
 Go on
-…>>
-
-## Ralph loop
-- iteration 2
-- passed: build
-- failed: lint, test
-<<… last error
-no
 …>>`)
   })
 

@@ -4,8 +4,10 @@
  *
  * The same checkpoint gives the same bytes. Text that spans lines is indented or fenced: it cannot pass for a heading.
  */
-import type { CarriedState, Checkpoint, CheckpointItem, CheckpointSection, RalphLoop } from '../events/checkpoint.ts'
+import type { Checkpoint, CheckpointItem, CheckpointSection } from '../events/checkpoint.ts'
 import { fence } from '../request/fence.ts'
+import { commonSections } from './carried.ts'
+import { type ComputedSections, renderCarried } from './computed.ts'
 
 /** In the order they are read: what it is about, what binds, where it stands, what is known. */
 export const sectionHeadings: readonly (readonly [CheckpointSection, string])[] = [
@@ -20,12 +22,10 @@ export const sectionHeadings: readonly (readonly [CheckpointSection, string])[] 
   ['facts', 'Facts'],
 ]
 
-export function renderCheckpoint(checkpoint: Checkpoint): string {
-  const { number, from, upTo, messages, items, carried, ralphLoop } = checkpoint
+export function renderCheckpoint(checkpoint: Checkpoint, computed: ComputedSections = commonSections): string {
+  const { number, from, upTo, messages, items, carried } = checkpoint
   const title = `# Checkpoint ${number}: stands for messages ${from} to ${upTo} (${messages} in all)`
-  const parts = [title, ...renderItems(items), ...renderCarried(carried)]
-  if (ralphLoop) parts.push(renderRalphLoop(ralphLoop))
-  return parts.join('\n\n')
+  return [title, ...renderItems(items), ...renderCarried(computed.carried, carried)].join('\n\n')
 }
 
 /** One block per section that has something to show. What was resolved is over, and only the log still needs it. */
@@ -36,12 +36,15 @@ export function renderItems(items: readonly CheckpointItem[]): string[] {
   })
 }
 
+/** Whatever some reader takes for the end of a line. */
+const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/
+
 export function renderItem(item: CheckpointItem): string {
   const from = `(from ${renderVersions(item.sources)})`
-  if (!/[\n\r\u2028\u2029]/.test(item.text)) return `- [${item.id}] ${item.text} ${from}`
+  if (!lineBreak.test(item.text)) return `- [${item.id}] ${item.text} ${from}`
   // Pinned text stays as it is to the byte, so it is fenced; other text may be indented.
   if (item.pinned) return `- [${item.id}] ${from}\n${fence(item.text, item.id, 'pinned')}`
-  return `- [${item.id}] ${item.text.split(/\r\n|[\n\r\u2028\u2029]/).join('\n  ')} ${from}`
+  return `- [${item.id}] ${item.text.split(lineBreak).join('\n  ')} ${from}`
 }
 
 /** How many versions an item shows; `expand` gives the rest. */
@@ -58,35 +61,4 @@ export function renderVersions(versions: readonly number[]): string {
   }
   if (ranges.length <= shownVersions) return ranges.join(', ')
   return `${ranges[0]}, … ${ranges.slice(1 - shownVersions).join(', ')}`
-}
-
-/** What code took from the log itself, each as a section of its own. */
-export function renderCarried({ openCalls, filesRead, filesChanged, userMessages }: CarriedState): string[] {
-  const changed = new Set(filesChanged)
-  const onlyRead = filesRead.filter(file => !changed.has(file))
-  const sections: [string, string[]][] = [
-    [
-      'Tool calls without a result yet',
-      openCalls.map(call => `- ${oneLine(call.name)} (call ${call.callId}, message ${call.version})`),
-    ],
-    ['Files changed', filesChanged.map(file => `- ${oneLine(file)}`)],
-    ['Files read', onlyRead.map(file => `- ${oneLine(file)}`)],
-    [
-      'Newest user messages, word for word',
-      userMessages.map(({ version, text }) => fence(text, `user message ${version}`, `message ${version}`)),
-    ],
-  ]
-  return sections.flatMap(([heading, lines]) => (lines.length > 0 ? [`## ${heading}\n${lines.join('\n')}`] : []))
-}
-
-export function renderRalphLoop({ currentIteration, passedChecks, failedChecks, lastError }: RalphLoop): string {
-  const lines = [`- iteration ${currentIteration}`]
-  if (passedChecks.length > 0) lines.push(`- passed: ${oneLine(passedChecks.join(', '))}`)
-  if (failedChecks.length > 0) lines.push(`- failed: ${oneLine(failedChecks.join(', '))}`)
-  const block = `## Ralph loop\n${lines.join('\n')}`
-  return lastError ? `${block}\n${fence(lastError, 'ralph loop', 'last error')}` : block
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ')
 }

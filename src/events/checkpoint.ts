@@ -42,14 +42,17 @@ export type CheckpointItem = z.infer<typeof CheckpointItem>
  * What code reads off the covered messages itself and carries on from checkpoint to checkpoint: a summary must not be
  * trusted with it.
  */
-export const CarriedState = z.object({
-  /** Tool calls without a result yet. */
-  openCalls: z.array(z.object({ callId: Id, name: z.string(), version: Version })),
-  filesRead: z.array(z.string()),
-  filesChanged: z.array(z.string()),
-  /** The newest of the person's messages, word for word up to a bound. */
-  userMessages: z.array(z.object({ version: Version, text: z.string() })),
-})
+export const CarriedState = z
+  .object({
+    /** Tool calls without a result yet. */
+    openCalls: z.array(z.object({ callId: Id, name: z.string(), version: Version })),
+    filesRead: z.array(z.string()),
+    filesChanged: z.array(z.string()),
+    /** The newest of the person's messages, word for word up to a bound. */
+    userMessages: z.array(z.object({ version: Version, text: z.string() })),
+  })
+  /** Other computed sections by name, each a list, oldest first. */
+  .catchall(z.array(z.unknown()))
 export type CarriedState = z.infer<typeof CarriedState>
 
 /** Seed 002: where a Ralph loop stands. */

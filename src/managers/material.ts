@@ -2,10 +2,11 @@
  * Gathers what a session's next request is made of: heads, the newest messages the budget can hold, and nothing more.
  * What is older is known by its sums, so the cost does not grow with history.
  */
+import { type ComputedSections, keptState, renderState } from '../compaction/computed.ts'
 import { renderCheckpoint } from '../compaction/render.ts'
 import type { Engine } from '../engine.ts'
 import { NotFound } from '../errors.ts'
-import type { CheckpointTaken } from '../events/checkpoint.ts'
+import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
@@ -41,14 +42,23 @@ export interface Gathered {
   window: LaneSums
   description: AgentDescription
   context: SessionContext | undefined
-  checkpoint: CheckpointTaken['checkpoint'] | undefined
+  checkpoint: Checkpoint | undefined
+  /** What a checkpoint taken now keeps of the state. */
+  kept: Pick<Checkpoint, 'ralphLoop'>
   /** Quotes of messages before a version that have the words of the message. */
   recallBefore(version: number): Promise<Quote[]>
 }
 
 const mostQuotes = 8
 
-export function materialGatherer(engine: Engine, estimator: () => TokenEstimator | Promise<TokenEstimator>) {
+/** What code computes may take this share of the budget behind the history. */
+const stateShare = 0.1
+
+export function materialGatherer(
+  engine: Engine,
+  estimator: () => TokenEstimator | Promise<TokenEstimator>,
+  computed: ComputedSections,
+) {
   const { store } = engine
   const counted = new Map<string, number>()
 
@@ -114,17 +124,26 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
       : { known: rest, unseen: [] }
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
+    const facts = {
+      session: head,
+      conversation: conversation?.info,
+      checkpoint,
+      // Of a window without its tool messages nothing can be said about calls.
+      messages: strategy.name === 'recent' ? [] : read,
+    }
+    const state = renderState(computed.state, facts, { maxTokens: Math.floor(budget * stateShare), estimator: counter })
     return {
       description,
       context,
       checkpoint,
+      kept: keptState(computed.state, known),
       window: sums,
       recallBefore: version => recalled(head, trigger, { before: version, pinned, counter }),
       material: {
         description: section(renderDescription(description), counter),
         context: section(context ? renderStableContext(context) : '', counter),
         checkpoint: checkpoint && {
-          ...section(renderCheckpoint(checkpoint), counter),
+          ...section(renderCheckpoint(checkpoint, computed), counter),
           number: checkpoint.number,
           from: checkpoint.from,
           upTo: checkpoint.upTo,
@@ -136,7 +155,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
         ...(away && {
           catchUp: { messages: unseen, earlier: unread(away.sums, away.read, away.window), since: away.since },
         }),
-        state: section('', counter),
+        state: section(state, counter),
         changes: section(context ? renderVolatileContext(context) : '', counter),
         recall: [],
         trigger,

@@ -14,6 +14,7 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { agentViews } from './agent-views.ts'
+import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -109,7 +110,14 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         }, settings.sweepEveryMs).unref()
 
   function within(scope: Scope): Colloquy {
-    const asked = sessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator })
+    const asked = sessionRequests({
+      engine: core,
+      scope,
+      settings: requests,
+      model: options.model,
+      estimator,
+      computed: computedSections,
+    })
     const views = agentViews({ engine: core, scope, settings, requests: asked })
     return {
       project: scope.project,

@@ -1,6 +1,7 @@
 /** When a session is compacted, and with what: the run itself is the agent's. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type CompactOutcome, compact } from '../agent/compact.ts'
+import type { ComputedSections } from '../compaction/computed.ts'
 import type { CompactionReason } from '../events/checkpoint.ts'
 import type { Model } from '../models/model.ts'
 import { overhead, sectionSize } from '../request/budget.ts'
@@ -12,8 +13,9 @@ import type { PackedRequest } from './request-packing.ts'
 import type { RequestSettings } from './request-settings.ts'
 import type { SessionAccess } from './session-access.ts'
 
-/** A checkpoint may take this share of the budget. */
+/** The items of a checkpoint may take this share of the budget, and what code carries on this one. */
 const checkpointShare = 0.15
+const carriedShare = 0.08
 const longestWaitMs = 120_000
 
 export interface SessionCompaction {
@@ -28,11 +30,13 @@ export function sessionCompaction({
   settings,
   model,
   estimator,
+  computed,
 }: {
   access: SessionAccess
   settings: RequestSettings
   model: Model | undefined
   estimator: () => TokenEstimator | Promise<TokenEstimator>
+  computed: ComputedSections
 }): SessionCompaction {
   const { engine, scope } = access
 
@@ -42,16 +46,18 @@ export function sessionCompaction({
     budget: number,
     reason: CompactionReason,
   ): Promise<CompactOutcome> {
-    const { material, checkpoint } = gathered
+    const { material, checkpoint, kept } = gathered
     const { strategy } = settings
     const fixed =
       sectionSize(material.description.tokens) +
       Math.min(sectionSize(material.context.tokens), Math.floor(budget * 0.4)) +
+      sectionSize(material.state.tokens) +
       sectionSize(material.changes.tokens) +
       material.trigger.tokens +
       overhead.message
     const maxCheckpointTokens = Math.floor(budget * checkpointShare)
-    const target = Math.floor(budget * settings.target) - fixed - maxCheckpointTokens
+    const maxCarriedTokens = Math.floor(budget * carriedShare)
+    const target = Math.floor(budget * settings.target) - fixed - maxCheckpointTokens - maxCarriedTokens
     const keep =
       strategy.name === 'summarization'
         ? { messages: strategy.keepRecentMessages }
@@ -65,6 +71,9 @@ export function sessionCompaction({
       modelWindow: modelLimits(model?.name ?? '').contextWindow,
       keep,
       maxCheckpointTokens,
+      maxCarriedTokens,
+      computed,
+      kept,
     })
     if (outcome.outcome === 'held') await untilReleased(head.id)
     return outcome

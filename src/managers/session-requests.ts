@@ -1,6 +1,7 @@
 /** Requests of a session: built, previewed, compacted when they have to be. Its parts do one thing each. */
 import type { CompactOutcome } from '../agent/compact.ts'
 import { recordRequest } from '../commands/request.ts'
+import type { ComputedSections } from '../compaction/computed.ts'
 import type { Engine, Scope } from '../engine.ts'
 import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
@@ -33,17 +34,19 @@ export function sessionRequests({
   settings,
   model,
   estimator,
+  computed,
 }: {
   engine: Engine
   scope: Scope
   settings: RequestSettings
   model: Model | undefined
   estimator: () => TokenEstimator | Promise<TokenEstimator>
+  computed: ComputedSections
 }): SessionRequests {
   const access = sessionAccess(engine, scope)
   const contexts = sessionContexts(access, estimator)
-  const packing = requestPacking({ settings, estimator, material: materialGatherer(engine, estimator) })
-  const compaction = sessionCompaction({ access, settings, model, estimator })
+  const packing = requestPacking({ settings, estimator, material: materialGatherer(engine, estimator, computed) })
+  const compaction = sessionCompaction({ access, settings, model, estimator, computed })
 
   async function previewOf(of: SessionHead, message: Asked, options: RequestOptions = {}): Promise<AgentRequest> {
     const { packed, strategy, head } = await packing.pack(of, message, options, true)

@@ -23,8 +23,8 @@ export function fence(text: string, place: string, label: string): string {
 
 /** A label is one line and not long, whatever name somebody chose. */
 export function oneLine(text: string, longest = 60): string {
-  const line = text.replace(/[\s<>]+/g, ' ').trim()
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
+  const line = text.replace(/[\s\u0085<>]+/g, ' ').trim()
+  return line.length > longest ? `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…` : line
 }
 
 /** FNV-1a in two lanes: not for secrets, only to be different and the same every time. */

@@ -1,0 +1,8 @@
+/**
+ * What code computes for every request and checkpoint of this product: the sections all sessions have, and those that
+ * other parts add (delegations in flight, the current turn, where a loop stands), each from its own file.
+ */
+import { commonSections } from '../compaction/carried.ts'
+import { type ComputedSections, withSections } from '../compaction/computed.ts'
+
+export const computedSections: ComputedSections = withSections(commonSections, { carried: [], state: [] })
