@@ -10,7 +10,7 @@ import type { ContextGathered, SessionContext } from '../events/context.ts'
 import type { AgentDescription, SessionDescribed } from '../events/description.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
-import { viewerOf } from '../log/visibility.ts'
+import { isVisible, viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
@@ -96,13 +96,19 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     const sums = await store.measure(window)
     const read = await newest(window, sums, strategy.name === 'recent' ? strategy.messages + 1 : undefined, budget)
     const { trigger, history } = await findTrigger(asked, head, read, counter)
+    const isFar = trigger.version !== undefined && trigger.version > window.start && history.length === read.length
     const outside = [...head.kept, ...(conversation?.info.pins ?? [])].filter(
       version =>
-        (head.kept.includes(version) || version > head.windowStart) && !read.some(one => one.version === version),
+        (head.kept.includes(version) || version > head.windowStart) &&
+        version !== trigger.version &&
+        !read.some(one => one.version === version),
     )
     const pinned = await messagesAt(window, outside)
+    // A stored trigger that is older than what was read is not left out either: it stands at the end.
+    const far = isFar ? await messagesAt(window, [trigger.version!]) : []
+    const elsewhere = pinned.filter(one => one.version > window.start).length + far.length
     const unread = {
-      messages: sums.messages - read.length - pinned.filter(one => one.version > window.start).length,
+      messages: Math.max(0, sums.messages - read.length - elsewhere),
       tokens: Math.max(0, sums.tokens - read.reduce((sum, one) => sum + one.tokens.count, 0)),
     }
     const description = described?.description ?? descriptionFor(head.agentType)
@@ -125,7 +131,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
         },
         pinned,
         history,
-        earlier: strategy.name === 'recent' ? { messages: 0, tokens: 0 } : unread,
+        earlier: unread,
         state: section('', counter),
         changes: section(context ? renderVolatileContext(context) : '', counter),
         recall: [],
@@ -175,7 +181,8 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
   async function byId(messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
     const near = read.find(message => message.id === messageId)
     const message = near ?? (await store.message(head.project, messageId))
-    if (!message || message.conversationId !== head.conversationId) throw new NotFound('message', messageId)
+    const isOurs = message?.conversationId === head.conversationId && isVisible(message.audience, viewerOf(head))
+    if (!message || !isOurs) throw new NotFound('message', messageId)
     return message
   }
 
@@ -192,7 +199,7 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
       before,
       limit: mostQuotes,
     })
-    const known = new Set(pinned.map(message => message.version))
+    const known = new Set([...pinned.map(message => message.version), trigger.version])
     return hits
       .filter(hit => hit.version > head.windowStart && !known.has(hit.version))
       .map(hit => ({ version: hit.version, author: hit.author, ...section(hit.snippet, counter) }))

@@ -64,7 +64,8 @@ export function pack(material: Material, options: PackOptions): Packed {
   let history = [...material.history]
   let omitted = material.earlier
   const limit = options.maxMessages
-  if (limit !== undefined && history.length > limit) drop(history.length - limit)
+  if (limit !== undefined && history.length + omitted.messages > limit)
+    drop(earliestWholeCut(history, Math.max(0, history.length - limit)))
 
   const total = () =>
     fixed +
