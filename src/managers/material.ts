@@ -10,7 +10,7 @@ import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
-import { viewerOf } from '../log/visibility.ts'
+import { isVisible, viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
@@ -99,7 +99,7 @@ export function materialGatherer(
     const sums = await store.measure(window)
     const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
     const away = await sinceAcknowledged(window, head, budget)
-    const past = away ? { ...window, end: away.since } : window
+    const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
     const pastSums = away ? await store.measure(past) : sums
     const pastRead = await newest(past, pastSums, most, budget)
     const pins = new Set(conversation?.info.pins)
@@ -107,16 +107,20 @@ export function materialGatherer(
     const { trigger, rest } = await findTrigger(asked, head, read, counter)
     const readVersions = new Set(read.map(message => message.version))
     const outside = [...head.kept, ...pins].filter(
-      version => (head.kept.includes(version) || version > head.windowStart) && !readVersions.has(version),
+      version =>
+        (head.kept.includes(version) || version > head.windowStart) &&
+        version !== trigger.version &&
+        !readVersions.has(version),
     )
     const pinned = await messagesAt(window, outside)
-    const elsewhere = [
-      ...pinned,
-      ...(trigger.version === undefined || readVersions.has(trigger.version) ? [] : [trigger]),
-    ]
+    // A stored trigger that is older than what was read is not left out either: it stands at the end.
+    const isFar = trigger.version !== undefined && trigger.version > window.start && !readVersions.has(trigger.version)
+    const elsewhere = [...pinned, ...(isFar ? await messagesAt(window, [trigger.version!]) : [])]
     const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => ({
-      messages:
-        whole.messages - found.length - elsewhere.filter(one => one.version! > start && one.version! <= end).length,
+      messages: Math.max(
+        0,
+        whole.messages - found.length - elsewhere.filter(one => one.version > start && one.version <= end).length,
+      ),
       tokens: Math.max(0, whole.tokens - found.reduce((sum, one) => sum + one.tokens.count, 0)),
     })
     const { known, unseen } = away
@@ -136,7 +140,7 @@ export function materialGatherer(
       description,
       context,
       checkpoint,
-      kept: keptState(computed.state, known),
+      kept: keptState(computed.state, facts),
       window: sums,
       recallBefore: version => recalled(head, trigger, { before: version, pinned, counter }),
       material: {
@@ -151,7 +155,7 @@ export function materialGatherer(
         },
         pinned,
         history: known,
-        earlier: strategy.name === 'recent' ? { messages: 0, tokens: 0 } : unread(pastSums, pastRead, past),
+        earlier: unread(pastSums, pastRead, past),
         ...(away && {
           catchUp: { messages: unseen, earlier: unread(away.sums, away.read, away.window), since: away.since },
         }),
@@ -215,7 +219,8 @@ export function materialGatherer(
   async function byId(messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
     const near = read.find(message => message.id === messageId)
     const message = near ?? (await store.message(head.project, messageId))
-    if (!message || message.conversationId !== head.conversationId) throw new NotFound('message', messageId)
+    const isOurs = message?.conversationId === head.conversationId && isVisible(message.audience, viewerOf(head))
+    if (!message || !isOurs) throw new NotFound('message', messageId)
     return message
   }
 
@@ -232,7 +237,7 @@ export function materialGatherer(
       before,
       limit: mostQuotes,
     })
-    const known = new Set(pinned.map(message => message.version))
+    const known = new Set([...pinned.map(message => message.version), trigger.version])
     return hits
       .filter(hit => hit.version > head.windowStart && !known.has(hit.version))
       .map(hit => ({ version: hit.version, author: hit.author, ...section(hit.snippet, counter) }))

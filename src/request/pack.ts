@@ -75,7 +75,8 @@ export function pack(material: Material, options: PackOptions): Packed {
   let catchUp = fitCatchUp(material.catchUp, Math.floor(budget * shares.catchUp), keepPinned)
   let omitted = material.earlier
   const limit = options.maxMessages
-  if (limit !== undefined && history.length > limit) drop(history.length - limit)
+  if (limit !== undefined && history.length + omitted.messages > limit)
+    drop(earliestWholeCut(history, Math.max(0, history.length - limit)))
 
   const total = () =>
     fixed +

@@ -20,16 +20,3 @@ export function earliestWholeCut(messages: readonly Message[], count: number): n
   }
   return cut
 }
-
-/** Calls that have a result among the messages, and results that have a call. */
-export function pairedCalls(messages: readonly Message[]): Set<string> {
-  const calls = new Set<string>()
-  const paired = new Set<string>()
-  for (const message of messages) {
-    for (const part of message.parts) {
-      if (part.type === 'tool-call') calls.add(part.callId)
-      if (part.type === 'tool-result' && calls.has(part.callId)) paired.add(part.callId)
-    }
-  }
-  return paired
-}

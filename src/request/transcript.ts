@@ -9,7 +9,6 @@ import type { Part } from '../events/part.ts'
 import type { Message } from '../views/message.ts'
 import { fence, oneLine } from './fence.ts'
 import type { RequestMessage, RequestPart } from './message.ts'
-import { pairedCalls } from './tool-pairs.ts'
 
 export interface TranscriptOptions {
   /** The agent the request is for: its own messages are the assistant's. */
@@ -19,41 +18,68 @@ export interface TranscriptOptions {
 }
 
 export function transcript(messages: readonly Message[], options: TranscriptOptions): RequestMessage[] {
-  const paired = pairedCalls(messages)
-  const results = resultsByCall(messages)
+  const pairs = ownPairs(messages, options.agentName)
   const said: RequestMessage[] = []
   for (const message of messages) {
-    const isOwn = message.role === 'assistant' && message.author === options.agentName
-    if (isOwn) speakOwn(message, paired, results, said)
-    else speakOther(message, paired, options, said)
+    if (isOwn(message, options.agentName)) speakOwn(message, pairs, said)
+    else speakOther(message, pairs, options, said)
   }
   return said
 }
 
-type Results = Map<string, Extract<Part, { type: 'tool-result' }>>
+function isOwn({ role, author }: Message, agentName: string): boolean {
+  return role === 'assistant' && author === agentName
+}
 
-function resultsByCall(messages: readonly Message[]): Results {
-  const results: Results = new Map()
+type Call = Extract<Part, { type: 'tool-call' }>
+type Result = Extract<Part, { type: 'tool-result' }>
+
+interface Pairs {
+  resultOf: ReadonlyMap<Call, Result>
+  /** Results that stand right behind their calls, wherever they came. */
+  placed: ReadonlySet<Part>
+}
+
+/**
+ * The agent's own calls with the first result that came after each. By the part and not by its id alone: some providers
+ * use an id again in the next turn, and a call that runs must not get the result of its namesake.
+ */
+function ownPairs(messages: readonly Message[], agentName: string): Pairs {
+  const open = new Map<string, Call>()
+  const resultOf = new Map<Call, Result>()
+  const placed = new Set<Part>()
   for (const message of messages) {
-    for (const part of message.parts) if (part.type === 'tool-result') results.set(part.callId, part)
+    for (const part of message.parts) {
+      if (part.type === 'tool-call') {
+        if (isOwn(message, agentName)) open.set(part.callId, part)
+        else open.delete(part.callId)
+      }
+      if (part.type !== 'tool-result') continue
+      const call = open.get(part.callId)
+      if (!call) continue
+      open.delete(part.callId)
+      resultOf.set(call, part)
+      placed.add(part)
+    }
   }
-  return results
+  return { resultOf, placed }
 }
 
 /** The agent's own words; each run of calls is followed at once by its results. */
-function speakOwn(message: Message, paired: ReadonlySet<string>, results: Results, said: RequestMessage[]): void {
+function speakOwn(message: Message, { resultOf, placed }: Pairs, said: RequestMessage[]): void {
   let answers: RequestPart[] = []
   const settle = () => {
     if (answers.length > 0) add(said, 'user', answers)
     answers = []
   }
   for (const part of message.parts) {
-    if (part.type === 'tool-call' && paired.has(part.callId)) {
+    const result = part.type === 'tool-call' ? resultOf.get(part) : undefined
+    if (part.type === 'tool-call' && result) {
       add(said, 'assistant', [{ type: 'tool-call', callId: part.callId, name: part.name, input: part.input }])
-      answers.push(resultPart(results.get(part.callId)!))
+      answers.push(resultPart(result))
       continue
     }
-    const text = ownText(part, paired)
+    const text = placed.has(part) ? undefined : ownText(part)
     if (text === undefined) continue
     settle()
     add(said, 'assistant', [{ type: 'text', text }])
@@ -61,7 +87,7 @@ function speakOwn(message: Message, paired: ReadonlySet<string>, results: Result
   settle()
 }
 
-function ownText(part: Part, paired: ReadonlySet<string>): string | undefined {
+function ownText(part: Part): string | undefined {
   switch (part.type) {
     case 'text':
       return part.text === '' ? undefined : part.text
@@ -72,25 +98,29 @@ function ownText(part: Part, paired: ReadonlySet<string>): string | undefined {
     case 'tool-call':
       return `[I called ${oneLine(part.name)} (${oneLine(part.callId)}); no result has come yet.]`
     case 'tool-result':
-      return paired.has(part.callId)
-        ? undefined
-        : `[A result of ${oneLine(part.name ?? part.callId)}, whose call is not shown:]\n${outputText(part)}`
+      return `[A result of ${oneLine(part.name ?? part.callId)}, whose call is not shown:]\n${outputText(part)}`
     default:
       return part satisfies never
   }
 }
 
+/** What others called and got is told in words: a provider takes calls only from the agent itself. */
+function othersText(part: Part): string | undefined {
+  if (part.type === 'tool-call') return `[called ${oneLine(part.name)} ${JSON.stringify(part.input)}]`
+  if (part.type === 'tool-result') return `[result of ${oneLine(part.name ?? part.callId)}]\n${outputText(part)}`
+  return ownText(part)
+}
+
 function speakOther(
   message: Message,
-  paired: ReadonlySet<string>,
+  { placed }: Pairs,
   { agentName, place }: TranscriptOptions,
   said: RequestMessage[],
 ): void {
   const texts: string[] = []
   for (const part of message.parts) {
     // Results of the agent's own calls stand right behind the calls.
-    if (part.type === 'tool-result' && paired.has(part.callId)) continue
-    const text = part.type === 'tool-call' ? `[called ${oneLine(part.name)}]` : ownText(part, paired)
+    const text = placed.has(part) ? undefined : othersText(part)
     if (text !== undefined) texts.push(text)
   }
   if (texts.length === 0) return
@@ -113,7 +143,7 @@ export function labelOf(message: Message, agentName: string): string | undefined
   return message.role === 'assistant' ? `agent ${message.author}` : message.author
 }
 
-function resultPart(part: Extract<Part, { type: 'tool-result' }>): RequestPart {
+function resultPart(part: Result): RequestPart {
   return {
     type: 'tool-result',
     callId: part.callId,
@@ -123,7 +153,7 @@ function resultPart(part: Extract<Part, { type: 'tool-result' }>): RequestPart {
   }
 }
 
-function outputText(part: Extract<Part, { type: 'tool-result' }>): string {
+function outputText(part: Result): string {
   return typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
 }
 

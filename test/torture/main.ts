@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|all] [--cycles N] [--rounds N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,24 +10,29 @@ import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
 import { killWriters } from './kill.ts'
 import { freshSeed } from './random.ts'
+import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|all] [--cycles N] [--rounds N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
   damage   random damage to a closed store                 (--rounds, default 200)
-  all      the three of them (default)`
+  requests the promises about requests over random logs    (--cases, default 20000, about 100 a second; --first N
+           starts at that case, so that one that failed can be had again)
+  all      all of them (default)`
 
 interface Settings {
   cycles: number | undefined
   rounds: number | undefined
+  cases: number | undefined
+  first: number | undefined
   seed: number
 }
 
 type Torture = (folder: string, settings: Settings) => Promise<string[]>
 
-const tortures: Record<string, Torture> = { kill, faults: fail, damage }
+const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
   const report = await killWriters({
@@ -88,6 +93,24 @@ async function damage(folder: string, { rounds = 200, seed }: Settings): Promise
   return report.problems
 }
 
+async function requests(_: string, { cases = 20_000, first = 0, seed }: Settings): Promise<string[]> {
+  const started = performance.now()
+  const report = await requestPromises({
+    cases,
+    first,
+    seed,
+    onCase(done, broken) {
+      const seconds = (performance.now() - started) / 1000
+      progress(`case ${done} of ${cases}, ${broken} broken, ${Math.round(done / seconds)} a second`)
+      if (done % 10_000 === 0) say(`${done} cases in ${Math.round(seconds)} s, ${broken} broken.`)
+    },
+  })
+  const { asked, refused, checkpoints, compacted, omitted } = report
+  say(`${report.cases} cases: ${asked} requests, ${refused} refused for their budget, ${checkpoints} on a checkpoint,`)
+  say(`${omitted} with messages left out; ${compacted} compactions on demand.`)
+  return report.problems
+}
+
 const say = (text: string) => console.log(text)
 
 function progress(text: string): void {
@@ -110,6 +133,8 @@ async function main(): Promise<void> {
   const options = {
     cycles: { type: 'string' },
     rounds: { type: 'string' },
+    cases: { type: 'string' },
+    first: { type: 'string' },
     seed: { type: 'string' },
     help: { type: 'boolean' },
   } as const
@@ -123,6 +148,8 @@ async function main(): Promise<void> {
   const settings: Settings = {
     cycles: wholeNumber(values.cycles, 'cycles'),
     rounds: wholeNumber(values.rounds, 'rounds'),
+    cases: wholeNumber(values.cases, 'cases'),
+    first: wholeNumber(values.first, 'first'),
     seed: wholeNumber(values.seed, 'seed') ?? freshSeed(),
   }
   say(`Seed ${settings.seed}: --seed ${settings.seed} makes the same choices again.`)
