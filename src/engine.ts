@@ -9,6 +9,7 @@ import type { Decision } from './commands/decision.ts'
 import type { Origin } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended } from './log/event-log.ts'
+import { withLineage } from './log/lineage.ts'
 import type { Store } from './log/store.ts'
 
 /** Who acts, where, and through what: every write carries it. */
@@ -45,7 +46,7 @@ export interface Engine {
 
 export function engine({ store, clock, newId }: { store: Store; clock: () => number; newId: () => string }): Engine {
   return {
-    store,
+    store: withLineage(store),
     clock,
     newId,
     execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {

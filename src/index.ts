@@ -31,6 +31,7 @@ export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkee
 export { isVisible, type Viewer } from './log/visibility.ts'
 export type { AgentRequest, RequestOptions } from './managers/agent-request.ts'
 export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
+export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
 export {
   type Conversation,
   ConversationManager,
@@ -38,6 +39,7 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export { defaultRequestSettings, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'

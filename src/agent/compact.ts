@@ -18,10 +18,8 @@ import type { Engine, Scope } from '../engine.ts'
 import { IllegalState, LeaseHeld, LeaseLost } from '../errors.ts'
 import type { Checkpoint, CheckpointItem, CompactionReason } from '../events/checkpoint.ts'
 import type { ConversationEvent } from '../events/event.ts'
-import { laneKinds } from '../log/lane.ts'
 import type { Lease } from '../log/leases.ts'
-import { viewerOf } from '../log/visibility.ts'
-import type { Window } from '../log/windows.ts'
+import { type Window, windowOf } from '../log/windows.ts'
 import { answerOf, type Model } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
@@ -84,7 +82,7 @@ type Fence = { name: string; generation: number }
 async function underLease(engine: Engine, scope: Scope, input: CompactInput, fence: Fence): Promise<CompactOutcome> {
   const { head, base, reason, model } = input
   const startedAt = engine.clock()
-  const messages = await windowOf(engine, head, base)
+  const messages = await uncovered(engine, head, base)
   const upTo = cutOf(messages, input.keep)
   const covered = upTo === undefined ? [] : messages.filter(message => message.version <= upTo)
   if (upTo === undefined || covered.length === 0) return { outcome: 'nothing-to-do' }
@@ -152,12 +150,9 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
  * Every message of the window that the base checkpoint does not stand for. What the agent has not taken in yet stays as
  * it is: it is to be told in its own words first.
  */
-async function windowOf(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
+async function uncovered(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
   const window: Window = {
-    project: head.project,
-    conversationId: head.conversationId,
-    viewer: viewerOf(head),
-    kinds: laneKinds,
+    ...windowOf(head),
     start: Math.max(head.windowStart, base?.upTo ?? 0),
     kept: [],
     ...(head.acknowledged !== undefined && { end: head.acknowledged }),

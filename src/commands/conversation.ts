@@ -57,6 +57,14 @@ export function restoreConversation(id: string, reason?: string): Decision {
   }
 }
 
+/** A completed branch may still be taken back: this changes nothing in what was said. */
+export function recordMerge(id: string, merged: { into: string; messageId: string }): Decision {
+  return heads => {
+    if (existing(heads, id).info.mergedInto?.messageId === merged.messageId) return []
+    return [{ type: 'branch.merged', ...merged }]
+  }
+}
+
 function existing(heads: Heads, id: string): ConversationHead {
   if (!heads.conversation) throw new NotFound('conversation', id)
   return heads.conversation

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ContentTooLarge, InvalidInput } from '../errors.ts'
 import { Audience, everyone } from '../events/audience.ts'
+import type { ConversationEvent } from '../events/event.ts'
 import { Id } from '../events/id.ts'
 import { type MessageAdded, Role, type TokenCount, Usage } from '../events/message.ts'
 import { Metadata } from '../events/metadata.ts'
@@ -148,30 +149,39 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
     const session = openSessionIn(heads, sessionId, now)
     openConversationIn(heads, session.conversationId)
     const { author, audience, ...rest } = message
-    return [
-      {
-        type: 'message.added',
-        messageId,
-        ...rest,
-        author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
-        audience: audience ?? audienceOf(session),
-        tokens,
-        sessionId,
-      },
-    ]
+    return withPin(heads.conversation?.version ?? 0, {
+      type: 'message.added',
+      messageId,
+      ...rest,
+      author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
+      audience: audience ?? audienceOf(session),
+      tokens,
+      sessionId,
+    })
   }
 }
 
 /** Adds a message to the conversation itself. */
 export function addToConversation(conversationId: string, placed: Placed): Decision {
   return heads => {
-    openConversationIn(heads, conversationId)
-    return [saidToConversation(placed)]
+    const { version } = openConversationIn(heads, conversationId)
+    return withPin(version, saidToConversation(placed))
   }
 }
 
+/** The first message of a new conversation, right behind the fact that it was made. */
+export function opening(placed: Placed): ConversationEvent[] {
+  return withPin(1, saidToConversation(placed))
+}
+
+/** A message that comes pinned leaves a fact of its own, so that pins are known without reading messages. */
+function withPin(newest: number, message: MessageAdded): ConversationEvent[] {
+  if (!message.pinned) return [message]
+  return [message, { type: 'message.pinned', messageId: message.messageId, version: newest + 1, pinned: true }]
+}
+
 /** A message outside any session: everyone sees it unless it says otherwise. */
-export function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
+function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
   const { author, audience = everyone, ...rest } = message
   return { type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }
 }

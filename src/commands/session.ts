@@ -17,6 +17,8 @@ export interface NewSession {
   /** The session it comes after, already gone from the active ones, and what that had acknowledged. */
   replaces?: string
   acknowledged?: number
+  /** In a branch: the session of the same agent before the branch point. */
+  continues?: SessionCreated['continues']
   metadata?: Metadata
 }
 
@@ -58,6 +60,7 @@ function newSession(
   const created: SessionCreated = {
     type: 'session.created',
     ...session,
+    ...(heads.conversation?.info.branchOf && { branchOf: heads.conversation.info.branchOf }),
     ...(old && { replaces: old.id }),
     ...(old?.acknowledged !== undefined && isExpired(heads, now) && { acknowledged: old.acknowledged }),
   }

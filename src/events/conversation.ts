@@ -4,6 +4,13 @@ import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
 import { WorkItem } from './work-item.ts'
 
+/**
+ * Where a branch leaves its parent: it shares the parent's events up to this version, and its own come after it, so
+ * versions go on counting along the line.
+ */
+export const BranchPoint = z.object({ conversationId: Id, version: z.int().positive() })
+export type BranchPoint = z.infer<typeof BranchPoint>
+
 export const ConversationCreated = z.object({
   type: z.literal('conversation.created'),
   title: z.string(),
@@ -12,6 +19,9 @@ export const ConversationCreated = z.object({
   /** Follows the conversation through traces of other systems. */
   tracingId: Id.optional(),
   metadata: Metadata.optional(),
+  branchOf: BranchPoint.optional(),
+  /** What the parent's head said at the branch point, in the fields that a branch takes over. */
+  inherits: z.record(z.string(), z.unknown()).optional(),
 })
 export type ConversationCreated = z.infer<typeof ConversationCreated>
 
@@ -46,3 +56,12 @@ export const ConversationRestored = z.object({
   reason: z.string().optional(),
 })
 export type ConversationRestored = z.infer<typeof ConversationRestored>
+
+/** The conclusion of a branch was taken back to where it came from. */
+export const BranchMerged = z.object({
+  type: z.literal('branch.merged'),
+  /** The conversation that has it now, and the message that says it. */
+  into: Id,
+  messageId: Id,
+})
+export type BranchMerged = z.infer<typeof BranchMerged>

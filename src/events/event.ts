@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { CheckpointTaken, CompactionFailed, CompactionStarted } from './checkpoint.ts'
 import { ContextGathered } from './context.ts'
 import {
+  BranchMerged,
   ConversationAnnotated,
   ConversationArchived,
   ConversationCompleted,
@@ -38,6 +39,7 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationReopened,
   ConversationArchived,
   ConversationRestored,
+  BranchMerged,
   MessageAdded,
   MessageErased,
   MessagePinned,

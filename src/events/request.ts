@@ -19,6 +19,12 @@ export const RequestBuilt = z.object({
   context: Version.optional(),
   checkpoint: Version.optional(),
   recall: z.array(Version).optional(),
+  /** Nothing after this version was looked at. */
+  asOf: Version.optional(),
+  /** What came while the agent was away. */
+  catchUp: z
+    .object({ since: z.int().nonnegative(), messages: z.int().nonnegative(), omitted: z.int().nonnegative() })
+    .optional(),
   omitted: z.int().nonnegative(),
   estimator: z.string(),
   /** Digest of the settings that shaped it. */

@@ -1,5 +1,6 @@
 /** Facts about one agent's session on a conversation. */
 import { z } from 'zod'
+import { BranchPoint } from './conversation.ts'
 import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
 
@@ -25,6 +26,15 @@ export const SessionCreated = z.object({
   replaces: Id.optional(),
   /** What its predecessor, gone for want of use, had acknowledged: its agent was away, not new. */
   acknowledged: z.int().nonnegative().optional(),
+  /** In a branch: where the conversation comes from, and the session of the same agent there that this one goes on from. */
+  branchOf: BranchPoint.optional(),
+  continues: z
+    .object({
+      sessionIds: z.array(Id).min(1),
+      /** What that session's head said at the branch point, in the fields that are taken over. */
+      head: z.record(z.string(), z.unknown()),
+    })
+    .optional(),
   metadata: Metadata.optional(),
 })
 export type SessionCreated = z.infer<typeof SessionCreated>

@@ -1,6 +1,7 @@
 /**
  * The port of the append-only log. Stores implement it; `test/contract/event-log.ts` is what they must promise.
  */
+import type { BranchPoint } from '../events/conversation.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { Origin, RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
@@ -51,6 +52,10 @@ export interface EventRange {
   backwards?: boolean
   /** Default 1000. */
   limit?: number
+  /** Only events that are not messages. */
+  facts?: boolean
+  /** The conversation is a branch: what its parent says up to there comes before. */
+  branchOf?: BranchPoint
 }
 
 export interface SubscribeOptions {

@@ -1,4 +1,5 @@
 /** The port of full-text search over messages and fuzzy search over titles. No input is a syntax error. */
+import type { BranchPoint } from '../events/conversation.ts'
 import type { Role } from '../events/message.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { ConversationStatus } from '../views/conversation.ts'
@@ -9,6 +10,8 @@ export interface SearchQuery {
   /** What a person typed. Words are stemmed; "quoted words" stand together. */
   text: string
   conversationId?: string
+  /** That conversation is a branch: what its parent says up to there is searched too. */
+  branchOf?: BranchPoint
   author?: string
   role?: Role
   /** The phase the conversation was in when the message was written. */

@@ -9,12 +9,20 @@ import type { SessionHead } from '../views/session.ts'
 /** Somebody who looks: a session's agent, or the whole log (a person, an audit, an export). */
 export type Viewer =
   | { sees: 'everything' }
-  | { sees: 'as-session'; sessionId: string; agentName: string; delegations?: readonly string[] }
+  | {
+      sees: 'as-session'
+      sessionId: string
+      agentName: string
+      /** Sessions this one goes on from, in the conversations its own branches off. */
+      continues?: readonly string[]
+      delegations?: readonly string[]
+    }
 
 export const everything: Viewer = { sees: 'everything' }
 
 export function viewerOf(session: SessionHead): Viewer {
-  return { sees: 'as-session', sessionId: session.id, agentName: session.agentName }
+  const { id, agentName, continues } = session
+  return { sees: 'as-session', sessionId: id, agentName, ...(continues && { continues }) }
 }
 
 export function isVisible(audience: Audience, viewer: Viewer): boolean {
@@ -23,7 +31,7 @@ export function isVisible(audience: Audience, viewer: Viewer): boolean {
     case 'everyone':
       return true
     case 'session':
-      return audience.sessionId === viewer.sessionId
+      return audience.sessionId === viewer.sessionId || (viewer.continues?.includes(audience.sessionId) ?? false)
     case 'agents':
       return audience.agents.includes(viewer.agentName)
     case 'delegation':

@@ -1,7 +1,9 @@
 /** The port for reading messages as a viewer sees them: newest windows, pages, and their size without reading them. */
+import type { BranchPoint } from '../events/conversation.ts'
 import type { Message } from '../views/message.ts'
-import type { LaneKind, LaneSums } from './lane.ts'
-import type { Viewer } from './visibility.ts'
+import type { SessionHead } from '../views/session.ts'
+import { type LaneKind, type LaneSums, laneKinds } from './lane.ts'
+import { type Viewer, viewerOf } from './visibility.ts'
 
 export interface Window {
   project: string
@@ -13,6 +15,14 @@ export interface Window {
   kept: readonly number[]
   /** Messages after this version are outside too: the window as it was then. Default: it is open. */
   end?: number
+  /** The conversation is a branch: what its parent says up to there belongs to the window too. */
+  branchOf?: BranchPoint
+}
+
+/** Everything a session works with, or some kinds of it. */
+export function windowOf(head: SessionHead, kinds: readonly LaneKind[] = laneKinds): Window {
+  const { project, conversationId, windowStart: start, kept, branchOf } = head
+  return { project, conversationId, viewer: viewerOf(head), kinds, start, kept, ...(branchOf && { branchOf }) }
 }
 
 export interface Page {

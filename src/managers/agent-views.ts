@@ -6,11 +6,13 @@
  */
 import * as command from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { AlreadyAnswered, NotFound } from '../errors.ts'
+import { AlreadyAnswered, InvalidInput, NotFound } from '../errors.ts'
+import { isInLine } from '../log/lineage.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import { type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest, RequestOptions } from './agent-request.ts'
+import { continuation, type PastHeads } from './past-heads.ts'
 import type { SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
 
@@ -49,6 +51,8 @@ const defaultClaimMs = 60_000
 export interface AgentViews {
   build(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
   preview(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
+  /** What the agent would have been sent at an earlier time. */
+  past(heads: PastHeads, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
   acknowledge(
     conversation: ConversationHead,
     agent: AgentReference,
@@ -101,12 +105,14 @@ export function agentViews({
     const found = await known(conversation, agent)
     if (typeof agent !== 'string') return found!
     const { id, title, workItem } = conversation.info
+    const continues = found ? undefined : await continuation(store, conversation, { agentName: agent })
     const session: command.NewSession = {
       sessionId: engine.newId(),
       agentName: agent,
       agentType: found?.agentType ?? agentType,
       sharing: found?.sharing ?? settings.sharing[workItem.type],
       expiresInMs: found ? found.expiresInMs : settings.sessionExpiresInMs,
+      ...(continues && { continues }),
       ...(found?.status === 'expired' && {
         replaces: found.id,
         ...(found.acknowledged !== undefined && { acknowledged: found.acknowledged }),
@@ -146,7 +152,9 @@ export function agentViews({
 
   async function triggering(conversation: ConversationHead, messageId: string): Promise<Message> {
     const message = await store.message(project, messageId)
-    if (message?.conversationId !== conversation.info.id) throw new NotFound('message', messageId)
+    const { id: conversationId, branchOf } = conversation.info
+    const line = { project, conversationId, ...(branchOf && { branchOf }) }
+    if (!message || !(await isInLine(store, line, message))) throw new NotFound('message', messageId)
     return message
   }
 
@@ -182,6 +190,24 @@ export function agentViews({
       const made = view(conversation, await requests.previewOf(head, trigger, request), head.agentName, asOf)
       if (!found) delete made.sessionId
       return made
+    },
+
+    async past({ conversation, sessions }, agent, options) {
+      const { trigger, asOf, options: request } = await asked(conversation, options)
+      const found = [...sessions.values()].findLast(session =>
+        typeof agent === 'string' ? session.agentName === agent : session.id === agent.sessionId,
+      )
+      if (!found && typeof agent !== 'string') throw new NotFound('session', agent.sessionId)
+      const head = found ?? stranger(conversation, agent as string, options.agentType)
+      if (asOf > conversation.version) {
+        throw new InvalidInput('trigger', `it was said at version ${asOf}, after version ${conversation.version}`)
+      }
+      return view(
+        conversation,
+        await requests.previewOf(head, trigger, request, conversation.info),
+        head.agentName,
+        asOf,
+      )
     },
 
     async acknowledge(conversation, agent, upTo, write) {

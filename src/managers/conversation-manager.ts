@@ -5,7 +5,7 @@ import * as command from '../commands/conversation.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
-import { addToConversation, type MessageInput, pinMessage, saidToConversation } from '../commands/message.ts'
+import { addToConversation, type MessageInput, opening, pinMessage } from '../commands/message.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ConversationPurged, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
@@ -19,10 +19,13 @@ import { type LaneSums, laneKinds } from '../log/lane.ts'
 import type { SearchHit, SearchQuery, TitleHit } from '../log/search.ts'
 import type { Erased, Purged } from '../log/upkeep.ts'
 import { everything } from '../log/visibility.ts'
+import type { Window } from '../log/windows.ts'
 import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews, Claim } from './agent-views.ts'
+import type { Branches, BranchOptions, Comparison } from './branches.ts'
+import type { Past, PastConversation, ReplayStep } from './past.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 
 export interface Conversation extends ConversationInfo {
@@ -56,12 +59,16 @@ export class ConversationManager {
   /** Where new archives go, or the place an address names. */
   readonly #archives: (address?: string) => Promise<ArchivePlace>
   readonly #views: AgentViews
+  readonly #branches: Branches
+  readonly #past: Past
 
   constructor(parts: {
     engine: Engine
     scope: Scope
     scribe: Scribe
     views: AgentViews
+    branches: Branches
+    past: Past
     archives: (address?: string) => Promise<ArchivePlace>
   }) {
     this.#engine = parts.engine
@@ -69,6 +76,8 @@ export class ConversationManager {
     this.#scribe = parts.scribe
     this.#archives = parts.archives
     this.#views = parts.views
+    this.#branches = parts.branches
+    this.#past = parts.past
   }
 
   /** @throws {IllegalState} when the work item has a conversation already */
@@ -85,7 +94,7 @@ export class ConversationManager {
     const first = initial && (await this.#scribe.prepare(initial))
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)
-      return first ? [...events, saidToConversation(first)] : events
+      return first ? [...events, ...opening(first)] : events
     }
     const asked = ['createConversation', input]
     const { conversation } = await this.#engine.execute(this.#scope, {
@@ -184,8 +193,14 @@ export class ConversationManager {
     conversationId: string,
     range: Omit<EventRange, 'project' | 'conversationId'> = {},
   ): Promise<RecordedEvent[]> {
-    await this.#head(conversationId)
-    return this.#engine.store.read({ project: this.#scope.project, conversationId, ...range })
+    const { info } = await this.#head(conversationId)
+    const { branchOf } = info
+    return this.#engine.store.read({
+      project: this.#scope.project,
+      conversationId,
+      ...range,
+      ...(branchOf && { branchOf }),
+    })
   }
 
   /** Every message of the conversation, whoever it is for; the newest `limit` before a version. */
@@ -193,8 +208,7 @@ export class ConversationManager {
     conversationId: string,
     page: { limit?: number; before?: number; after?: number } = {},
   ): Promise<Message[]> {
-    await this.#head(conversationId)
-    return this.#engine.store.messages(this.#whole(conversationId), { limit: 100, ...page })
+    return this.#engine.store.messages(this.#whole(await this.#head(conversationId)), { limit: 100, ...page })
   }
 
   /** A message by its id. */
@@ -205,8 +219,8 @@ export class ConversationManager {
   }
 
   async stats(conversationId: string): Promise<LaneSums> {
-    await this.#head(conversationId)
-    const { lastActiveAt: _, ...sums } = await this.#engine.store.measure(this.#whole(conversationId))
+    const whole = this.#whole(await this.#head(conversationId))
+    const { lastActiveAt: _, ...sums } = await this.#engine.store.measure(whole)
     return sums
   }
 
@@ -266,13 +280,57 @@ export class ConversationManager {
     return shown(await this.#engine.store.restore({ project, lines: places.read(archive), origin }))
   }
 
+  /**
+   * The conversation as it was at a version: state, sessions, messages, views and requests.
+   *
+   * @throws {InvalidInput} when it has no such version
+   */
+  async at(conversationId: string, version: number): Promise<PastConversation> {
+    return this.#past.at(await this.#head(conversationId), version)
+  }
+
+  /** Step by step, what happened and how the conversation stood after it. */
+  async *replay(conversationId: string, range: { from?: number; to?: number } = {}): AsyncIterableIterator<ReplayStep> {
+    yield* this.#past.replay(await this.#head(conversationId), range)
+  }
+
+  /**
+   * A new conversation that shares this one up to a version (default: all of it) and goes on by itself. Nothing is
+   * copied: it costs the same however long the conversation is.
+   */
+  async branch(
+    conversationId: string,
+    version?: number,
+    options: BranchOptions = {},
+    write?: WriteOptions,
+  ): Promise<Conversation> {
+    const head = await this.#head(conversationId)
+    return shown(await this.#branches.branch(head, version ?? head.version, options, write))
+  }
+
+  /** What two conversations of one line share, and what each said and became since. */
+  async compare(left: string, right: string): Promise<Comparison> {
+    return this.#branches.compare(await this.#head(left), await this.#head(right))
+  }
+
+  /** Takes the conclusion of a branch back to its parent, as a message that says where it comes from. */
+  async merge(
+    branchId: string,
+    options: { conclusion?: string; author?: string } = {},
+    write?: WriteOptions,
+  ): Promise<Message> {
+    return this.#branches.merge(await this.#head(branchId), options, write)
+  }
+
   /** Messages by text and conversations by title, in one call. */
   async search(query: Omit<SearchQuery, 'project'>): Promise<SearchResult> {
     const { project } = this.#scope
     const { store } = this.#engine
-    const { text, archived, limit } = query
+    const { text, archived, limit, conversationId } = query
+    const branchOf =
+      conversationId === undefined ? undefined : (await store.conversation(project, conversationId))?.info.branchOf
     const [messages, conversations] = await Promise.all([
-      store.search({ ...query, project }),
+      store.search({ ...query, project, ...(branchOf && { branchOf }) }),
       store.searchTitles({
         project,
         text,
@@ -310,9 +368,10 @@ export class ConversationManager {
     throw new NotFound('conversation', conversationId)
   }
 
-  #whole(conversationId: string) {
+  #whole({ info: { id: conversationId, branchOf } }: ConversationHead): Window {
     const { project } = this.#scope
-    return { project, conversationId, viewer: everything, kinds: laneKinds, start: 0, kept: [] }
+    const whole = { project, conversationId, viewer: everything, kinds: laneKinds, start: 0, kept: [] }
+    return { ...whole, ...(branchOf && { branchOf }) }
   }
 
   #execute(conversationId: string, decide: Decision, asked: readonly unknown[], options: WriteOptions | undefined) {

@@ -10,8 +10,8 @@ import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
-import { isVisible, viewerOf } from '../log/visibility.ts'
-import type { Window } from '../log/windows.ts'
+import { viewerOf } from '../log/visibility.ts'
+import { type Window, windowOf } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { defaultShares } from '../request/pack.ts'
@@ -22,6 +22,7 @@ import type { Strategy } from '../request/strategy.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { labelOf } from '../request/transcript.ts'
 import { partUnseen } from '../request/unseen.ts'
+import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import { eventAt } from './session-access.ts'
@@ -34,6 +35,8 @@ export interface GatherInput {
   budget: number
   /** Only what was there at this version. Default: all there is. */
   end?: number
+  /** How the conversation stood, if not as it does now. */
+  conversation?: ConversationInfo
 }
 
 export interface Gathered {
@@ -75,23 +78,20 @@ export function materialGatherer(
     return { text, tokens }
   }
 
-  async function gather({ head, trigger: asked, strategy, budget, end }: GatherInput): Promise<Gathered> {
+  async function gather({ head, trigger: asked, strategy, budget, end, conversation }: GatherInput): Promise<Gathered> {
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
-    const [described, contextEvent, taken, conversation] = await Promise.all([
+    const [described, contextEvent, taken, info] = await Promise.all([
       eventAt(engine, head, head.describedAt, 'session.described'),
       eventAt(engine, head, head.contextAt, 'context.gathered'),
       eventAt(engine, head, usesCheckpoint ? head.checkpoint?.version : undefined, 'checkpoint.taken'),
-      store.conversation(head.project, head.conversationId),
+      conversation ?? store.conversation(head.project, head.conversationId).then(found => found?.info),
     ])
     const checkpoint = taken?.checkpoint
     const kinds: readonly LaneKind[] = strategy.name === 'recent' ? ['talk'] : laneKinds
     const window: Window = {
-      project: head.project,
-      conversationId: head.conversationId,
-      viewer: viewerOf(head),
-      kinds,
+      ...windowOf(head, kinds),
       start: Math.max(head.windowStart, checkpoint?.upTo ?? 0),
       kept: [],
       ...(end !== undefined && { end }),
@@ -102,7 +102,7 @@ export function materialGatherer(
     const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
     const pastSums = away ? await store.measure(past) : sums
     const pastRead = await newest(past, pastSums, most, budget)
-    const pins = new Set(conversation?.info.pins)
+    const pins = new Set(info?.pins)
     const read = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
     const { trigger, rest } = await findTrigger(asked, head, read, counter)
     const readVersions = new Set(read.map(message => message.version))
@@ -130,7 +130,7 @@ export function materialGatherer(
     const context = contextEvent?.context
     const facts = {
       session: head,
-      conversation: conversation?.info,
+      conversation: info,
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
@@ -219,9 +219,10 @@ export function materialGatherer(
   async function byId(messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
     const near = read.find(message => message.id === messageId)
     const message = near ?? (await store.message(head.project, messageId))
-    const isOurs = message?.conversationId === head.conversationId && isVisible(message.audience, viewerOf(head))
-    if (!message || !isOurs) throw new NotFound('message', messageId)
-    return message
+    // Whether the session sees it, and whether it stands in its line of branches, is for the window to say.
+    const [seen] = message ? await messagesAt(windowOf(head), [message.version]) : []
+    if (seen?.id !== messageId) throw new NotFound('message', messageId)
+    return seen
   }
 
   async function recalled(
@@ -234,6 +235,7 @@ export function materialGatherer(
       conversationId: head.conversationId,
       text: trigger.text.slice(0, 2000),
       viewer: viewerOf(head),
+      ...(head.branchOf && { branchOf: head.branchOf }),
       before,
       limit: mostQuotes,
     })

@@ -14,9 +14,11 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { agentViews } from './agent-views.ts'
+import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
+import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { scribe } from './scribe.ts'
@@ -128,7 +130,15 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         scribe: scribing,
         requests: asked,
       }),
-      conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives, views }),
+      conversations: new ConversationManager({
+        engine: core,
+        scope,
+        scribe: scribing,
+        archives,
+        views,
+        branches: branches({ engine: core, scope, scribe: scribing }),
+        past: past({ engine: core, scope, requests: asked, views }),
+      }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),

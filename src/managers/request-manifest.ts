@@ -12,14 +12,16 @@ export function manifestOf({
   strategy,
   packed,
   settings,
+  asOf,
 }: {
   head: SessionHead
   requestId: string
   strategy: Strategy
   packed: Packed
   settings: RequestSettings
+  asOf: number | undefined
 }): RequestBuilt {
-  const { history, pinned, recall, trigger } = packed
+  const { history, pinned, recall, trigger, catchUp } = packed
   const [first, last] = [history[0], history.at(-1)]
   const configuration = createHash('sha256').update(JSON.stringify(settings)).digest('base64url').slice(0, 16)
   return {
@@ -34,6 +36,10 @@ export function manifestOf({
     ...(head.contextAt !== undefined && { context: head.contextAt }),
     ...(packed.checkpoint && head.checkpoint && { checkpoint: head.checkpoint.version }),
     ...(recall.length > 0 && { recall: recall.map(quote => quote.version) }),
+    ...(asOf !== undefined && { asOf }),
+    ...(catchUp && {
+      catchUp: { since: catchUp.since, messages: catchUp.messages.length, omitted: catchUp.omitted.messages },
+    }),
     omitted: packed.omitted.messages,
     estimator: history[0]?.tokens.by ?? 'none',
     configuration,

@@ -4,6 +4,7 @@ import { modelLimits } from '../request/models.ts'
 import { type Packed, type PackOptions, pack } from '../request/pack.ts'
 import type { Strategy } from '../request/strategy.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { RequestOptions } from './agent-request.ts'
 import type { Gathered, materialGatherer } from './material.ts'
@@ -22,7 +23,14 @@ export interface PackedRequest {
 
 export interface RequestPacking {
   /** `mayOmit` false keeps the checkpoint strategy from leaving anything out before its latch. */
-  pack(head: SessionHead, message: Asked, options: RequestOptions, mayOmit: boolean): Promise<PackedRequest>
+  pack(
+    head: SessionHead,
+    message: Asked,
+    options: RequestOptions,
+    mayOmit: boolean,
+    /** How the conversation stands, if not as it does now. */
+    conversation?: ConversationInfo,
+  ): Promise<PackedRequest>
   gather(head: SessionHead, message: Asked, options: RequestOptions): Promise<Gathered>
   budget(options: RequestOptions): number
 }
@@ -45,11 +53,23 @@ export function requestPacking({
     return requestBudget({ configured: budget, contextWindow: window, outputReserve, buffer })
   }
 
-  function gather(head: SessionHead, trigger: Asked, options: RequestOptions): Promise<Gathered> {
+  function gather(
+    head: SessionHead,
+    trigger: Asked,
+    options: RequestOptions,
+    conversation?: ConversationInfo,
+  ): Promise<Gathered> {
     const strategy = options.strategy ?? settings.strategy
     const { asOf } = options
     const budget = budgetOf({ ...options, strategy })
-    return material.gather({ head, trigger, strategy, budget, ...(asOf !== undefined && { end: asOf }) })
+    return material.gather({
+      head,
+      trigger,
+      strategy,
+      budget,
+      ...(asOf !== undefined && { end: asOf }),
+      ...(conversation && { conversation }),
+    })
   }
 
   /** Only what is not in the request can be worth quoting; so it is packed once to see what that is. */
@@ -69,10 +89,10 @@ export function requestPacking({
   return {
     gather,
     budget: budgetOf,
-    async pack(head, message, options, mayOmit) {
+    async pack(head, message, options, mayOmit, conversation) {
       const strategy = options.strategy ?? settings.strategy
       const budget = budgetOf({ ...options, strategy })
-      const gathered = await gather(head, message, options)
+      const gathered = await gather(head, message, options, conversation)
       const packing: PackOptions = {
         budget,
         estimator: await estimator(),

@@ -3,9 +3,6 @@ import type { Decision } from '../commands/decision.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { NotFound } from '../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
-import { type LaneKind, laneKinds } from '../log/lane.ts'
-import { viewerOf } from '../log/visibility.ts'
-import type { Window } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
 
 export type EventOf<T extends ConversationEvent['type']> = Extract<ConversationEvent, { type: T }>
@@ -46,17 +43,17 @@ export function sessionAccess(engine: Engine, scope: Scope): SessionAccess {
 
 export async function eventAt<T extends ConversationEvent['type']>(
   { store }: Engine,
-  { project, conversationId }: SessionHead,
+  { project, conversationId, branchOf }: SessionHead,
   version: number | undefined,
   type: T,
 ): Promise<EventOf<T> | undefined> {
   if (version === undefined) return undefined
-  const [recorded] = await store.read({ project, conversationId, from: version, to: version })
+  const [recorded] = await store.read({
+    project,
+    conversationId,
+    from: version,
+    to: version,
+    ...(branchOf && { branchOf }),
+  })
   return recorded?.event.type === type ? (recorded.event as EventOf<T>) : undefined
-}
-
-/** Everything the session works with, or some kinds of it. */
-export function windowOf(head: SessionHead, kinds: readonly LaneKind[] = laneKinds): Window {
-  const { project, conversationId, windowStart: start, kept } = head
-  return { project, conversationId, viewer: viewerOf(head), kinds, start, kept }
 }

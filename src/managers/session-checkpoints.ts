@@ -1,9 +1,11 @@
 /** The checkpoints of a session: the newest, those before it, what changed between two, what is behind an item. */
+
 import { type CheckpointDiff, diffCheckpoints } from '../compaction/diff.ts'
 import { IllegalState, NotFound } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
+import { windowOf } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
-import { type SessionAccess, windowOf } from './session-access.ts'
+import type { SessionAccess } from './session-access.ts'
 
 export interface SessionCheckpoints {
   newest(sessionId: string): Promise<Checkpoint | undefined>

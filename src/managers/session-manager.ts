@@ -21,6 +21,7 @@ import { type LaneKind, laneKinds } from '../log/lane.ts'
 import type { Message } from '../views/message.ts'
 import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
 import type { AgentRequest, RequestOptions } from './agent-request.ts'
+import { continuation } from './past-heads.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
@@ -287,7 +288,11 @@ export class SessionManager {
     options: WriteOptions | undefined,
   ): Promise<Session> {
     const { workItem, agentName, agentType, taskState, title, metadata } = meant
-    const { newId } = this.#engine
+    const { newId, store } = this.#engine
+    // Only a thread can be a branch: features, tasks and beads have one conversation each.
+    const conversation =
+      workItem.type === 'thread' ? await store.conversationOf(this.#scope.project, workItem) : undefined
+    const continues = await continuation(store, conversation, meant)
     const session: command.NewSession = {
       sessionId: newId(),
       agentName,
@@ -295,6 +300,7 @@ export class SessionManager {
       ...(taskState !== undefined && { taskState }),
       sharing: meant.sharing ?? this.#settings.sharing[workItem.type],
       expiresInMs: meant.expiresInMs === undefined ? this.#settings.sessionExpiresInMs : meant.expiresInMs,
+      ...(continues && { continues }),
       ...(metadata !== undefined && { metadata }),
     }
     const appended = await this.#engine.execute(this.#scope, {

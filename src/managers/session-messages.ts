@@ -2,10 +2,9 @@
 import type { Engine } from '../engine.ts'
 import { InvalidInput } from '../errors.ts'
 import type { LaneKind } from '../log/lane.ts'
-import type { Window } from '../log/windows.ts'
+import { type Window, windowOf } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
-import { windowOf } from './session-access.ts'
 
 /** A page of messages. Without `limit`, all of them. */
 export interface MessagePage {

@@ -1,8 +1,9 @@
 /** A session in numbers: totals, what compaction saved, the last request, how far the next compaction is. */
+import { windowOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { RequestPacking } from './request-packing.ts'
 import type { RequestSettings } from './request-settings.ts'
-import { type SessionAccess, windowOf } from './session-access.ts'
+import type { SessionAccess } from './session-access.ts'
 
 export interface SessionMetrics {
   messages: number

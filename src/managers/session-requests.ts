@@ -5,6 +5,7 @@ import type { ComputedSections } from '../compaction/computed.ts'
 import type { Engine, Scope } from '../engine.ts'
 import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import { type AgentRequest, agentRequest, type RequestOptions } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
@@ -21,7 +22,12 @@ export interface SessionRequests {
   build(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   preview(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   /** The same for a head that is not in the store as it stands: of another time, or of an agent without a session. */
-  previewOf(head: SessionHead, message: Asked, options?: RequestOptions): Promise<AgentRequest>
+  previewOf(
+    head: SessionHead,
+    message: Asked,
+    options?: RequestOptions,
+    conversation?: ConversationInfo,
+  ): Promise<AgentRequest>
   forceCompact(sessionId: string): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
   readonly checkpoints: SessionCheckpoints
@@ -48,8 +54,13 @@ export function sessionRequests({
   const packing = requestPacking({ settings, estimator, material: materialGatherer(engine, estimator, computed) })
   const compaction = sessionCompaction({ access, settings, model, estimator, computed })
 
-  async function previewOf(of: SessionHead, message: Asked, options: RequestOptions = {}): Promise<AgentRequest> {
-    const { packed, strategy, head } = await packing.pack(of, message, options, true)
+  async function previewOf(
+    of: SessionHead,
+    message: Asked,
+    options: RequestOptions = {},
+    conversation?: ConversationInfo,
+  ): Promise<AgentRequest> {
+    const { packed, strategy, head } = await packing.pack(of, message, options, true, conversation)
     return agentRequest(head, strategy, packed)
   }
 
@@ -71,7 +82,14 @@ export function sessionRequests({
       // Whatever the compaction did, the request fits: what is left out then is counted and said.
       if (made.packed.overflows) made = await packing.pack(made.head, message, options, true)
       const { head, strategy, packed } = made
-      const manifest = manifestOf({ head, requestId: engine.newId(), strategy, packed, settings })
+      const manifest = manifestOf({
+        head,
+        requestId: engine.newId(),
+        strategy,
+        packed,
+        settings,
+        asOf: options.asOf,
+      })
       await access.execute(head, recordRequest(manifest))
       compaction.inBackground(made)
       return agentRequest(head, strategy, packed)

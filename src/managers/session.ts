@@ -1,7 +1,7 @@
 /** A session as callers see it: its head, and what running sums say of its messages. */
 import type { Engine } from '../engine.ts'
+import { windowOf } from '../log/windows.ts'
 import { expiryOf, type SessionHead } from '../views/session.ts'
-import { windowOf } from './session-access.ts'
 
 export interface SessionStats {
   /** Messages in the window now. */

@@ -4,6 +4,7 @@
  * `info` changes seldom and is the same object after an event that does not touch it, so that a store can tell what it
  * need not write again.
  */
+import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
@@ -28,6 +29,10 @@ export interface ConversationInfo {
   summary?: string
   /** Versions of pinned messages. */
   pins?: readonly number[]
+  /** A branch shares what its parent says up to here. */
+  branchOf?: BranchPoint
+  /** Where the conclusion of this branch was taken back to. */
+  mergedInto?: { conversationId: string; messageId: string }
 }
 
 export interface ConversationHead {
@@ -50,8 +55,9 @@ export function evolveConversation(
 function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent): ConversationInfo | undefined {
   const { event, at } = recorded
   if (event.type === 'conversation.created') {
-    const { title, workItem, phase, tracingId, metadata = {} } = event
+    const { title, workItem, phase, tracingId, metadata = {}, branchOf, inherits } = event
     return {
+      ...inherits,
       id: recorded.conversationId,
       project: recorded.project,
       title,
@@ -59,6 +65,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       workItem,
       ...(phase !== undefined && { phase }),
       ...(tracingId !== undefined && { tracingId }),
+      ...(branchOf && { branchOf }),
       metadata,
       createdAt: at,
     }
@@ -88,6 +95,8 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       const { statusBeforeArchive = 'active', archivedAt: _, ...rest } = info
       return { ...rest, status: statusBeforeArchive }
     }
+    case 'branch.merged':
+      return { ...info, mergedInto: { conversationId: event.into, messageId: event.messageId } }
     case 'message.added':
       return event.pinned ? { ...info, pins: [...(info.pins ?? []), recorded.version] } : info
     case 'message.pinned': {
@@ -97,4 +106,26 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
     default:
       return info
   }
+}
+
+/** What of a head a branch takes over: how things stood, not what the parent is called or whether it was put away. */
+export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
+  const {
+    id: _id,
+    project: _project,
+    title: _title,
+    status: _status,
+    statusBeforeArchive: _before,
+    workItem: _workItem,
+    tracingId: _tracingId,
+    metadata: _metadata,
+    createdAt: _createdAt,
+    completedAt: _completedAt,
+    archivedAt: _archivedAt,
+    summary: _summary,
+    branchOf: _branchOf,
+    mergedInto: _mergedInto,
+    ...rest
+  } = info
+  return rest
 }

@@ -3,6 +3,7 @@
  *
  * Messages do not touch it: how many there are, and their tokens, are differences of running sums in the log.
  */
+import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Sharing } from '../events/session.ts'
@@ -40,6 +41,9 @@ export interface SessionHead {
   outsideIds: Readonly<Record<string, string>>
   metadata: Metadata
   replaces?: string
+  /** In a branch: where its conversation comes from, and the sessions there whose messages are its own. */
+  branchOf?: BranchPoint
+  continues?: readonly string[]
   createdAt: string
   /** Time of the newest event of the session itself; messages do not move it. */
   updatedAt: string
@@ -85,8 +89,11 @@ export function evolveSession(
       expiresInMs: event.expiresInMs,
       windowStart: 0,
       kept: [],
-      ...(event.acknowledged !== undefined && { acknowledged: event.acknowledged }),
       compactions: 0,
+      ...event.continues?.head,
+      ...(event.branchOf && { branchOf: event.branchOf }),
+      ...(event.continues && { continues: event.continues.sessionIds }),
+      ...(event.acknowledged !== undefined && { acknowledged: event.acknowledged }),
       outsideIds: {},
       metadata: event.metadata ?? {},
       ...(event.replaces !== undefined && { replaces: event.replaces }),
@@ -138,6 +145,13 @@ export function evolveSession(
     default:
       return head
   }
+}
+
+/** What of a head a session in a branch takes over. Ids elsewhere stay behind: two sessions cannot go on in one place. */
+export function inheritedHead(head: SessionHead): Record<string, unknown> {
+  const { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt } = head
+  const taken = { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt }
+  return Object.fromEntries(Object.entries(taken).filter(([, value]) => value !== undefined))
 }
 
 /** A cleared or reset window starts without a checkpoint and without its latch. */

@@ -48,6 +48,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'restored'
           | 'erased'
           | 'pinned'
+          | 'merged'
           | 'recorded'
       }
   )
@@ -127,6 +128,8 @@ export function updateOf(recorded: RecordedEvent): Update {
       }
     case 'message.pinned':
       return { ...conversation, action: 'pinned' }
+    case 'branch.merged':
+      return { ...conversation, action: 'merged' }
     case 'conversation.created':
       return { ...conversation, action: 'created' }
     case 'conversation.annotated':

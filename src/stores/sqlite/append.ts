@@ -78,11 +78,10 @@ export function appender({
     // Everything that can refuse has run: from here on the transaction is written to.
     const result = record(proposal, { id, entry, session, events, encoded: events.map(encode), now: clock() })
     if (once) {
-      const last = version + events.length
       rememberKey(once, heads.ensureProject(project, clock()), {
         id,
-        first: version + 1,
-        last,
+        first: result.events[0]!.version,
+        last: result.events.at(-1)!.version,
         session: result.session?.id,
       })
     }
@@ -121,12 +120,13 @@ export function appender({
   }
 
   function record({ project, origin }: Proposal, { id, entry, session, events, encoded, now }: ToRecord): Appended {
-    const version = entry?.head.version ?? 0
+    const base = entry ? undefined : branchBase(project, events[0]!)
+    const version = entry?.head.version ?? base?.version ?? 0
     const ordinal = heads.ensureProject(project, now)
     const recorded: RecordedEvent[] = []
     let current = entry
     let head: ConversationHead | undefined = entry?.head
-    let hash: Uint8Array = entry?.hash ?? genesis(project, id)
+    let hash: Uint8Array = entry?.hash ?? base?.hash ?? genesis(project, id)
     let sessionHead = session?.head
     const at = isoTime(now)
 
@@ -179,6 +179,15 @@ export function appender({
     }
     heads.saveConversation(current!, head!, hash, now)
     return { conversation: head, session: sessionHead, events: recorded, replayed: false }
+  }
+
+  /** A branch goes on counting, and chaining, where its parent is at the branch point. */
+  function branchBase(project: string, event: ConversationEvent): { version: number; hash: Uint8Array } | undefined {
+    if (event.type !== 'conversation.created' || !event.branchOf) return undefined
+    const { conversationId, version } = event.branchOf
+    const [parent] = read({ project, conversationId, from: version, to: version })
+    if (!parent) throw new NotFound('conversation', conversationId, `It has no version ${version} to branch off.`)
+    return { version, hash: Buffer.from(parent.hash, 'hex') }
   }
 
   function find(

@@ -272,13 +272,22 @@ export function headStore(database: Database) {
     const known = seenLanes.get(key)
     if (known) return known
     const few = sql.lanesFew.all(conversationRow) as LaneRow[]
-    const rows = few.length <= fewLanes ? few : (sql.lanesSeen.all(conversationRow, viewer.sessionId) as LaneRow[])
+    const rows =
+      few.length <= fewLanes ? few : lanesOf(conversationRow, [viewer.sessionId, ...(viewer.continues ?? [])])
     const seen: SeenLane[] = []
     for (const [row, kind, audience] of rows) {
       if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
     }
     seenLanes.set(key, seen)
     return seen
+  }
+
+  function lanesOf(conversationRow: number, sessionIds: readonly string[]): LaneRow[] {
+    const found = new Map<number, LaneRow>()
+    for (const id of sessionIds) {
+      for (const row of sql.lanesSeen.all(conversationRow, id) as LaneRow[]) found.set(row[0], row)
+    }
+    return [...found.values()]
   }
 
   function session(project: string, id: string): SessionEntry | undefined {

@@ -16,16 +16,31 @@ export function reader({
   heads: HeadStore
   epoch: () => string
 }): ReadEvents {
-  const inOrder = (direction: 'asc' | 'desc') => `
+  const inOrder = (direction: 'asc' | 'desc', which = '') => `
     select ${eventColumns} from events e
-    where e.conversation = ? and e.version between ? and ? order by e.version ${direction} limit ?`
-  const sql = { forwards: database.prepare(inOrder('asc')), backwards: database.prepare(inOrder('desc')) }
+    where e.conversation = ? and e.version between ? and ? ${which} order by e.version ${direction} limit ?`
+  const noMessages = 'and e.lane is null'
+  const sql = {
+    forwards: database.prepare(inOrder('asc')),
+    backwards: database.prepare(inOrder('desc')),
+    factsForwards: database.prepare(inOrder('asc', noMessages)),
+    factsBackwards: database.prepare(inOrder('desc', noMessages)),
+  }
   const loadBlob = blobLoader(database)
 
-  return ({ project, conversationId, from = 1, to = Number.MAX_SAFE_INTEGER, backwards = false, limit = 1000 }) => {
+  return ({
+    project,
+    conversationId,
+    from = 1,
+    to = Number.MAX_SAFE_INTEGER,
+    backwards = false,
+    limit = 1000,
+    facts = false,
+  }) => {
     const entry = heads.conversation(project, conversationId)
     if (!entry) return []
-    const statement = backwards ? sql.backwards : sql.forwards
+    const [forwards, behind] = facts ? [sql.factsForwards, sql.factsBackwards] : [sql.forwards, sql.backwards]
+    const statement = backwards ? behind : forwards
     const rows = statement.all(entry.row, from, to, limit) as EventRow[]
     const load = loadBlob(heads.projectRow(project)!)
     return rows.map(row => recordedEvent(row, { project, conversationId, epoch: epoch() }, load))
