@@ -1,15 +1,15 @@
 /** Records what a proposal decides. Runs inside the writer's transaction. */
 import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
-import { idProblem } from '../../events/id.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
+import { LiveSession, refuseOddText } from '../../log/proposal.ts'
 import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import { type ConversationHead, evolveConversation } from '../../views/conversation.ts'
-import type { Heads, SessionInUse } from '../../views/heads.ts'
-import { evolveSession, type SessionHead, sessionOf } from '../../views/session.ts'
+import type { Heads } from '../../views/heads.ts'
+import { evolveSession, sessionOf } from '../../views/session.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore, SessionEntry } from './heads.ts'
 import { eventInserter } from './insert-event.ts'
@@ -252,34 +252,4 @@ export function appender({
   }
 
   return { append, appendLightly }
-}
-
-/** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
-function refuseOddText({ project, conversation, origin, once }: Proposal): void {
-  refuseOdd('project', project)
-  if (conversation !== 'of-session') refuseOdd('conversationId', conversation.id)
-  refuseOdd('actor', origin.actor)
-  refuseOdd('channel', origin.channel)
-  if (origin.requestId !== undefined) refuseOdd('requestId', origin.requestId)
-  if (once) refuseOdd('idempotencyKey', once.key)
-}
-
-function refuseOdd(field: string, value: string): void {
-  const problem = idProblem(value)
-  if (problem) throw new InvalidInput(field, problem)
-}
-
-/** A session for a decision. Its last use is looked up only if the decision asks. */
-class LiveSession implements SessionInUse {
-  readonly head: SessionHead
-  readonly #lastActiveAt: () => number
-
-  constructor(head: SessionHead, lastActiveAt: () => number) {
-    this.head = head
-    this.#lastActiveAt = lastActiveAt
-  }
-
-  get lastActiveAtMs(): number {
-    return this.#lastActiveAt()
-  }
 }

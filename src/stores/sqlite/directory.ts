@@ -2,12 +2,13 @@
 import { InvalidInput } from '../../errors.ts'
 import { workItemKey } from '../../events/work-item.ts'
 import type { ConversationQuery, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
+import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { parsedOr, refolder } from './refold.ts'
+import { refolder } from './refold.ts'
 
 type ConversationRow = [
   conversation: number,

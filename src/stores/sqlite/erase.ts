@@ -3,9 +3,9 @@ import { IllegalState, NotFound } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { Origin } from '../../events/recorded.ts'
 import type { Proposal } from '../../log/event-log.ts'
+import { checksum } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { checksum } from './rows.ts'
 
 type FoundRow = [
   position: number,

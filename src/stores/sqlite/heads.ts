@@ -8,14 +8,15 @@
 import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import { type WorkItem, workItemKey } from '../../events/work-item.ts'
+import { parsedOr } from '../../log/fold.ts'
 import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
+import { Recent } from '../../log/recent.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import type { Database } from './database.ts'
-import { Recent } from './recent.ts'
-import { parsedOr, refolder } from './refold.ts'
+import { refolder } from './refold.ts'
 
 export interface ConversationEntry {
   row: number

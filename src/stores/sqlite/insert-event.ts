@@ -2,9 +2,9 @@
 import type { Audience } from '../../events/audience.ts'
 import { addSums } from '../../log/lane.ts'
 import type { Blob, Header } from '../../log/record.ts'
+import { checksum } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore } from './heads.ts'
-import { checksum } from './rows.ts'
 
 /** The rest of a row beside its header. Apart, because merging the two into one object costs as much as the insert. */
 export interface EventContent {

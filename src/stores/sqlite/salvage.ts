@@ -8,14 +8,14 @@ import { existsSync } from 'node:fs'
 import { StoreDamaged, StoreUnusable } from '../../errors.ts'
 import type { Audience } from '../../events/audience.ts'
 import type { ArchiveLine } from '../../log/archive.ts'
+import { type ArchiveRow, archiveColumns, archivist } from '../../log/archived-rows.ts'
+import { nameless, parsedOr } from '../../log/fold.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
-import { type ArchiveRow, archiveColumns, archivist } from './beside/archived-rows.ts'
+import { checksum } from '../../log/stored-row.ts'
 import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError, sqliteCode } from './errors.ts'
 import { migrate } from './migrate.ts'
-import { nameless, parsedOr } from './refold.ts'
-import { checksum } from './rows.ts'
 
 export interface Salvaged {
   conversations: number

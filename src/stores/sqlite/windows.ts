@@ -1,12 +1,13 @@
 /** Messages as a viewer sees them, and how much there is of them. */
 import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
+import { checksum, eventIn, type LoadBlob } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { blobLoader, checksum, eventIn, type LoadBlob } from './rows.ts'
+import { blobLoader } from './rows.ts'
 
 type MessageRow = [
   version: number,

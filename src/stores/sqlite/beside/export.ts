@@ -1,11 +1,11 @@
 /** A conversation as the lines of an archive, a page at a time. */
 import type { Audience } from '../../../events/audience.ts'
 import type { ArchiveEnd, ArchiveHeading } from '../../../log/archive.ts'
+import { type ArchiveRow, archiveColumns, archivist } from '../../../log/archived-rows.ts'
 import type { LaneKind } from '../../../log/lane.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
 import { blobLoader } from '../rows.ts'
-import { type ArchiveRow, archiveColumns, archivist } from './archived-rows.ts'
 import type { Operations } from './protocol.ts'
 
 /** Bodies can be large; a page ends when it holds this much. */

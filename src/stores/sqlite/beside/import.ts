@@ -2,11 +2,11 @@
  * Brings the events of an archive back as they were: same versions, salts and hashes; new positions at the end of the
  * log. Heads, lanes and sums are folded again. Nothing is visible before all of it is checked and there.
  */
-import { createHash } from 'node:crypto'
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
-import { type ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from '../../../log/record.ts'
+import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
+import { archiveLineIn, checkArchived, headerOf, isBlob } from '../../../log/archive-check.ts'
+import { blobsIn, decode, genesis } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
@@ -34,7 +34,7 @@ export function importer(database: Database) {
     const draft = drafts.get(ticket) ?? { lines: [] }
     drafts.set(ticket, draft)
     try {
-      for (const line of lines) draft.lines.push(parsed(line))
+      for (const line of lines) draft.lines.push(archiveLineIn(line))
     } catch (error) {
       drafts.delete(ticket)
       throw error
@@ -43,19 +43,6 @@ export function importer(database: Database) {
     drafts.delete(ticket)
     return write({ project, lines: draft.lines, now, strict: true })
   }
-}
-
-function parsed(line: string): ArchiveLine {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch {
-    throw new IllegalState('The archive is damaged: a line of it is not JSON. Nothing was restored.')
-  }
-  const result = ArchiveLine.safeParse(value)
-  if (!result.success)
-    throw new IllegalState('The archive is damaged: a line of it is not of its format. Nothing was restored.')
-  return result.data
 }
 
 export interface ConversationImport {
@@ -123,7 +110,7 @@ export function conversationImporter(database: Database) {
         continue
       }
       if (!('version' in line)) continue
-      if (strict) check(line, version, hash, blobs)
+      if (strict) checkArchived(line, version, hash, blobs)
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
       const { type, schema, body, messageId } = line
@@ -163,23 +150,6 @@ export function conversationImporter(database: Database) {
     if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
-  function check(line: ArchivedEvent, version: number, previous: Uint8Array, blobs: ReadonlyMap<string, string>): void {
-    const damaged = (what: string) =>
-      new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
-    if (line.version !== version + 1) throw damaged(`version ${version + 1} is missing`)
-    const digest = Buffer.from(line.digest, 'base64')
-    if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
-      throw damaged('its content does not match its digest')
-    }
-    for (const blob of line.body === null ? [] : blobsIn(line.body)) {
-      const json = blobs.get(blob)
-      if (json === undefined || !isBlob(json, blob)) throw damaged('a large part of it is missing or changed')
-    }
-    if (!hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))) {
-      throw damaged('its hash does not follow from the one before')
-    }
-  }
-
   function insertLine(
     entry: ConversationEntry,
     projectRow: number,
@@ -202,14 +172,4 @@ export function conversationImporter(database: Database) {
       }),
     })
   }
-}
-
-function isBlob(json: string, digest: string): boolean {
-  return createHash('sha256').update(json).digest('hex') === digest
-}
-
-function headerOf(line: ArchivedEvent): Header {
-  const { version, type, schema, at, actor, channel, requestId, messageId, adds } = line
-  const lane = line.lane && { audience: line.lane.audienceKey, kind: line.lane.kind }
-  return { version, type, schema, at, actor, channel, requestId, messageId, lane, adds }
 }

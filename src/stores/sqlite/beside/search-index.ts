@@ -12,12 +12,13 @@ import { pathToFileURL } from 'node:url'
 import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import type { StoredEvent } from '../../../events/event.ts'
 import { idProblem } from '../../../events/id.ts'
+import { searchableText, splitScript } from '../../../log/searchable.ts'
+import { eventIn } from '../../../log/stored-row.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
-import { blobLoader, eventIn } from '../rows.ts'
+import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import type { WorkerSettings } from './protocol.ts'
-import { searchableText, splitScript } from './searchable.ts'
 
 export interface SearchIndex {
   /** Connected to the index, with the log attached as `log`. */

@@ -7,16 +7,17 @@
 import type { Audience } from '../../../events/audience.ts'
 import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
+import { nameless, parsedOr } from '../../../log/fold.ts'
 import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
+import { likeness, type Term, termsOf, trigramsOf } from '../../../log/search-terms.ts'
+import { seam, searchableText, splitScript } from '../../../log/searchable.ts'
+import { eventIn } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
 import type { Value } from '../database.ts'
-import { nameless, parsedOr } from '../refold.ts'
-import { blobLoader, eventIn } from '../rows.ts'
-import { type Term, termsOf, trigramsOf } from './query.ts'
+import { blobLoader } from '../rows.ts'
 import type { SearchIndex } from './search-index.ts'
-import { seam, searchableText, splitScript } from './searchable.ts'
 
 type Candidate = {
   position: number
@@ -242,13 +243,6 @@ function unmark(marked: string): Pick<SearchHit, 'snippet' | 'highlights'> {
     } else snippet += character
   }
   return { snippet, highlights }
-}
-
-/** How much of the query is in the title (mostly), and of the title in the query. */
-function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
-  let common = 0
-  for (const gram of query) if (title.has(gram)) common++
-  return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
 }
 
 function infoIn(text: string, conversationId: string): ConversationInfo {

@@ -2,21 +2,14 @@
  * Refolds everything and compares: versions without gaps, checksums, digests, the hash chain, running sums, blobs, heads
  * and sessions. Reports each damage by conversation and version, and changes nothing.
  */
-import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import type { RecordedEvent } from '../../../events/recorded.ts'
-import { addSums, type LaneKind, type LaneSums, laneOf, noSums, subtractSums } from '../../../log/lane.ts'
-import { blobsIn, digestOf, genesis, hashOf } from '../../../log/record.ts'
-import { isoTime } from '../../../log/time.ts'
+import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
+import type { LaneKind } from '../../../log/lane.ts'
 import type { Damage, Progress, VerifyReport } from '../../../log/upkeep.ts'
-import { type ConversationHead, evolveConversation } from '../../../views/conversation.ts'
-import { evolveSession, type SessionHead, sessionOf } from '../../../views/session.ts'
+import { conversationCheck } from '../../../log/verify-conversation.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
-import { parsedOr } from '../refold.ts'
-import { blobLoader, eventIn } from '../rows.ts'
-import { type ArchiveRow, archiveColumns } from './archived-rows.ts'
+import { blobLoader } from '../rows.ts'
 
 type ConversationRow = [conversation: number, id: string, info: string, project: number, projectId: string]
 
@@ -94,142 +87,22 @@ export function verifier(database: Database) {
     const found = sql.conversation.get(row) as ConversationRow | undefined
     // Purged since the list was made.
     if (!found) return undefined
-    const [conversation, conversationId, infoText, projectRow, project] = found
-    const damages: Damage[] = []
-    const report = (what: string, version?: number) =>
-      damages.push({ project, conversationId, ...(version !== undefined && { version }), what })
+    const [conversation, conversationId, info, projectRow, project] = found
     const lanes = new Map(
       (sql.lanes.all(conversation) as Array<[number, string, LaneKind]>).map(([lane, audience, kind]) => [
         lane,
         { audience, kind },
       ]),
     )
-    const load = blobs(projectRow)
-    const sums = new Map<number, LaneSums>()
-    const sessions = new Map<string, SessionHead>()
-    let head: ConversationHead | undefined
-    let hash: Uint8Array = genesis(project, conversationId)
-    let version = 0
-    let chained = true
-    let gaps = 0
-
+    const check = conversationCheck({ project, conversationId, lanes, load: blobs(projectRow) })
     for (;;) {
-      const rows = sql.events.all(conversation, version) as Array<[...ArchiveRow, number]>
-      for (const one of rows) verifyEvent(one)
+      const rows = sql.events.all(conversation, check.version) as Array<[...ArchiveRow, number]>
+      for (const one of rows) check.take(one)
       if (rows.length < sliceSize) break
-      progress(version)
+      progress(check.version)
       await breathe()
     }
-    compareHeads()
-    return { events: version, gaps, damages }
-
-    function verifyEvent(one: [...ArchiveRow, number]): void {
-      const [found, type, schema, at, actor, channel, request, message, laneRow] = one
-      const [messages, tokens, input, output, salt, body, digest, storedEventHash, crc] = one.slice(9) as [
-        number,
-        number,
-        number,
-        number,
-        Uint8Array | null,
-        string | null,
-        Uint8Array,
-        Uint8Array,
-        number,
-      ]
-      if (found !== version + 1) {
-        report(
-          found === version + 2
-            ? `version ${version + 1} is missing`
-            : `versions ${version + 1} to ${found - 1} are missing`,
-          version + 1,
-        )
-        chained = false
-        gaps += found - version - 1
-      }
-      version = found
-      const event = eventIn({ version, at, lane: laneRow, type, schema, message, crc, body }, load)
-      if (event.type === 'damaged') report(event.reason, version)
-      else if (body !== null && !digestOf(salt ?? new Uint8Array(), body).equals(digest))
-        report('its content does not match its digest', version)
-      for (const blob of body === null || event.type === 'damaged' ? [] : blobsIn(body)) {
-        const json = load(blob)
-        if (json === undefined || createHash('sha256').update(json).digest('hex') !== blob)
-          report(`its blob ${blob} is damaged`, version)
-      }
-      let adds: LaneSums | undefined
-      const lane = laneRow === null ? undefined : lanes.get(laneRow)
-      if (laneRow !== null) {
-        const before = sums.get(laneRow) ?? noSums
-        const after = { messages, tokens, input, output }
-        adds = subtractSums(after, before)
-        sums.set(laneRow, after)
-        const place = laneOf(event)
-        if (place && (!isDeepStrictEqual(place.lane, lane) || !isDeepStrictEqual(after, addSums(before, place.adds)))) {
-          report('its running sums or its audience do not match its content', version)
-        }
-      } else if (laneOf(event)) report('it is a message but stands in no lane', version)
-      const header = {
-        version,
-        type,
-        schema,
-        at,
-        actor,
-        channel,
-        ...(request !== null && { requestId: request }),
-        messageId: message ?? undefined,
-        lane,
-        adds,
-      }
-      if (chained && !hashOf(hash, header, digest).equals(storedEventHash))
-        report('its hash does not follow from the one before', version)
-      chained = true
-      hash = storedEventHash
-      const recorded: RecordedEvent = {
-        project,
-        conversationId,
-        version,
-        position: '',
-        at: isoTime(at),
-        actor,
-        channel,
-        hash: '',
-        event,
-      }
-      head = evolveConversation(head, recorded)
-      const about = sessionOf(recorded)
-      if (about !== undefined && head) {
-        const next = evolveSession(sessions.get(about), recorded, head.info.workItem)
-        if (next) sessions.set(about, next)
-      }
-    }
-
-    function compareHeads(): void {
-      // A damaged event cannot be folded; the heads then differ because of it, which was said already.
-      if (damages.length > 0) return
-      if (!head) report('the log does not say how it began')
-      else if (
-        !isDeepStrictEqual(
-          parsedOr(infoText, () => undefined),
-          JSON.parse(JSON.stringify(head.info)),
-        )
-      )
-        report('its head differs from what its log says')
-      const stored = sql.sessions.all(conversation) as Array<[string, string, string]>
-      if (stored.length !== sessions.size)
-        report(`it has ${stored.length} session heads, its log has ${sessions.size} sessions`)
-      for (const [id, status, text] of stored) {
-        const folded = sessions.get(id)
-        if (!folded) report(`session ${id} is not in its log`)
-        else if (
-          status !== folded.status ||
-          !isDeepStrictEqual(
-            parsedOr(text, () => undefined),
-            JSON.parse(JSON.stringify(folded)),
-          )
-        ) {
-          report(`the head of session ${id} differs from what its log says`)
-        }
-      }
-    }
+    check.compareHeads({ info, sessions: sql.sessions.all(conversation) as Array<[string, string, string]> })
+    return { events: check.version, gaps: check.gaps, damages: check.damages }
   }
 }

@@ -33,3 +33,10 @@ export function trigramsOf(text: string): Set<string> {
   for (let i = 0; i + 3 <= characters.length; i++) grams.add(characters.slice(i, i + 3).join(''))
   return grams
 }
+
+/** How much of the query is in the title (mostly), and of the title in the query. */
+export function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
+  let common = 0
+  for (const gram of query) if (title.has(gram)) common++
+  return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
+}

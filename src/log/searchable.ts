@@ -1,5 +1,5 @@
 /** The cleaned, capped copy of a message that the index sees. */
-import type { Part } from '../../../events/part.ts'
+import type { Part } from '../events/part.ts'
 
 const limits = { message: 64 * 1024, toolInput: 2 * 1024, toolOutput: 16 * 1024 }
 

@@ -1,8 +1,8 @@
 /** The rows of a conversation as lines of an archive. Shared by export and salvage. */
-import type { Audience } from '../../../events/audience.ts'
-import type { ArchivedBlob, ArchivedEvent } from '../../../log/archive.ts'
-import { type LaneKind, type LaneSums, laneOf as laneOfEvent, noSums, subtractSums } from '../../../log/lane.ts'
-import { blobsIn, decode } from '../../../log/record.ts'
+import type { Audience } from '../events/audience.ts'
+import type { ArchivedBlob, ArchivedEvent } from './archive.ts'
+import { type LaneKind, type LaneSums, laneOf as laneOfEvent, noSums, subtractSums } from './lane.ts'
+import { blobsIn, decode } from './record.ts'
 
 export const archiveColumns = `
   e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message,

@@ -1,0 +1,36 @@
+/** What every store does with a proposal before it is decided: refuses what cannot be stored, offers the heads. */
+import { InvalidInput } from '../errors.ts'
+import { idProblem } from '../events/id.ts'
+import type { SessionInUse } from '../views/heads.ts'
+import type { SessionHead } from '../views/session.ts'
+import type { Proposal } from './event-log.ts'
+
+/** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
+export function refuseOddText({ project, conversation, origin, once }: Proposal): void {
+  refuseOdd('project', project)
+  if (conversation !== 'of-session') refuseOdd('conversationId', conversation.id)
+  refuseOdd('actor', origin.actor)
+  refuseOdd('channel', origin.channel)
+  if (origin.requestId !== undefined) refuseOdd('requestId', origin.requestId)
+  if (once) refuseOdd('idempotencyKey', once.key)
+}
+
+function refuseOdd(field: string, value: string): void {
+  const problem = idProblem(value)
+  if (problem) throw new InvalidInput(field, problem)
+}
+
+/** A session for a decision. Its last use is looked up only if the decision asks. */
+export class LiveSession implements SessionInUse {
+  readonly head: SessionHead
+  readonly #lastActiveAt: () => number
+
+  constructor(head: SessionHead, lastActiveAt: () => number) {
+    this.head = head
+    this.#lastActiveAt = lastActiveAt
+  }
+
+  get lastActiveAtMs(): number {
+    return this.#lastActiveAt()
+  }
+}

@@ -1,0 +1,40 @@
+/** Rows of an events table, whichever store has it: their checksum, and the event they hold. */
+import { crc32 } from 'node:zlib'
+import type { StoredEvent } from '../events/event.ts'
+import { decode } from './record.ts'
+
+/** Gives a blob's JSON, or undefined where it is missing. */
+export type LoadBlob = (digest: string) => string | undefined
+
+/** What a checksum covers: the content, and the fields that place it. */
+export interface ChecksumInput {
+  version: number
+  at: number
+  lane: number | null
+  type: string
+  message: string | null
+  body: string | null
+}
+
+/** CRC-32, cheap enough to check on every read: a record that moved or changed is reported, never handed out. */
+export function checksum({ version, at, lane, type, message, body }: ChecksumInput): number {
+  // In a damaged row a column may hold anything.
+  const name = String(message ?? type)
+  let place = Math.imul(version, 0x9e3779b1) ^ Math.imul(lane ?? 0, 0x85ebca6b) ^ (at % 0x100000000)
+  for (let i = 0; i < name.length; i++) place = Math.imul(place ^ name.charCodeAt(i), 0x01000193)
+  return crc32(typeof body === 'string' ? body : String(body ?? ''), place >>> 0)
+}
+
+export interface StoredRow extends ChecksumInput {
+  schema: number
+  crc: number
+}
+
+/** The event in a row, or word of its damage. */
+export function eventIn(row: StoredRow, loadBlob: LoadBlob): StoredEvent {
+  const messageId = row.message ?? undefined
+  if (checksum(row) !== row.crc) {
+    return { type: 'damaged', storedType: row.type, messageId, reason: 'its stored bytes do not match their checksum' }
+  }
+  return decode({ type: row.type, schema: row.schema, body: row.body, messageId }, loadBlob)
+}

@@ -1,0 +1,164 @@
+/**
+ * Checks one conversation row by row, whichever store holds it: versions without gaps, checksums, digests, the hash
+ * chain, running sums, blobs; and at the end its heads, folded anew and compared with the stored ones.
+ */
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { RecordedEvent } from '../events/recorded.ts'
+import { type ConversationHead, evolveConversation } from '../views/conversation.ts'
+import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
+import type { ArchiveRow } from './archived-rows.ts'
+import { parsedOr } from './fold.ts'
+import { addSums, type Lane, type LaneSums, laneOf, noSums, subtractSums } from './lane.ts'
+import { blobsIn, digestOf, genesis, hashOf } from './record.ts'
+import { eventIn, type LoadBlob } from './stored-row.ts'
+import { isoTime } from './time.ts'
+import type { Damage } from './upkeep.ts'
+
+export interface ConversationCheck {
+  /** The next row in order of versions, with its checksum. */
+  take(row: [...ArchiveRow, crc: number]): void
+  /** After the last row: compares the stored heads with what the rows said. */
+  compareHeads(stored: {
+    info: string
+    sessions: ReadonlyArray<readonly [id: string, status: string, head: string]>
+  }): void
+  /** Version of the newest row taken. */
+  readonly version: number
+  /** How many versions are missing between the rows. */
+  readonly gaps: number
+  readonly damages: Damage[]
+}
+
+export function conversationCheck({
+  project,
+  conversationId,
+  lanes,
+  load,
+  checksumLane = lane => lane,
+}: {
+  project: string
+  conversationId: string
+  lanes: ReadonlyMap<number, Lane>
+  load: LoadBlob
+  /** What a checksum covers of the lane. */
+  checksumLane?: (lane: number | null) => number | null
+}): ConversationCheck {
+  const damages: Damage[] = []
+  const sums = new Map<number, LaneSums>()
+  const sessions = new Map<string, SessionHead>()
+  let head: ConversationHead | undefined
+  let hash: Uint8Array = genesis(project, conversationId)
+  let version = 0
+  let chained = true
+  let gaps = 0
+
+  function report(what: string, at?: number): void {
+    damages.push({ project, conversationId, ...(at !== undefined && { version: at }), what })
+  }
+
+  function take(row: [...ArchiveRow, crc: number]): void {
+    const [found, type, schema, at, actor, channel, request, message, laneRow] = row
+    const [messages, tokens, input, output, salt, body, digest, storedHash, crc] = row.slice(9) as [
+      number,
+      number,
+      number,
+      number,
+      Uint8Array | null,
+      string | null,
+      Uint8Array,
+      Uint8Array,
+      number,
+    ]
+    if (found !== version + 1) {
+      report(
+        found === version + 2
+          ? `version ${version + 1} is missing`
+          : `versions ${version + 1} to ${found - 1} are missing`,
+        version + 1,
+      )
+      chained = false
+      gaps += found - version - 1
+    }
+    version = found
+    const event = eventIn({ version, at, lane: checksumLane(laneRow), type, schema, message, crc, body }, load)
+    if (event.type === 'damaged') report(event.reason, version)
+    else if (body !== null && !digestOf(salt ?? new Uint8Array(), body).equals(digest))
+      report('its content does not match its digest', version)
+    for (const blob of body === null || event.type === 'damaged' ? [] : blobsIn(body)) {
+      const json = load(blob)
+      if (json === undefined || createHash('sha256').update(json).digest('hex') !== blob)
+        report(`its blob ${blob} is damaged`, version)
+    }
+    let adds: LaneSums | undefined
+    const lane = laneRow === null ? undefined : lanes.get(laneRow)
+    if (laneRow !== null) {
+      const before = sums.get(laneRow) ?? noSums
+      const after = { messages, tokens, input, output }
+      adds = subtractSums(after, before)
+      sums.set(laneRow, after)
+      const place = laneOf(event)
+      if (place && (!isDeepStrictEqual(place.lane, lane) || !isDeepStrictEqual(after, addSums(before, place.adds)))) {
+        report('its running sums or its audience do not match its content', version)
+      }
+    } else if (laneOf(event)) report('it is a message but stands in no lane', version)
+    const header = {
+      version,
+      type,
+      schema,
+      at,
+      actor,
+      channel,
+      ...(request !== null && { requestId: request }),
+      messageId: message ?? undefined,
+      lane,
+      adds,
+    }
+    if (chained && !hashOf(hash, header, digest).equals(storedHash))
+      report('its hash does not follow from the one before', version)
+    chained = true
+    hash = storedHash
+    fold({ project, conversationId, version, position: '', at: isoTime(at), actor, channel, hash: '', event })
+  }
+
+  function fold(recorded: RecordedEvent): void {
+    head = evolveConversation(head, recorded)
+    const about = sessionOf(recorded)
+    if (about === undefined || !head) return
+    const next = evolveSession(sessions.get(about), recorded, head.info.workItem)
+    if (next) sessions.set(about, next)
+  }
+
+  return {
+    take,
+    compareHeads({ info, sessions: stored }) {
+      // A damaged event cannot be folded; the heads then differ because of it, which was said already.
+      if (damages.length > 0) return
+      if (!head) report('the log does not say how it began')
+      else if (!isSame(info, head.info)) report('its head differs from what its log says')
+      if (stored.length !== sessions.size)
+        report(`it has ${stored.length} session heads, its log has ${sessions.size} sessions`)
+      for (const [id, status, text] of stored) {
+        const folded = sessions.get(id)
+        if (!folded) report(`session ${id} is not in its log`)
+        else if (status !== folded.status || !isSame(text, folded)) {
+          report(`the head of session ${id} differs from what its log says`)
+        }
+      }
+    },
+    get version() {
+      return version
+    },
+    get gaps() {
+      return gaps
+    },
+    damages,
+  }
+}
+
+function isSame(stored: string, folded: object): boolean {
+  return isDeepStrictEqual(
+    parsedOr(stored, () => undefined),
+    JSON.parse(JSON.stringify(folded)),
+  )
+}

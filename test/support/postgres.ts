@@ -1,0 +1,87 @@
+/**
+ * The PostgreSQL that the tests share: the one that `COLLOQUY_TEST_POSTGRES` names, or one of our own, started by the
+ * first test that needs it and ended after the last (`test/support/global-setup.ts`).
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, inject } from 'vitest'
+import { startPostgres } from './postgres-server.ts'
+
+let number = 0
+
+/** A fresh database, gone after the tests of the file. */
+export async function freshDatabase(): Promise<string> {
+  const server = await sharedServer()
+  const name = `colloquy_test_${process.pid}_${Date.now().toString(36)}_${++number}`
+  await asAdministrator(
+    server,
+    `create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C'`,
+  )
+  afterAll(() => asAdministrator(server, `drop database if exists ${name} with (force)`))
+  const url = new URL(server.replace('@/', '@localhost/'))
+  url.pathname = name
+  return server.includes('@/') ? url.href.replace('@localhost/', '@/') : url.href
+}
+
+async function asAdministrator(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+async function sharedServer(): Promise<string> {
+  if (process.env.COLLOQUY_TEST_POSTGRES) return process.env.COLLOQUY_TEST_POSTGRES
+  const folder = inject('postgresFolder')
+  const file = join(folder, 'server.json')
+  if (isFirst(folder)) {
+    // What the tests prove of durability is that of processes, not of disks.
+    const server = await startPostgres({ fsync: 'off', full_page_writes: 'off' }).catch(error => {
+      writeWhole(file, { failed: String(error) })
+      throw error
+    })
+    writeWhole(file, { url: server.urlOf('postgres'), pid: server.pid, folder: server.socketFolder })
+  }
+  const deadline = performance.now() + 60_000
+  for (;;) {
+    const { url, failed } = readStarted(file) ?? {}
+    if (url !== undefined) return url
+    if (failed !== undefined || performance.now() > deadline) throw new Error(failed ?? 'PostgreSQL did not start')
+    await wait(50)
+  }
+}
+
+interface Started {
+  url?: string
+  pid?: number
+  folder?: string
+  failed?: string
+}
+
+function readStarted(file: string): Started | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Started
+  } catch {
+    return undefined
+  }
+}
+
+function writeWhole(file: string, started: Started): void {
+  writeFileSync(`${file}.new`, JSON.stringify(started))
+  renameSync(`${file}.new`, file)
+}
+
+/** Of the workers that run tests at once, one starts the server. */
+function isFirst(folder: string): boolean {
+  try {
+    mkdirSync(join(folder, 'first'))
+    return true
+  } catch {
+    return false
+  }
+}
