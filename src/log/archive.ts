@@ -13,7 +13,10 @@ export const ArchiveHeading = z.object({
   format: z.literal(1),
   project: z.string(),
   conversationId: z.string(),
+  /** The version of the newest event. */
   events: z.int().nonnegative(),
+  /** Of a branch: what it hangs on, which must be there when it is brought back. */
+  branchOf: z.object({ conversationId: z.string(), version: z.int().positive(), hash: z.string() }).optional(),
 })
 export type ArchiveHeading = z.infer<typeof ArchiveHeading>
 

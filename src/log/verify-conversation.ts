@@ -23,8 +23,9 @@ export interface ConversationCheck {
     info: string
     sessions: ReadonlyArray<readonly [id: string, status: string, head: string]>
   }): void
-  /** Version of the newest row taken. */
+  /** Version of the newest row taken, and how many rows there should be up to it. */
   readonly version: number
+  readonly events: number
   /** How many versions are missing between the rows. */
   readonly gaps: number
   readonly damages: Damage[]
@@ -35,12 +36,15 @@ export function conversationCheck({
   conversationId,
   lanes,
   load,
+  base,
   checksumLane = lane => lane,
 }: {
   project: string
   conversationId: string
   lanes: ReadonlyMap<number, Lane>
   load: LoadBlob
+  /** Of a branch: where its parent is at the branch point; the parent's record may be lost. */
+  base?: { version: number; hash: Uint8Array | undefined } | undefined
   /** What a checksum covers of the lane. */
   checksumLane?: (lane: number | null) => number | null
 }): ConversationCheck {
@@ -48,14 +52,15 @@ export function conversationCheck({
   const sums = new Map<number, LaneSums>()
   const sessions = new Map<string, SessionHead>()
   let head: ConversationHead | undefined
-  let hash: Uint8Array = genesis(project, conversationId)
-  let version = 0
-  let chained = true
+  let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
+  let version = base?.version ?? 0
+  let chained = !base || base.hash !== undefined
   let gaps = 0
 
   function report(what: string, at?: number): void {
     damages.push({ project, conversationId, ...(at !== undefined && { version: at }), what })
   }
+  if (!chained) report('what it branches off is missing', version)
 
   function take(row: [...ArchiveRow, crc: number]): void {
     const [found, type, schema, at, actor, channel, request, message, laneRow] = row
@@ -148,6 +153,9 @@ export function conversationCheck({
     },
     get version() {
       return version
+    },
+    get events() {
+      return version - (base?.version ?? 0)
     },
     get gaps() {
       return gaps

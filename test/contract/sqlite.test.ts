@@ -1,4 +1,5 @@
 /** The SQLite store passes every contract. */
+import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
 import { openSqlite } from './open-sqlite.ts'
@@ -11,3 +12,4 @@ describeLeases('sqlite', openSqlite)
 describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
+describeBranches('sqlite', openSqlite)

@@ -185,9 +185,9 @@ export function appender({
   function branchBase(project: string, event: ConversationEvent): { version: number; hash: Uint8Array } | undefined {
     if (event.type !== 'conversation.created' || !event.branchOf) return undefined
     const { conversationId, version } = event.branchOf
-    const [parent] = read({ project, conversationId, from: version, to: version })
-    if (!parent) throw new NotFound('conversation', conversationId, `It has no version ${version} to branch off.`)
-    return { version, hash: Buffer.from(parent.hash, 'hex') }
+    const hash = heads.hashAt(project, event.branchOf)
+    if (!hash) throw new NotFound('conversation', conversationId, `It has no version ${version} to branch off.`)
+    return { version, hash }
   }
 
   function find(

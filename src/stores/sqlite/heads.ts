@@ -6,6 +6,7 @@
  * then everything kept is dropped.
  */
 import type { Audience } from '../../events/audience.ts'
+import type { BranchPoint } from '../../events/conversation.ts'
 import { idProblem } from '../../events/id.ts'
 import { type WorkItem, workItemKey } from '../../events/work-item.ts'
 import { parsedOr } from '../../log/fold.ts'
@@ -75,6 +76,10 @@ export function headStore(database: Database) {
       select c.conversation, c.recent_at, c.info, e.version, e.hash, e.at
       from conversations c join events e using (conversation)
       where c.project = ? and c.id = ? order by e.version desc limit 1`),
+    hashAt: database.prepare('select hash from events where conversation = ? and version = ?'),
+    branch: database.prepare(`
+      select id from conversations where project = ? and json_valid(info)
+        and json_extract(info, '$.branchOf.conversationId') = ? limit 1`),
     byWork: database.prepare('select id from conversations where project = ? and work_key = ?'),
     insertConversation: database.prepare(`
       insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info)
@@ -368,6 +373,15 @@ export function headStore(database: Database) {
     knowsLane,
     lane,
     lanesSeen,
+    /** The hash of an event of another conversation, for what hangs on it. */
+    hashAt(project: string, { conversationId, version }: BranchPoint): Uint8Array | undefined {
+      const row = conversationRow(project, conversationId)
+      return row === undefined ? undefined : (sql.hashAt.get(row, version) as [Uint8Array] | undefined)?.[0]
+    },
+    /** A conversation that branches off this one, if there is any. */
+    branchOf(project: string, id: string): string | undefined {
+      return (sql.branch.get(projectRow(project) ?? 0, id) as [string] | undefined)?.[0]
+    },
     lastSums: (row: number) => sumsIn(sql.lastSums.get(row)),
     sumsUpTo: (row: number, version: number) => sumsIn(sql.sumsUpTo.get(row, version)),
     session,

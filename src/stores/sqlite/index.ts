@@ -12,6 +12,7 @@ import type { Store, StoreOptions } from '../../log/store.ts'
 import { appender } from './append.ts'
 import { archiveLines, purges, restoreLines } from './archives.ts'
 import { type Beside, beside } from './beside/client.ts'
+import { refuseWithBranches } from './beside/purge.ts'
 import { whenFree } from './busy.ts'
 import { type Database, openDatabase } from './database.ts'
 import { directory } from './directory.ts'
@@ -193,6 +194,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     async purge({ project, conversationId, to, reason, origin }) {
       const entry = await reading(() => heads.conversation(project, conversationId))
       if (!entry) throw await missing(project, conversationId)
+      await reading(() => refuseWithBranches(heads, project, conversationId))
       const hash = Buffer.from(entry.hash).toString('base64')
       const archive = await to.write(`${project}-${conversationId}`, archiveLines(side, { project, conversationId }))
       const purged = await side.call('purge', {

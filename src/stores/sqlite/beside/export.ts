@@ -33,6 +33,7 @@ export function exporter(database: Database) {
     const upTo = bound ?? entry?.head.version ?? 0
     if (!entry) return { lines: [], last: after, upTo }
     const lines: string[] = []
+    const { branchOf } = entry.head.info
     if (after === 0) {
       const heading: ArchiveHeading = {
         colloquy: 'archive',
@@ -40,6 +41,9 @@ export function exporter(database: Database) {
         project,
         conversationId,
         events: upTo,
+        ...(branchOf && {
+          branchOf: { ...branchOf, hash: Buffer.from(heads.hashAt(project, branchOf) ?? []).toString('base64') },
+        }),
       }
       lines.push(JSON.stringify(heading))
     }

@@ -100,10 +100,11 @@ export function conversationImporter(database: Database) {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
     let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
-    let hash: Uint8Array = genesis(project, conversationId)
+    const base = baseOf(project, lines[0]!, strict)
+    let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
     let entry: ConversationEntry | undefined
     let head = undefined as ReturnType<typeof evolveConversation>
-    let version = 0
+    let version = base?.version ?? 0
     for (const line of lines) {
       if ('blob' in line) {
         blobs.set(line.blob, line.json)
@@ -148,6 +149,25 @@ export function conversationImporter(database: Database) {
       if (next) heads.saveSession(entry.row, next, line.at)
     }
     if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
+  }
+
+  /** A branch is brought back only onto what it hangs on. */
+  function baseOf(
+    project: string,
+    heading: ArchiveLine,
+    strict: boolean,
+  ): { version: number; hash: Uint8Array } | undefined {
+    if (!('colloquy' in heading) || !heading.branchOf) return undefined
+    const { conversationId, version } = heading.branchOf
+    const hash = Buffer.from(heading.branchOf.hash, 'base64')
+    const there = heads.hashAt(project, heading.branchOf)
+    if (strict && (!there || !hash.equals(there))) {
+      throw new IllegalState(
+        `It branches off conversation ${conversationId} at version ${version}, which is not there. Restore that first. Nothing was restored.`,
+        { conversationId, version },
+      )
+    }
+    return { version, hash }
   }
 
   function insertLine(

@@ -1,7 +1,7 @@
 /** Removes a conversation after its archive was written. One transaction: it is all there, or all gone. */
 import { IllegalState } from '../../../errors.ts'
 import type { Database } from '../database.ts'
-import { headStore } from '../heads.ts'
+import { type HeadStore, headStore } from '../heads.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
@@ -27,6 +27,7 @@ export function purger(database: Database) {
   function find({ project, conversationId, hash }: Operations['purge']['takes']): number {
     heads.forget()
     const entry = heads.conversation(project, conversationId)
+    refuseWithBranches(heads, project, conversationId)
     if (entry && Buffer.from(entry.hash).toString('base64') === hash) return entry.row
     throw new IllegalState(
       `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
@@ -66,4 +67,14 @@ export function purger(database: Database) {
   }
 
   return { find, remove }
+}
+
+/** What others hang on is not taken from under them. */
+export function refuseWithBranches(heads: HeadStore, project: string, conversationId: string): void {
+  const branch = heads.branchOf(project, conversationId)
+  if (branch === undefined) return
+  throw new IllegalState(
+    `Conversation ${branch} branches off ${conversationId} and needs it. Nothing was purged; purge the branch first.`,
+    { conversationId, branch },
+  )
 }

@@ -4,9 +4,11 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
+import { parsedOr } from '../../../log/fold.ts'
 import type { LaneKind } from '../../../log/lane.ts'
 import type { Damage, Progress, VerifyReport } from '../../../log/upkeep.ts'
 import { conversationCheck } from '../../../log/verify-conversation.ts'
+import type { ConversationInfo } from '../../../views/conversation.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
@@ -37,6 +39,9 @@ export function verifier(database: Database) {
     sessions: database.prepare('select id, status, head from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
+    hashAt: database.prepare(`
+      select e.hash from events e join conversations c using (conversation)
+      where c.project = ? and c.id = ? and e.version = ?`),
     structure: database.prepare('pragma quick_check(20)'),
   }
   const blobs = blobLoader(database)
@@ -94,15 +99,24 @@ export function verifier(database: Database) {
         { audience, kind },
       ]),
     )
-    const check = conversationCheck({ project, conversationId, lanes, load: blobs(projectRow) })
+    const base = baseOf(projectRow, info)
+    const check = conversationCheck({ project, conversationId, lanes, load: blobs(projectRow), base })
     for (;;) {
       const rows = sql.events.all(conversation, check.version) as Array<[...ArchiveRow, number]>
       for (const one of rows) check.take(one)
       if (rows.length < sliceSize) break
-      progress(check.version)
+      progress(check.events)
       await breathe()
     }
     check.compareHeads({ info, sessions: sql.sessions.all(conversation) as Array<[string, string, string]> })
-    return { events: check.version, gaps: check.gaps, damages: check.damages }
+    return { events: check.events, gaps: check.gaps, damages: check.damages }
+  }
+
+  /** Where a branch leaves its parent. A head that cannot be read is reported for itself. */
+  function baseOf(projectRow: number, info: string): { version: number; hash: Uint8Array | undefined } | undefined {
+    const { branchOf } = parsedOr<Partial<ConversationInfo>>(info, () => ({}))
+    if (!branchOf) return undefined
+    const found = sql.hashAt.get(projectRow, branchOf.conversationId, branchOf.version) as [Uint8Array] | undefined
+    return { version: branchOf.version, hash: found?.[0] }
   }
 }

@@ -1,0 +1,102 @@
+/** What every store promises about branches: they go on counting and chaining where their parent was. */
+import { IllegalState, NotFound, type Store } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, into, joined, origin, refusal, said, textsIn } from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+
+export function describeBranches(name: string, open: OpenStore): void {
+  describe(`branches on ${name}`, () => {
+    const parent = async (): Promise<Store> => {
+      const { store } = await open()
+      await store.append(into('parent', [begun(), said('one'), said('two'), said('three')]))
+      return store
+    }
+    const branchAt = (version: number) => begun({ branchOf: { conversationId: 'parent', version } })
+
+    it('[P2] its versions go on from the branch point, without a gap', async () => {
+      const store = await parent()
+      const { events } = await store.append(into('branch', [branchAt(2), said('else')]))
+      expect(events.map(event => event.version)).toEqual([3, 4])
+      await store.append(into('branch', said('more')))
+      expect((await store.conversation(project, 'branch'))?.version).toBe(5)
+      const own = await store.read({ project, conversationId: 'branch' })
+      expect(own.map(event => event.version)).toEqual([3, 4, 5])
+      expect(textsIn(own)).toEqual(['else', 'more'])
+    })
+
+    it('[P13] its hashes go on from the parent, and verify follows them', async () => {
+      const store = await parent()
+      await store.append(into('branch', [branchAt(2), said('else')]))
+      await store.append(into('other', branchAt(3)))
+      expect(await store.verify()).toMatchObject({ conversations: 3, events: 7, damages: [], clean: true })
+    })
+
+    it('a key gives the same branch again', async () => {
+      const store = await parent()
+      const once = { key: 'k', digest: 'd' }
+      const first = await store.append(into('branch', [branchAt(2), said('else')], { once }))
+      const again = await store.append(into('branch', [branchAt(2), said('else')], { once }))
+      expect(again).toMatchObject({ replayed: true })
+      expect(again.events.map(event => event.version)).toEqual(first.events.map(event => event.version))
+    })
+
+    it('refuses to branch off a version that is not there', async () => {
+      const store = await parent()
+      expect(await refusal(() => store.append(into('branch', branchAt(9))))).toBeInstanceOf(NotFound)
+      expect(await store.conversation(project, 'branch')).toBeUndefined()
+    })
+
+    it('[P4] what a branch hangs on is not purged; the branch is, and comes back', async () => {
+      const store = await parent()
+      const to = memoryArchives()
+      await store.append(into('branch', [branchAt(2), said('else')]))
+      const refused = await refusal(() => store.purge({ project, conversationId: 'parent', to, origin }))
+      expect(refused).toBeInstanceOf(IllegalState)
+      expect(to.files.size).toBe(0)
+
+      const branch = await store.purge({ project, conversationId: 'branch', to, origin })
+      const whole = await store.purge({ project, conversationId: 'parent', to, origin })
+      const restore = (archive: string) => store.restore({ project, lines: to.read(archive), origin })
+      // The branch alone has nothing to hang on.
+      expect(await refusal(() => restore(branch.archive))).toBeInstanceOf(IllegalState)
+      await restore(whole.archive)
+      expect(await restore(branch.archive)).toMatchObject({ version: 4 })
+      expect(textsIn(await store.read({ project, conversationId: 'branch' }))).toEqual(['else'])
+      expect((await store.verify()).damages).toEqual([])
+    })
+
+    it('reads the events that are not messages, on any page', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('a'), joined('s'), said('b'), said('c'), joined('t')]))
+      const versions = async (more: object) =>
+        (await store.read({ project, conversationId: 'c', facts: true, ...more })).map(event => event.version)
+      expect(await versions({})).toEqual([1, 3, 6])
+      expect(await versions({ backwards: true, limit: 2 })).toEqual([6, 3])
+      expect(await versions({ from: 2, to: 5 })).toEqual([3])
+    })
+
+    it('[P12] a session that goes on from another sees what was said to that one', async () => {
+      const store = await parent()
+      await store.append(into('parent', [joined('s'), said('secret', { audience: { to: 'session', sessionId: 's' } })]))
+      const seen = async (continues?: readonly string[]) =>
+        (
+          await store.messages(
+            {
+              project,
+              conversationId: 'parent',
+              viewer: { sees: 'as-session', sessionId: 't', agentName: 't', ...(continues && { continues }) },
+              kinds: ['talk'],
+              start: 4,
+              kept: [],
+            },
+            { limit: 9 },
+          )
+        ).map(message => message.content)
+      expect(await seen()).toEqual([])
+      expect(await seen(['s'])).toEqual(['secret'])
+    })
+  })
+}
