@@ -20,6 +20,7 @@ export { type MessageAdded, Role, Usage } from './events/message.ts'
 export { Part } from './events/part.ts'
 export { isOfType, type Origin, type RecordedEvent } from './events/recorded.ts'
 export type { Sharing } from './events/session.ts'
+export { Strategy } from './events/strategy.ts'
 export { WorkItem } from './events/work-item.ts'
 export type { ArchivePlace } from './log/archive-place.ts'
 export type { Listed, ProjectTotals } from './log/directory.ts'
@@ -29,7 +30,7 @@ export type { SearchHit, SearchQuery, TitleHit } from './log/search.ts'
 export type { Store, StoreOptions } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
-export type { AgentRequest, RequestOptions } from './managers/agent-request.ts'
+export type { AgentRequest } from './managers/agent-request.ts'
 export {
   type Conversation,
   ConversationManager,
@@ -37,7 +38,7 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
-export { defaultRequestSettings, type RequestSettings } from './managers/request-settings.ts'
+export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'
 export type { MessagePage } from './managers/session-messages.ts'
@@ -49,7 +50,6 @@ export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/
 export { scriptedModel } from './models/scripted.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
-export { Strategy } from './request/strategy.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
 export {
   type ConversationHead,

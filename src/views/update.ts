@@ -29,6 +29,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
           | 'deleted'
           | 'annotated'
           | 'linked'
+          | 'configured'
           | 'described'
           | 'context'
           | 'request'
@@ -92,6 +93,8 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...session, sessionId: event.sessionId, action: 'annotated' }
     case 'session.linked':
       return { ...session, sessionId: event.sessionId, action: 'linked' }
+    case 'session.configured':
+      return { ...session, sessionId: event.sessionId, action: 'configured' }
     case 'session.described':
       return { ...session, sessionId: event.sessionId, action: 'described' }
     case 'context.gathered':
