@@ -191,6 +191,7 @@ function capped(
     tokens: section.tokens,
     estimator,
     how: 'read the files for the rest',
+    keep: 'beginning',
   })
   note({
     what,
@@ -210,7 +211,13 @@ function shrunk(
 ): TextSection {
   if (section.tokens === 0) return section
   const to = Math.max(0, section.tokens - by)
-  const cut = trimText(section.text, { to, tokens: section.tokens, estimator, how: 'to stay inside the budget' })
+  const cut = trimText(section.text, {
+    to,
+    tokens: section.tokens,
+    estimator,
+    how: 'to stay inside the budget',
+    keep: 'beginning',
+  })
   note({ what, fate: cut.tokens === 0 ? 'left-out' : 'trimmed', tokens: cut.tokens, why: 'the budget is full' })
   return { text: cut.text, tokens: cut.tokens }
 }
