@@ -31,6 +31,7 @@ export type { Store, StoreOptions } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
 export type { AgentRequest } from './managers/agent-request.ts'
+export { Configuration } from './managers/configuration.ts'
 export {
   type Conversation,
   ConversationManager,
@@ -38,6 +39,7 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
 export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'

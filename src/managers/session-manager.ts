@@ -26,6 +26,7 @@ import type { RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
+import type { FoundItem } from './session-checkpoints.ts'
 import { checkPage, firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
@@ -267,7 +268,12 @@ export class SessionManager {
     return this.#requests.checkpoints.diff(sessionId, first, second)
   }
 
-  /** The messages behind an item of the checkpoint. */
+  /** An item of the newest checkpoint that has it: later ones may have trimmed it. */
+  getCheckpointItem(sessionId: string, itemId: string): Promise<FoundItem> {
+    return this.#requests.checkpoints.item(sessionId, itemId)
+  }
+
+  /** The messages behind an item of any checkpoint of the window. */
   expand(sessionId: string, itemId: string): Promise<Message[]> {
     return this.#requests.checkpoints.expand(sessionId, itemId)
   }
