@@ -111,6 +111,18 @@ export class InvalidInput extends ColloquyError {
   }
 }
 
+/** A project's configuration says something that cannot be. Correct the named field; nothing was opened. */
+export class ConfigurationInvalid extends ColloquyError {
+  override readonly code = 'configuration/invalid'
+  override readonly status = 500
+  readonly field: string
+
+  constructor(facts: { from: string; field: string; reason: string; nearest?: string }) {
+    super(`${facts.from}: ${facts.field}: ${facts.reason}`, facts)
+    this.field = facts.field
+  }
+}
+
 /** The message is larger than the limit. Split it, store it as a file and refer to it, or raise `maxMessageBytes`. */
 export class ContentTooLarge extends ColloquyError {
   override readonly code = 'input/too-large'
@@ -140,12 +152,12 @@ export class BudgetTooSmall extends ColloquyError {
   }
 }
 
-/** There is no such conversation, session, message or project here. Check the id and the project. */
+/** There is no such thing here. Check the id and the project. */
 export class NotFound extends ColloquyError {
   override readonly code = 'not-found'
   override readonly status = 404
 
-  constructor(what: 'conversation' | 'session' | 'message' | 'archive', id: string, hint = '') {
+  constructor(what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item', id: string, hint = '') {
     super(`There is no ${what} "${id}" in this project.${hint && ` ${hint}`}`, { what, id })
   }
 }

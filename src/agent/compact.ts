@@ -34,6 +34,8 @@ export interface CompactInput {
   estimator: TokenEstimator
   /** Summarises; without one the offline summariser does. */
   model: Model | undefined
+  /** Whether a failure latches: the one before failed too. */
+  isSecondFailure: boolean
   /** What the model can read at once. */
   modelWindow: number
   /** How many tokens of the newest messages stay as they are; or how many messages. */
@@ -90,6 +92,7 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
   const author = model?.name ?? 'offline'
   const before = sizeOf(covered) + (base?.tokens.checkpoint ?? 0)
   const of = { sessionId: head.id, compactionId }
+  let cost: number | undefined
   try {
     await record({
       type: 'compaction.started',
@@ -102,8 +105,9 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       author,
     })
     const made = await summarise(engine, input, covered, upTo)
-    if ('problem' in made) return await fail(made.problem, false)
-    const { checkpoint, cost } = made
+    cost = made.cost
+    if ('problem' in made) return await fail(made.problem, input.isSecondFailure)
+    const { checkpoint } = made
     const after = checkpoint.tokens.checkpoint
     if (after >= before * (1 - leastProgress))
       return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, reason !== 'forced')
@@ -115,17 +119,20 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       messages: covered.length,
       tokensBefore: before,
       tokensAfter: after,
-      durationMs: Math.max(0, engine.clock() - startedAt),
-      ...(cost !== undefined && { cost }),
+      ...spent(),
     })
     return { outcome: 'taken', checkpoint }
   } catch (error) {
     if (error instanceof LeaseLost) return { outcome: 'held' }
-    return await fail(error instanceof Error ? error.message : String(error), false)
+    return await fail(error instanceof Error ? error.message : String(error), input.isSecondFailure)
+  }
+
+  function spent() {
+    return { durationMs: Math.max(0, engine.clock() - startedAt), ...(cost !== undefined && { cost }) }
   }
 
   async function fail(why: string, latched: boolean): Promise<CompactOutcome> {
-    await record({ type: 'compaction.failed', ...of, reason: why, ...(latched && { latched }) })
+    await record({ type: 'compaction.failed', ...of, reason: why, ...(latched && { latched }), ...spent() })
     return { outcome: 'failed', reason: why, latched }
   }
 
@@ -168,7 +175,7 @@ async function uncovered(engine: Engine, head: SessionHead, base: Checkpoint | u
 
 function cutOf(messages: readonly Message[], keep: CompactInput['keep']): number | undefined {
   if ('tokens' in keep) return cutPoint({ messages, keepTokens: keep.tokens })
-  const tail = messages.slice(-keep.messages)
+  const tail = keep.messages === 0 ? [] : messages.slice(-keep.messages)
   return cutPoint({ messages, keepTokens: sizeOf(tail) })
 }
 
@@ -177,7 +184,7 @@ async function summarise(
   input: CompactInput,
   covered: readonly Message[],
   upTo: number,
-): Promise<{ checkpoint: Checkpoint; cost?: number } | { problem: string }> {
+): Promise<({ checkpoint: Checkpoint } | { problem: string }) & { cost?: number | undefined }> {
   const { base, computed, estimator, model, modelWindow, maxCheckpointTokens } = input
   const carried = boundCarried(computed.carried, foldCarried(computed.carried, base?.carried, covered), {
     maxTokens: input.maxCarriedTokens,
@@ -199,8 +206,8 @@ async function summarise(
             estimator,
           }),
         }
-    if ('problem' in reply) return reply
     if ('cost' in reply && reply.cost !== undefined) cost = (cost ?? 0) + reply.cost
+    if ('problem' in reply) return { problem: reply.problem, cost }
     const merged = mergeDelta({
       items,
       delta: reply.delta,
@@ -213,7 +220,7 @@ async function summarise(
     items = merged.items
     changed ||= merged.changed
   }
-  if (!changed) return { problem: 'the summary says nothing new' }
+  if (!changed) return { problem: 'the summary says nothing new', cost }
   const draft: Checkpoint = {
     number,
     base: base?.number ?? 0,
@@ -232,13 +239,13 @@ async function summarise(
     ...draft,
     tokens: { checkpoint: size, lastCompactionInput: read, totalSaved: (base?.tokens.totalSaved ?? 0) + read - size },
   }
-  return { checkpoint, ...(cost !== undefined && { cost }) }
+  return { checkpoint, cost }
 }
 
 async function ask(
   model: Model,
   { items, messages, known }: { items: readonly CheckpointItem[]; messages: readonly Message[]; known: string[] },
-): Promise<{ delta: CheckpointDelta; cost?: number | undefined } | { problem: string }> {
+): Promise<({ delta: CheckpointDelta } | { problem: string }) & { cost?: number | undefined }> {
   const { system, user } = compactionPrompt({
     items,
     messages,
@@ -250,8 +257,9 @@ async function ask(
   })
   if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
   const read = readDelta(answer.text)
-  if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}` }
-  return { delta: read.delta, cost: answer.usage?.cost }
+  const cost = answer.usage?.cost
+  if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}`, cost }
+  return { delta: read.delta, cost }
 }
 
 function sizeOf(messages: readonly Message[]): number {

@@ -2,7 +2,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import { renderVersions, sectionHeadings } from '../compaction/render.ts'
-import { IllegalState } from '../errors.ts'
 import type { Checkpoint, CheckpointItem, CheckpointSection, Colloquy, Session } from '../index.ts'
 import { messageLines } from './messages.ts'
 import { reading } from './open.ts'
@@ -153,19 +152,9 @@ async function showExpanded(
   itemId: string,
   { json }: GlobalOptions,
 ): Promise<void> {
-  const checkpoint = await sessions.getCheckpoint(session.id)
-  const item = checkpoint?.items.find(one => one.id === itemId)
-  if (!checkpoint || !item) {
-    const facts = { sessionId: session.id, itemId, checkpoint: checkpoint?.number ?? null }
-    throw new IllegalState(
-      checkpoint
-        ? `Checkpoint ${checkpoint.number} has no item "${itemId}"; 'colloquy checkpoint ${session.id}' shows those it has.`
-        : `Session ${session.id} has no checkpoint yet, and so no items.`,
-      facts,
-    )
-  }
+  const { item, checkpoint } = await sessions.getCheckpointItem(session.id, itemId)
   const messages = await sessions.expand(session.id, itemId)
-  if (json) return printJson({ sessionId: session.id, item, messages })
+  if (json) return printJson({ sessionId: session.id, checkpoint, item, messages })
   await printLines([
     style.bold(headings.get(item.section)!),
     ...itemLines(item),

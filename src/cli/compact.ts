@@ -3,11 +3,16 @@ import type { Command } from 'commander'
 import type { Checkpoint, CompactOutcome } from '../index.ts'
 import { exitCode } from './failure.ts'
 import { writing } from './open.ts'
-import { examples, type GlobalOptions } from './options.ts'
+import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { sessionOf } from './session-of.ts'
 import { printJson, printLines, style } from './terminal.ts'
 import { count } from './words.ts'
+
+interface CompactCommandOptions extends GlobalOptions {
+  keep?: number
+  budget?: number
+}
 
 export function addCompact(program: Command): void {
   program
@@ -17,19 +22,29 @@ export function addCompact(program: Command): void {
       'Summarises the older messages of a session into a checkpoint, offline, by extraction. The log keeps every message. Exits with 1 when no checkpoint could be made.',
     )
     .argument('<session>', 'id of a session')
+    .option(
+      '--keep <N>',
+      'how many of the newest messages stay as they are (default: a tenth of the budget)',
+      wholeNumber,
+    )
+    .option('--budget <N>', 'the budget whose share a checkpoint may take', wholeNumber)
     .addHelpText(
       'after',
       examples(
         ['compact 01a2b3c4', 'and see with checkpoint what came of it'],
+        ['compact 01a2b3c4 --keep 10', 'all but the last ten messages'],
         ['compact 01a2b3c4 --json | jq -r .outcome', 'taken, nothing-to-do, held or failed'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>()
+      const options = command.optsWithGlobals<CompactCommandOptions>()
       await writing(options, async colloquy => {
         const session = await sessionOf(colloquy, id)
         const before = await colloquy.sessions.getCheckpoint(session.id)
-        const outcome = await colloquy.sessions.forceCompact(session.id)
+        const outcome = await colloquy.sessions.forceCompact(session.id, {
+          ...(options.keep !== undefined && { keep: { messages: options.keep } }),
+          ...(options.budget !== undefined && { budget: options.budget }),
+        })
         if (options.json) await printJson({ sessionId: session.id, ...outcome })
         else await printLines(inWords(outcome, before))
         if (outcome.outcome === 'failed') process.exitCode = exitCode.failed

@@ -17,15 +17,19 @@ const barWidth = 32
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
 export function ledgerLines({ ledger, strategy, checkpoint, omitted }: AgentRequest, session: Session): string[] {
-  const { budget, used, free, entries } = ledger
+  const { budget, used, free, entries, calibrated, model, set, notes } = ledger
   return [
     style.bold(safeLine(`Request for ${session.agentName}: ${count(used)} of ${count(budget, 'token')}`)),
     ...fields([
       ['session', safeLine(session.id)],
-      ['strategy', strategy],
+      ['strategy', `${strategy} (of the ${set.strategy})`],
+      ['budget', `${count(budget, 'token')} (of the ${set.budget}, or what the model takes)`],
+      ['model', model.name === undefined ? 'none named' : safeLine(model.name)],
+      ['provider', `is expected to count ${count(calibrated, 'token')}`],
       ['checkpoint', checkpoint === undefined ? 'none' : String(checkpoint)],
       ['left out', omitted === 0 ? 'nothing' : count(omitted, 'message')],
     ]),
+    ...notes.map(text => style.yellow(safeLine(`Note: ${text}.`))),
     '',
     ...table([...sharesOf(ledger), { name: 'free', tokens: free, paint: style.dim }], shareColumns(budget)),
     '',
@@ -63,7 +67,7 @@ const colours: Record<string, Share['paint']> = {
 }
 
 /** What each section takes, in the order of the request; the rest is headings and notices between them. */
-function sharesOf({ entries, used }: Ledger): Share[] {
+function sharesOf({ entries, used, calibrated }: Ledger): Share[] {
   const taken = new Map<string, number>()
   entries.forEach((entry, index) => {
     const { what, fate, tokens } = entry
@@ -75,7 +79,10 @@ function sharesOf({ entries, used }: Ledger): Share[] {
   })
   const rest = used - [...taken.values()].reduce((sum, tokens) => sum + tokens, 0)
   const shares = [...taken].map(([name, tokens]) => ({ name, tokens, paint: colours[name] ?? style.white }))
-  return rest > 0 ? [...shares, { name: 'headings', tokens: rest, paint: style.white }] : shares
+  if (rest > 0) shares.push({ name: 'headings', tokens: rest, paint: style.white })
+  // What the provider counts beyond our own measure stays free of anything else.
+  if (calibrated > used) shares.push({ name: 'set aside', tokens: calibrated - used, paint: style.dim })
+  return shares
 }
 
 const entryColumns: Column<LedgerEntry>[] = [

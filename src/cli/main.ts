@@ -29,6 +29,7 @@ const program = new Command('colloquy')
   .option('--json', 'output for machines')
   .option('--store <URL>', 'sqlite:PATH (default: .colloquy/colloquy.db in the project root)')
   .option('--project <NAME>', 'the project (default: the name of the project root)')
+  .option('--config <FILE>', 'settings of the project (default: colloquy.config.yaml in the project root)')
   .configureHelp({ showGlobalOptions: true, styleTitle: title => style.bold(title) })
   // Errors are told in one place, below; help that nobody asked for goes to stderr as it is.
   .configureOutput({ outputError: () => undefined })

@@ -1,7 +1,7 @@
 /** Opens the store that the options name, lets a command work with it, and closes it whatever happens. */
 import { userInfo } from 'node:os'
 import { NotFound, StoreReadOnly } from '../errors.ts'
-import type { Colloquy, OpenOptions } from '../index.ts'
+import type { Colloquy, Configuration, OpenOptions } from '../index.ts'
 import { Located } from './failure.ts'
 import type { GlobalOptions } from './options.ts'
 import { storePlace } from './store-place.ts'
@@ -26,8 +26,10 @@ async function using<T>(
   open: (options: OpenOptions) => Promise<Colloquy>,
   work: Work<T>,
 ): Promise<T> {
-  const { url } = storePlace(options.store)
+  const configuration = await configurationOf(options)
+  const { url } = storePlace(options.store ?? configuration.store)
   const colloquy = await open({
+    ...(configuration as OpenOptions),
     store: url,
     ...(options.project !== undefined && { project: options.project }),
     ...(options.archives !== undefined && { archives: options.archives }),
@@ -43,6 +45,12 @@ async function using<T>(
   } finally {
     await colloquy.close()
   }
+}
+
+/** What the project's configuration and the environment say, wherever options do not. */
+export async function configurationOf({ config }: GlobalOptions): Promise<Configuration> {
+  const { readConfiguration } = await import('../managers/read-configuration.ts')
+  return readConfiguration(config === undefined ? {} : { file: config })
 }
 
 /**

@@ -5,6 +5,7 @@ export interface GlobalOptions {
   json?: boolean
   store?: string
   project?: string
+  config?: string
 }
 
 export function wholeNumber(text: string): number {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { StoreDamaged, StoreUnusable } from '../errors.ts'
 import type { Damage, VerifyReport } from '../index.ts'
 import { exitCode } from './failure.ts'
-import { reading } from './open.ts'
+import { configurationOf, reading } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { progressLine } from './progress.ts'
 import { safeLine } from './safe-text.ts'
@@ -67,14 +67,15 @@ async function check(options: VerifyOptions): Promise<VerifyReport> {
   }
 }
 
-async function salvageInto(target: string, { store, json }: VerifyOptions): Promise<void> {
-  const { file } = storePlace(store)
+async function salvageInto(target: string, options: VerifyOptions): Promise<void> {
+  const { json } = options
+  const { file } = storePlace(options.store ?? (await configurationOf(options)).store)
   if (file === undefined) throw new StoreUnusable('Only stores that are a file can be salvaged: --store sqlite:PATH.')
   const to = target.replace(/^sqlite:/, '')
   if (process.stderr.isTTY) note(safeLine(`Rescuing ${file} into ${to} …`))
   const { salvage } = await import('../stores/sqlite/index.ts')
   const salvaged = await salvage(file, to)
-  const report = await check({ store: `sqlite:${to}`, allProjects: true })
+  const report = await check({ ...options, store: `sqlite:${to}`, allProjects: true })
   if (json) await printJson({ salvaged: { from: file, to, ...salvaged }, report })
   else {
     await printLines([

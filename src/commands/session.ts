@@ -2,7 +2,7 @@
 import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { Metadata } from '../events/metadata.ts'
-import type { SessionCreated, Sharing } from '../events/session.ts'
+import type { SessionConfigured, SessionCreated, Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Heads } from '../views/heads.ts'
 import { type Decision, isExpired, openConversationIn, openSessionIn, sessionIn } from './decision.ts'
@@ -130,6 +130,16 @@ export function annotateSession(sessionId: string, metadata: Metadata): Decision
   return heads => {
     sessionIn(heads, sessionId)
     return [{ type: 'session.annotated', sessionId, metadata }]
+  }
+}
+
+export function configureSession(sessionId: string, requests: SessionConfigured['requests']): Decision {
+  return (heads, now) => {
+    const { requests: known = {} } = openSessionIn(heads, sessionId, now)
+    const isKnown = Object.entries(requests).every(
+      ([key, value]) => JSON.stringify(known[key as keyof typeof known] ?? null) === JSON.stringify(value ?? null),
+    )
+    return isKnown ? [] : [{ type: 'session.configured', sessionId, requests }]
   }
 }
 

@@ -126,7 +126,10 @@ export const CompactionFailed = z.object({
   ...OfCompaction,
   type: z.literal('compaction.failed'),
   reason: z.string(),
-  /** From here on the model-free packer serves until a checkpoint makes progress again. */
+  /** From here on no model is asked until a checkpoint makes progress again. */
   latched: z.boolean().optional(),
+  durationMs: z.int().nonnegative().optional(),
+  /** What was paid all the same. */
+  cost: z.number().nonnegative().optional(),
 })
 export type CompactionFailed = z.infer<typeof CompactionFailed>

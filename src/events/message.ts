@@ -10,7 +10,9 @@ export type Role = z.infer<typeof Role>
 
 /** What a provider reported for the call that made this message. Never added to the message's own size. */
 export const Usage = z.object({
+  /** Tokens of the request that neither came from a cache nor went into one: the three together are its size. */
   input: z.int().nonnegative(),
+  /** Reasoning included. */
   output: z.int().nonnegative(),
   cacheRead: z.int().nonnegative().optional(),
   cacheWrite: z.int().nonnegative().optional(),

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BranchPoint } from './conversation.ts'
 import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
+import { Strategy } from './strategy.ts'
 
 /**
  * What the sessions of one work item share: nothing, their checkpoints, or their messages too.
@@ -88,6 +89,20 @@ export type SessionAcknowledged = z.infer<typeof SessionAcknowledged>
 /** Metadata merged key by key over the old (null removes a key). */
 export const SessionAnnotated = z.object({ ...OfSession, type: z.literal('session.annotated'), metadata: Metadata })
 export type SessionAnnotated = z.infer<typeof SessionAnnotated>
+
+/** How requests of this session differ from the project's. Merged key by key over the old; null goes back to the project's. */
+export const SessionConfigured = z.object({
+  ...OfSession,
+  type: z.literal('session.configured'),
+  requests: z.strictObject({
+    strategy: Strategy.nullable().optional(),
+    budget: z.int().positive().nullable().optional(),
+    /** `provider:model`: whose limits and whose way of counting hold. */
+    model: z.string().min(1).nullable().optional(),
+    recall: z.boolean().nullable().optional(),
+  }),
+})
+export type SessionConfigured = z.infer<typeof SessionConfigured>
 
 /** An id the session has elsewhere, such as a Claude session id, handed back on the next run. */
 export const SessionLinked = z.object({

@@ -1,18 +1,10 @@
 /** A request as callers get it. Each rendering is made when it is first looked at: hardly anybody sends both. */
+
+import type { Strategy } from '../events/strategy.ts'
 import type { Ledger } from '../request/ledger.ts'
 import type { RequestMessage } from '../request/message.ts'
-import type { Packed } from '../request/pack.ts'
 import { renderMessages, renderPrompt } from '../request/render.ts'
-import type { Strategy } from '../request/strategy.ts'
-import type { SessionHead } from '../views/session.ts'
-
-export interface RequestOptions {
-  budget?: number
-  strategy?: Strategy
-  recall?: boolean
-  /** Only what was there at this version of the conversation. Default: all there is. */
-  asOf?: number
-}
+import type { PackedRequest } from './request-packing.ts'
 
 /** A request ready to be sent, in both renderings, with the account of how it came to be. */
 export interface AgentRequest {
@@ -24,7 +16,10 @@ export interface AgentRequest {
   /** For a Messages API: the system text and the messages, the user's last. */
   system: string
   messages: RequestMessage[]
+  /** By the stored counts. */
   totalTokens: number
+  /** What the provider is expected to count, from what it counted before. */
+  calibratedTokens: number
   budget: number
   ledger: Ledger
   /** Messages left out, and said so in the request. */
@@ -35,13 +30,13 @@ export interface AgentRequest {
   checkpoint: number | undefined
 }
 
-export function agentRequest(head: SessionHead, strategy: Strategy, packed: Packed): AgentRequest {
+export function agentRequest({ head, settings, packed, ledger }: PackedRequest): AgentRequest {
   const options = { agentName: head.agentName, place: head.id }
   const asPrompt = once(() => renderPrompt(packed, options))
   const asMessages = once(() => renderMessages(packed, options))
   return {
     sessionId: head.id,
-    strategy: strategy.name,
+    strategy: settings.strategy.name,
     get systemPrompt() {
       return asPrompt().systemPrompt
     },
@@ -55,8 +50,9 @@ export function agentRequest(head: SessionHead, strategy: Strategy, packed: Pack
       return asMessages().messages
     },
     totalTokens: packed.tokens,
-    budget: packed.ledger.budget,
-    ledger: packed.ledger,
+    calibratedTokens: ledger.calibrated,
+    budget: ledger.budget,
+    ledger,
     omitted: packed.omitted.messages,
     catchUp: packed.catchUp && {
       since: packed.catchUp.since,

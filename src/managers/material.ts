@@ -9,6 +9,7 @@ import { NotFound } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
+import type { Strategy } from '../events/strategy.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
 import { viewerOf } from '../log/visibility.ts'
 import { type Window, windowOf } from '../log/windows.ts'
@@ -18,7 +19,6 @@ import { defaultShares } from '../request/pack.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
-import type { Strategy } from '../request/strategy.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { labelOf } from '../request/transcript.ts'
 import { partUnseen } from '../request/unseen.ts'
@@ -46,6 +46,8 @@ export interface Gathered {
   description: AgentDescription
   context: SessionContext | undefined
   checkpoint: Checkpoint | undefined
+  /** The messages that were read, oldest first, the one it is for among them. */
+  messages: readonly Message[]
   /** What a checkpoint taken now keeps of the state. */
   kept: Pick<Checkpoint, 'ralphLoop'>
   /** Quotes of messages before a version that have the words of the message. */
@@ -141,6 +143,7 @@ export function materialGatherer(
       context,
       checkpoint,
       kept: keptState(computed.state, facts),
+      messages: read,
       window: sums,
       recallBefore: version => recalled(head, trigger, { before: version, pinned, counter }),
       material: {

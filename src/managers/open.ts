@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { parseInput } from '../commands/input.ts'
 import { engine, type Scope } from '../engine.ts'
-import { StoreUnusable } from '../errors.ts'
+import { InvalidInput, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ProjectTotals } from '../log/directory.ts'
@@ -16,10 +16,12 @@ import { type Update, updateOf } from '../views/update.ts'
 import { agentViews } from './agent-views.ts'
 import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
+import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { newId } from './new-id.ts'
 import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
+import { readConfiguration } from './read-configuration.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
@@ -46,6 +48,11 @@ export interface OpenOptions extends SettingsInput, Partial<Pick<StoreOptions, '
   archives?: string
   /** Opens without writing anything. */
   readOnly?: boolean
+  /**
+   * Reads the project's configuration file (true: the one in the project root, or its path) and the environment; what
+   * is given here wins over both. Nothing is read unless asked for.
+   */
+  configuration?: true | string
   /** How requests are put together: budget, strategy, when to compact. */
   requests?: Partial<RequestSettings>
   /** Writes the summaries of compactions; without one they are made offline, by extraction. */
@@ -85,7 +92,8 @@ export interface Colloquy {
  *
  * @throws {StoreUnusable} when the place cannot be opened, is no store, or belongs to a newer version
  */
-export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy> {
+export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
+  const options = given.configuration === undefined ? given : await withConfiguration(given, given.configuration)
   const root = projectRoot()
   const url = options.store ?? defaultStore(root)
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
@@ -94,7 +102,7 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
   const core = engine({ store, clock, newId: ids })
   const estimator = estimatorOf(tokens)
   const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator })
-  const requests: RequestSettings = { ...defaultRequestSettings, ...options.requests }
+  const requests = requestSettings(options.requests)
   const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
   // An archive is read where its address says it is, wherever new ones go.
   const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
@@ -153,6 +161,29 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
     }
   }
   return within(scope)
+}
+
+/** @throws {InvalidInput} naming the setting */
+function requestSettings(input: OpenOptions['requests'] = {}): RequestSettings {
+  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+  const settings = { ...defaultRequestSettings, ...(parseInput(RequestsInput, given) as Partial<RequestSettings>) }
+  // Otherwise the first compaction would be followed by the next one at once.
+  if (settings.target >= settings.trigger) throw new InvalidInput('target', 'must be smaller than trigger')
+  return settings
+}
+
+/** What the caller gives wins key by key over what the project's configuration says. */
+async function withConfiguration(given: OpenOptions, from: true | string): Promise<OpenOptions> {
+  const read = await readConfiguration(from === true ? {} : { file: from })
+  const { requests, sharing, archive, ...options } = given
+  const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  return {
+    ...(read as OpenOptions),
+    ...own,
+    requests: { ...(read.requests as Partial<RequestSettings>), ...requests },
+    sharing: { ...(read.sharing as OpenOptions['sharing']), ...sharing },
+    archive: { ...(read.archive as OpenOptions['archive']), ...archive },
+  }
 }
 
 const ScopeInput = z.strictObject({ project: Id, actor: Id, channel: Id, requestId: Id.optional() })

@@ -1,25 +1,14 @@
 /** What the log keeps of a request that was built: enough to render it again. */
 import { createHash } from 'node:crypto'
 import type { RequestBuilt } from '../events/request.ts'
-import type { Packed } from '../request/pack.ts'
-import type { Strategy } from '../request/strategy.ts'
-import type { SessionHead } from '../views/session.ts'
-import type { RequestSettings } from './request-settings.ts'
+import type { PackedRequest } from './request-packing.ts'
 
 export function manifestOf({
-  head,
+  made: { head, packed, settings, usage, asOf },
   requestId,
-  strategy,
-  packed,
-  settings,
-  asOf,
 }: {
-  head: SessionHead
+  made: PackedRequest
   requestId: string
-  strategy: Strategy
-  packed: Packed
-  settings: RequestSettings
-  asOf: number | undefined
 }): RequestBuilt {
   const { history, pinned, recall, trigger, catchUp } = packed
   const [first, last] = [history[0], history.at(-1)]
@@ -28,7 +17,7 @@ export function manifestOf({
     type: 'request.built',
     sessionId: head.id,
     requestId,
-    strategy: strategy.name,
+    strategy: settings.strategy.name,
     ...(trigger.version !== undefined && { trigger: trigger.version }),
     ...(first && last && { kept: { from: first.version, to: last.version, messages: history.length } }),
     ...(pinned.length > 0 && { pinned: pinned.map(message => message.version) }),
@@ -45,5 +34,6 @@ export function manifestOf({
     configuration,
     budget: packed.ledger.budget,
     tokens: packed.tokens,
+    ...usage,
   }
 }

@@ -1,24 +1,33 @@
 /** From a session and a message to a packed request: what is gathered, inside which budget, with which quotes. */
+import type { RequestBuilt, UsageKnown } from '../events/request.ts'
 import { requestBudget } from '../request/budget.ts'
-import { modelLimits } from '../request/models.ts'
+import type { Ledger } from '../request/ledger.ts'
+import { type KnownLimits, modelLimits } from '../request/models.ts'
 import { type Packed, type PackOptions, pack } from '../request/pack.ts'
-import type { Strategy } from '../request/strategy.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import { expectedUsage, goesOn, type UsageInput, usageKnown } from '../request/usage.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
-import type { RequestOptions } from './agent-request.ts'
 import type { Gathered, materialGatherer } from './material.ts'
-import type { RequestSettings } from './request-settings.ts'
+import { type EffectiveSettings, type RequestOptions, type RequestSettings, settingsFor } from './request-settings.ts'
+import type { SessionAccess } from './session-access.ts'
 
 /** What a request is for: a text, or a stored message. */
 export type Asked = string | { messageId: string }
 
 export interface PackedRequest {
   head: SessionHead
+  settings: EffectiveSettings
   packed: Packed
   gathered: Gathered
-  strategy: Strategy
+  /** Nothing after this version was looked at. */
+  asOf: number | undefined
   budget: number
+  ledger: Ledger
+  /** The larger of our measure and of what the provider is expected to count. */
+  size: number
+  /** What goes into the manifest, for the next request to go on from. */
+  usage: Pick<RequestBuilt, 'counted' | 'calibrated' | 'model' | 'continues' | 'calibration'>
 }
 
 export interface RequestPacking {
@@ -31,76 +40,162 @@ export interface RequestPacking {
     /** How the conversation stands, if not as it does now. */
     conversation?: ConversationInfo,
   ): Promise<PackedRequest>
-  gather(head: SessionHead, message: Asked, options: RequestOptions): Promise<Gathered>
-  budget(options: RequestOptions): number
 }
 
+/** Each round sets aside what the one before was over; it seldom takes a second. */
+const mostRounds = 12
+
 export function requestPacking({
-  settings,
+  access,
+  project,
   estimator,
   material,
 }: {
-  settings: RequestSettings
+  access: SessionAccess
+  project: RequestSettings
   estimator: () => TokenEstimator | Promise<TokenEstimator>
   material: ReturnType<typeof materialGatherer>
 }): RequestPacking {
-  function budgetOf({ budget = settings.budget, strategy = settings.strategy }: RequestOptions): number {
-    const { contextWindow, outputLimit } = modelLimits(settings.model ?? '')
-    const { buffer } = settings
-    const outputReserve = Math.min(settings.outputReserve, outputLimit)
-    // Seed 003 keeps a fifth of the model's limit free.
-    const window = strategy.name === 'sliding_window' ? Math.floor(contextWindow * 0.8) + outputReserve : contextWindow
-    return requestBudget({ configured: budget, contextWindow: window, outputReserve, buffer })
-  }
-
-  function gather(
-    head: SessionHead,
-    trigger: Asked,
-    options: RequestOptions,
-    conversation?: ConversationInfo,
-  ): Promise<Gathered> {
-    const strategy = options.strategy ?? settings.strategy
-    const { asOf } = options
-    const budget = budgetOf({ ...options, strategy })
-    return material.gather({
-      head,
-      trigger,
-      strategy,
-      budget,
-      ...(asOf !== undefined && { end: asOf }),
-      ...(conversation && { conversation }),
-    })
+  /** The last request's manifest, read only where there is something to learn from or to go on from. */
+  async function lastRequest(head: SessionHead, gathered: Gathered): Promise<UsageInput['last']> {
+    const { lastRequest: last } = head
+    if (!last) return undefined
+    const isWorthIt = last.calibrated !== undefined || gathered.messages.some(message => message.usage)
+    const manifest = isWorthIt ? await access.eventAt(head, last.version, 'request.built') : undefined
+    return manifest && { version: last.version, manifest }
   }
 
   /** Only what is not in the request can be worth quoting; so it is packed once to see what that is. */
   async function withRecall(
     packed: Packed,
     gathered: Gathered,
-    packing: PackOptions,
-    options: RequestOptions,
-  ): Promise<Packed> {
+    { recall }: EffectiveSettings,
+  ): Promise<Gathered['material']> {
     const isPartial = packed.omitted.messages > 0 || packed.checkpoint !== undefined
-    if (!(options.recall ?? settings.recall) || !isPartial || packed.overflows) return packed
+    if (!recall || !isPartial || packed.overflows) return gathered.material
     const first = packed.history[0]?.version ?? packed.trigger.version
-    const quotes = await gathered.recallBefore(first ?? Number.MAX_SAFE_INTEGER)
-    return quotes.length === 0 ? packed : pack({ ...gathered.material, recall: quotes }, packing)
+    return { ...gathered.material, recall: await gathered.recallBefore(first ?? Number.MAX_SAFE_INTEGER) }
   }
 
   return {
-    gather,
-    budget: budgetOf,
     async pack(head, message, options, mayOmit, conversation) {
-      const strategy = options.strategy ?? settings.strategy
-      const budget = budgetOf({ ...options, strategy })
-      const gathered = await gather(head, message, options, conversation)
+      const { asOf } = options
+      const settings = settingsFor(project, head, options)
+      const { strategy } = settings
+      const { budget, limits } = budgetOf(settings)
+      const gathered = await material.gather({
+        head,
+        trigger: message,
+        strategy,
+        budget,
+        ...(asOf !== undefined && { end: asOf }),
+        ...(conversation && { conversation }),
+      })
       const packing: PackOptions = {
         budget,
         estimator: await estimator(),
         mayOmit: mayOmit || strategy.name !== 'checkpoint' || head.latched === true,
         ...(strategy.name === 'recent' && { maxMessages: strategy.messages }),
       }
-      const packed = await withRecall(pack(gathered.material, packing), gathered, packing, options)
-      return { packed, gathered, strategy, budget, head }
+      const model = settings.model ?? ''
+      const last = await lastRequest(head, gathered)
+      const known = usageKnown({
+        model,
+        last,
+        messages: gathered.messages,
+        isAnswer: ({ author, sessionId }) => author === head.agentName && sessionId === head.id,
+      })
+      const foresee = (packed: Packed) => {
+        const at = { description: head.describedAt, context: head.contextAt, checkpoint: head.checkpoint?.version }
+        const continues = goesOn(packed, known, { last, head: withoutUndefined(at) })
+        return { continues, calibrated: expectedUsage(packed, known, { model, continues, last }) }
+      }
+      const first = pack(gathered.material, packing)
+      const whole = await withRecall(first, gathered, settings)
+      let packed = whole === gathered.material ? first : pack(whole, packing)
+      let foreseen = foresee(packed)
+      for (let round = 0, reserve = 0; round < mostRounds; round++) {
+        if (foreseen.calibrated <= budget || packed.overflows) break
+        reserve += foreseen.calibrated - budget
+        packed = pack(whole, { ...packing, reserve })
+        foreseen = foresee(packed)
+      }
+      const size = Math.max(packed.tokens, foreseen.calibrated)
+      return {
+        head,
+        settings,
+        packed,
+        gathered,
+        asOf,
+        budget,
+        size,
+        ledger: ledgerOf(packed, { settings, limits, size, calibrated: foreseen.calibrated }),
+        usage: usageOf(packed, settings.model, known, foreseen),
+      }
     },
   }
+}
+
+export function budgetOf(settings: RequestSettings): { budget: number; limits: KnownLimits } {
+  const limits = modelLimits(settings.model ?? '', settings.models)
+  const { contextWindow, outputLimit, inputLimit } = limits
+  const budget = requestBudget({
+    configured: settings.budget,
+    contextWindow,
+    outputReserve: Math.min(settings.outputReserve, outputLimit),
+    buffer: settings.buffer,
+    inputLimit,
+    // Seed 003 keeps a fifth of the model's limit free.
+    windowShare: settings.strategy.name === 'sliding_window' ? 0.8 : 1,
+  })
+  return { budget, limits }
+}
+
+function ledgerOf(
+  packed: Packed,
+  {
+    settings,
+    limits: { known, ...limits },
+    size,
+    calibrated,
+  }: { settings: EffectiveSettings; limits: KnownLimits; size: number; calibrated: number },
+): Ledger {
+  const { model: name, set, warn } = settings
+  const { budget } = packed.ledger
+  const notes: string[] = []
+  const window = limits.contextWindow.toLocaleString('en')
+  if (name === undefined) notes.push(`no model is named: a window of ${window} tokens is assumed`)
+  else if (!known) notes.push(`${name} is in no table of models: a window of ${window} tokens is assumed`)
+  if (calibrated > packed.tokens) {
+    const more = (calibrated - packed.tokens).toLocaleString('en')
+    notes.push(`the provider counts about ${more} tokens more than we do, which are set aside`)
+  }
+  if (size > budget * warn) notes.push(`past ${Math.round(warn * 100)} % of the budget`)
+  return {
+    ...packed.ledger,
+    free: Math.max(0, budget - size),
+    calibrated,
+    model: { name, known, ...limits },
+    set,
+    notes,
+  }
+}
+
+function usageOf(
+  { counted }: Packed,
+  model: string | undefined,
+  calibration: UsageKnown | undefined,
+  { continues, calibrated }: { continues: boolean; calibrated: number },
+): PackedRequest['usage'] {
+  return {
+    counted,
+    calibrated,
+    ...(model !== undefined && { model }),
+    ...(continues && { continues }),
+    ...(calibration && { calibration }),
+  }
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never
 }

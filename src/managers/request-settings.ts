@@ -1,17 +1,32 @@
 /** How requests are put together where a caller does not say otherwise. */
-import { defaultStrategy, type Strategy } from '../request/strategy.ts'
+import { defaultStrategy, type Strategy } from '../events/strategy.ts'
+import type { SettingSource } from '../request/ledger.ts'
+import type { ModelLimits } from '../request/models.ts'
+import type { SessionHead } from '../views/session.ts'
+
+/** What one request may have otherwise than its session and project. */
+export interface RequestOptions {
+  budget?: number
+  strategy?: Strategy
+  recall?: boolean
+  /** Only what was there at this version of the conversation. Default: all there is. */
+  asOf?: number
+}
 
 export interface RequestSettings {
   /** Tokens a request may have, if the model's window allows. Default 100,000. */
   budget: number
   /** The model whose limits count, as `provider:model`. */
   model: string | undefined
+  /** Limits of models by name, beside and over the built-in table. */
+  models: Readonly<Record<string, ModelLimits>>
   /** Room for the answer. */
   outputReserve: number
   /** Room for what providers add on their own. */
   buffer: number
   strategy: Strategy
-  /** Shares of the budget: compact past `trigger` down to `target`; with a model, in the background from `background`. */
+  /** Shares of the budget: say so past `warn`; compact past `trigger` down to `target`; with a model, in the background from `background`. */
+  warn: number
   trigger: number
   target: number
   background: number
@@ -24,12 +39,33 @@ export interface RequestSettings {
 export const defaultRequestSettings: RequestSettings = {
   budget: 100_000,
   model: undefined,
+  models: {},
   outputReserve: 8_192,
   buffer: 1_024,
   strategy: defaultStrategy,
+  warn: 0.8,
   trigger: 0.9,
   target: 0.6,
   background: 0.75,
   everyMessages: null,
   recall: true,
+}
+
+/** What holds for one request: what it asks for itself, else what its session has, else what the project has. */
+export interface EffectiveSettings extends RequestSettings {
+  set: { strategy: SettingSource; budget: SettingSource }
+}
+
+export function settingsFor(
+  project: RequestSettings,
+  { requests: session = {} }: Pick<SessionHead, 'requests'>,
+  { budget, strategy, recall }: RequestOptions,
+): EffectiveSettings {
+  const asked = {
+    ...(budget !== undefined && { budget }),
+    ...(strategy !== undefined && { strategy }),
+    ...(recall !== undefined && { recall }),
+  }
+  const sourceOf = (key: 'strategy' | 'budget') => (key in asked ? 'request' : key in session ? 'session' : 'project')
+  return { ...project, ...session, ...asked, set: { strategy: sourceOf('strategy'), budget: sourceOf('budget') } }
 }

@@ -3,7 +3,7 @@ import { type CheckedMessage, checkMessage, type MessageInput } from '../command
 import { NotFound } from '../errors.ts'
 import type { TokenCount } from '../events/message.ts'
 import type { Appended } from '../log/event-log.ts'
-import { countParts, type TokenEstimator } from '../request/tokens.ts'
+import { countForGood, type TokenEstimator } from '../request/tokens.ts'
 import { type Message, messageOf } from '../views/message.ts'
 
 export interface Scribe {
@@ -25,7 +25,8 @@ export function scribe({
       const message = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
       const counting = estimator()
       const counter = counting instanceof Promise ? await counting : counting
-      return { message, messageId, tokens: { count: countParts(message.parts, counter), by: counter.name } }
+      const tokens = countForGood(message.parts, counter)
+      return { message, messageId, tokens: tokens instanceof Promise ? await tokens : tokens }
     },
   }
 }

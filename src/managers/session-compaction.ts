@@ -4,10 +4,9 @@ import { type CompactOutcome, compact } from '../agent/compact.ts'
 import type { ComputedSections } from '../compaction/computed.ts'
 import type { CompactionReason } from '../events/checkpoint.ts'
 import type { Model } from '../models/model.ts'
-import { overhead, sectionSize } from '../request/budget.ts'
+import { messageSize, overhead, sectionSize } from '../request/budget.ts'
 import { modelLimits } from '../request/models.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
-import type { SessionHead } from '../views/session.ts'
 import type { Gathered } from './material.ts'
 import type { PackedRequest } from './request-packing.ts'
 import type { RequestSettings } from './request-settings.ts'
@@ -17,37 +16,38 @@ import type { SessionAccess } from './session-access.ts'
 const checkpointShare = 0.15
 const carriedShare = 0.08
 const longestWaitMs = 120_000
+/** After the latch: this share of the budget has to be said before compaction is tried again. */
+const worthAnotherTry = 0.1
+
+/** What stays as it is: so many tokens of the newest messages, or so many messages. */
+export type Keep = { tokens: number } | { messages: number }
 
 export interface SessionCompaction {
-  isDue(made: PackedRequest): boolean
-  run(head: SessionHead, gathered: Gathered, budget: number, reason: CompactionReason): Promise<CompactOutcome>
+  /** Why it should be compacted before it is sent, if it should. */
+  dueFor(made: PackedRequest): CompactionReason | undefined
+  run(made: PackedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome>
   /** Starts one that nobody waits for, if it is worth it by now. */
   inBackground(made: PackedRequest): void
 }
 
 export function sessionCompaction({
   access,
-  settings,
   model,
   estimator,
   computed,
 }: {
   access: SessionAccess
-  settings: RequestSettings
   model: Model | undefined
   estimator: () => TokenEstimator | Promise<TokenEstimator>
   computed: ComputedSections
 }): SessionCompaction {
   const { engine, scope } = access
 
-  async function run(
-    head: SessionHead,
-    gathered: Gathered,
-    budget: number,
-    reason: CompactionReason,
-  ): Promise<CompactOutcome> {
+  async function run(made: PackedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome> {
+    const { head, gathered, packed, settings } = made
     const { material, checkpoint, kept } = gathered
-    const { strategy } = settings
+    // Where the provider counts more than we do, less of our own measure fits.
+    const budget = Math.floor(made.budget * Math.min(1, packed.tokens / made.size))
     const fixed =
       sectionSize(material.description.tokens) +
       Math.min(sectionSize(material.context.tokens), Math.floor(budget * 0.4)) +
@@ -58,18 +58,17 @@ export function sessionCompaction({
     const maxCheckpointTokens = Math.floor(budget * checkpointShare)
     const maxCarriedTokens = Math.floor(budget * carriedShare)
     const target = Math.floor(budget * settings.target) - fixed - maxCheckpointTokens - maxCarriedTokens
-    const keep =
-      strategy.name === 'summarization'
-        ? { messages: strategy.keepRecentMessages }
-        : { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : Math.max(0, target) }
+    // After the latch no model is asked: what it said did not help.
+    const author = head.latched ? undefined : model
     const outcome = await compact(engine, scope, {
       head,
       base: checkpoint,
       reason,
       estimator: await estimator(),
-      model,
-      modelWindow: modelLimits(model?.name ?? '').contextWindow,
-      keep,
+      model: author,
+      isSecondFailure: reason !== 'forced' && (head.failed?.times ?? 0) > 0,
+      modelWindow: modelLimits(author?.name ?? '', settings.models).contextWindow,
+      keep: keep ?? usualKeep(settings, reason, Math.max(0, target), budget),
       maxCheckpointTokens,
       maxCarriedTokens,
       computed,
@@ -88,20 +87,32 @@ export function sessionCompaction({
 
   return {
     run,
-    isDue({ packed, strategy, head, gathered }) {
-      if (head.latched || (strategy.name !== 'checkpoint' && strategy.name !== 'summarization')) return false
-      const { everyMessages, trigger } = settings
-      if (packed.overflows || packed.tokens > packed.ledger.budget * trigger) return true
-      if (strategy.name === 'summarization' && packed.omitted.messages > 0) return true
-      return everyMessages !== null && gathered.window.messages >= everyMessages
+    dueFor({ packed, settings, head, gathered, size, budget }) {
+      const { everyMessages, trigger, strategy } = settings
+      if (strategy.name !== 'checkpoint' && strategy.name !== 'summarization') return undefined
+      // What made no progress will make none before something new was said.
+      if (head.latched && saidSince(head.failed?.version ?? 0, gathered) < budget * worthAnotherTry) return undefined
+      if (packed.overflows) return 'overflow'
+      if (size > budget * trigger || (head.latched && packed.omitted.messages > 0)) return 'trigger'
+      if (strategy.name === 'summarization' && packed.omitted.messages > 0) return 'overflow'
+      return everyMessages !== null && gathered.window.messages >= everyMessages ? 'every-n' : undefined
     },
-    inBackground({ head, gathered, packed, strategy }) {
-      const { budget } = packed.ledger
-      const isDue = strategy.name === 'checkpoint' && !head.latched && packed.tokens > budget * settings.background
+    inBackground(made) {
+      const { head, settings, budget, size } = made
+      const isDue = settings.strategy.name === 'checkpoint' && !head.latched && size > budget * settings.background
       // Without a model it takes milliseconds, and the request that needs it can wait for it.
       if (!isDue || !model) return
       // Its failure is in the log already; nobody waits for it here.
-      run(head, gathered, budget, 'background').catch(() => undefined)
+      run(made, 'background').catch(() => undefined)
     },
   }
+}
+
+function usualKeep({ strategy }: RequestSettings, reason: CompactionReason, target: number, budget: number): Keep {
+  if (strategy.name === 'summarization') return { messages: strategy.keepRecentMessages }
+  return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
+}
+
+function saidSince(version: number, { messages }: Gathered): number {
+  return messages.reduce((sum, message) => sum + (message.version > version ? messageSize(message) : 0), 0)
 }

@@ -15,20 +15,23 @@ import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import { Id } from '../events/id.ts'
 import type { Metadata } from '../events/metadata.ts'
+import { SessionConfigured } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Listed } from '../log/directory.ts'
 import { type LaneKind, laneKinds } from '../log/lane.ts'
 import type { Message } from '../views/message.ts'
 import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
-import type { AgentRequest, RequestOptions } from './agent-request.ts'
+import type { AgentRequest } from './agent-request.ts'
 import { continuation } from './past-heads.ts'
+import type { RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
+import type { FoundItem } from './session-checkpoints.ts'
 import { checkPage, firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
-import type { SessionRequests } from './session-requests.ts'
+import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
 
 export interface ListSessions {
@@ -206,6 +209,20 @@ export class SessionManager {
     return this.#change(sessionId, decide, ['setOutsideId', sessionId, system, outsideId], write)
   }
 
+  /**
+   * Strategy, budget, model and recall of this session's requests, where they differ from the project's; null goes back
+   * to the project's. Recorded when they change.
+   */
+  async setRequestSettings(
+    sessionId: string,
+    changes: SessionConfigured['requests'],
+    write?: WriteOptions,
+  ): Promise<Session> {
+    const checked = parseInput(SessionConfigured.shape.requests, changes)
+    const decide = command.configureSession(sessionId, checked)
+    return this.#change(sessionId, decide, ['setRequestSettings', sessionId, changes], write)
+  }
+
   /** Messages, tokens and use, exact at any moment: differences of running sums, nothing counted again. */
   async stats(sessionId: string): Promise<SessionStats> {
     return (await this.getSession(sessionId)).stats
@@ -235,8 +252,8 @@ export class SessionManager {
   }
 
   /** Compacts now, whatever the size. */
-  forceCompact(sessionId: string): Promise<CompactOutcome> {
-    return this.#requests.forceCompact(sessionId)
+  forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome> {
+    return this.#requests.forceCompact(sessionId, options)
   }
 
   getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
@@ -252,7 +269,12 @@ export class SessionManager {
     return this.#requests.checkpoints.diff(sessionId, first, second)
   }
 
-  /** The messages behind an item of the checkpoint. */
+  /** An item of the newest checkpoint that has it: later ones may have trimmed it. */
+  getCheckpointItem(sessionId: string, itemId: string): Promise<FoundItem> {
+    return this.#requests.checkpoints.item(sessionId, itemId)
+  }
+
+  /** The messages behind an item of any checkpoint of the window. */
   expand(sessionId: string, itemId: string): Promise<Message[]> {
     return this.#requests.checkpoints.expand(sessionId, itemId)
   }

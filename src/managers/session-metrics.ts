@@ -2,7 +2,6 @@
 import { windowOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { RequestPacking } from './request-packing.ts'
-import type { RequestSettings } from './request-settings.ts'
 import type { SessionAccess } from './session-access.ts'
 
 export interface SessionMetrics {
@@ -16,6 +15,10 @@ export interface SessionMetrics {
   budget: number
   /** Tokens a request would have now, without a message. */
   used: number
+  /** What the provider is expected to count for it; the larger of the two decides. */
+  calibrated: number
+  /** 'warn' from 80 % of the budget, 'compact' once compaction is due. */
+  level: 'ok' | 'warn' | 'compact'
   /** Tokens until the next compaction; 0 when it is due. */
   untilTrigger: number
   latched: boolean
@@ -23,11 +26,12 @@ export interface SessionMetrics {
 
 export async function metricsOf(
   sessionId: string,
-  { access, packing, settings }: { access: SessionAccess; packing: RequestPacking; settings: RequestSettings },
+  access: SessionAccess,
+  packing: RequestPacking,
 ): Promise<SessionMetrics> {
   const head = await access.head(sessionId)
   const total = await access.engine.store.measure({ ...windowOf(head), start: 0 })
-  const { packed, budget } = await packing.pack(head, '', { recall: false }, false)
+  const { packed, budget, size, ledger, settings } = await packing.pack(head, '', { recall: false }, false)
   return {
     messages: total.messages,
     tokens: total.tokens,
@@ -38,7 +42,9 @@ export async function metricsOf(
     lastRequest: head.lastRequest,
     budget,
     used: packed.tokens,
-    untilTrigger: Math.max(0, Math.floor(budget * settings.trigger) - packed.tokens),
+    calibrated: ledger.calibrated,
+    level: size > budget * settings.trigger ? 'compact' : size > budget * settings.warn ? 'warn' : 'ok',
+    untilTrigger: Math.max(0, Math.floor(budget * settings.trigger) - size),
     latched: head.latched ?? false,
   }
 }

@@ -1,5 +1,7 @@
 /** Requests of a session: built, previewed, compacted when they have to be. Its parts do one thing each. */
+import { z } from 'zod'
 import type { CompactOutcome } from '../agent/compact.ts'
+import { parseInput } from '../commands/input.ts'
 import { recordRequest } from '../commands/request.ts'
 import type { ComputedSections } from '../compaction/computed.ts'
 import type { Engine, Scope } from '../engine.ts'
@@ -7,16 +9,23 @@ import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
-import { type AgentRequest, agentRequest, type RequestOptions } from './agent-request.ts'
+import { type AgentRequest, agentRequest } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
 import { manifestOf } from './request-manifest.ts'
 import { type Asked, requestPacking } from './request-packing.ts'
-import type { RequestSettings } from './request-settings.ts'
+import type { RequestOptions, RequestSettings } from './request-settings.ts'
 import { sessionAccess } from './session-access.ts'
 import { type SessionCheckpoints, sessionCheckpoints } from './session-checkpoints.ts'
-import { sessionCompaction } from './session-compaction.ts'
+import { type Keep, sessionCompaction } from './session-compaction.ts'
 import { type SessionContexts, sessionContexts } from './session-context.ts'
 import { metricsOf, type SessionMetrics } from './session-metrics.ts'
+
+export interface CompactOptions {
+  /** So many tokens of the newest messages stay as they are, or so many messages. Default: a tenth of the budget. */
+  keep?: Keep
+  /** As in a request: what share of it a checkpoint may take. */
+  budget?: number
+}
 
 export interface SessionRequests {
   build(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
@@ -28,11 +37,16 @@ export interface SessionRequests {
     options?: RequestOptions,
     conversation?: ConversationInfo,
   ): Promise<AgentRequest>
-  forceCompact(sessionId: string): Promise<CompactOutcome>
+  forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
   readonly checkpoints: SessionCheckpoints
   readonly contexts: SessionContexts
 }
+
+const KeepInput = z.union([
+  z.strictObject({ tokens: z.int().nonnegative() }),
+  z.strictObject({ messages: z.int().nonnegative() }),
+])
 
 export function sessionRequests({
   engine,
@@ -51,23 +65,27 @@ export function sessionRequests({
 }): SessionRequests {
   const access = sessionAccess(engine, scope)
   const contexts = sessionContexts(access, estimator)
-  const packing = requestPacking({ settings, estimator, material: materialGatherer(engine, estimator, computed) })
-  const compaction = sessionCompaction({ access, settings, model, estimator, computed })
+  const packing = requestPacking({
+    access,
+    project: settings,
+    estimator,
+    material: materialGatherer(engine, estimator, computed),
+  })
+  const compaction = sessionCompaction({ access, model, estimator, computed })
 
   async function previewOf(
-    of: SessionHead,
+    head: SessionHead,
     message: Asked,
     options: RequestOptions = {},
     conversation?: ConversationInfo,
   ): Promise<AgentRequest> {
-    const { packed, strategy, head } = await packing.pack(of, message, options, true, conversation)
-    return agentRequest(head, strategy, packed)
+    return agentRequest(await packing.pack(head, message, options, true, conversation))
   }
 
   return {
     contexts,
     checkpoints: sessionCheckpoints(access),
-    metrics: sessionId => metricsOf(sessionId, { access, packing, settings }),
+    metrics: sessionId => metricsOf(sessionId, access, packing),
 
     preview: async (sessionId, message, options) => previewOf(await access.head(sessionId), message, options),
     previewOf,
@@ -75,30 +93,22 @@ export function sessionRequests({
     async build(sessionId, message, options = {}) {
       await contexts.refresh(sessionId)
       let made = await packing.pack(await access.head(sessionId), message, options, false)
-      if (compaction.isDue(made)) {
-        await compaction.run(made.head, made.gathered, made.budget, made.packed.overflows ? 'overflow' : 'trigger')
+      const reason = compaction.dueFor(made)
+      if (reason) {
+        await compaction.run(made, reason)
         made = await packing.pack(await access.head(sessionId), message, options, false)
       }
       // Whatever the compaction did, the request fits: what is left out then is counted and said.
       if (made.packed.overflows) made = await packing.pack(made.head, message, options, true)
-      const { head, strategy, packed } = made
-      const manifest = manifestOf({
-        head,
-        requestId: engine.newId(),
-        strategy,
-        packed,
-        settings,
-        asOf: options.asOf,
-      })
-      await access.execute(head, recordRequest(manifest))
+      await access.execute(made.head, recordRequest(manifestOf({ made, requestId: engine.newId() })))
       compaction.inBackground(made)
-      return agentRequest(head, strategy, packed)
+      return agentRequest(made)
     },
 
-    async forceCompact(sessionId) {
-      const head = await access.head(sessionId)
-      const gathered = await packing.gather(head, '', { recall: false })
-      return compaction.run(head, gathered, packing.budget({}), 'forced')
+    async forceCompact(sessionId, { keep, budget } = {}) {
+      const checked = keep && parseInput(KeepInput, keep)
+      const options = { recall: false, ...(budget !== undefined && { budget }) }
+      return compaction.run(await packing.pack(await access.head(sessionId), '', options, true), 'forced', checked)
     },
   }
 }

@@ -12,11 +12,18 @@ export interface BudgetInput {
   outputReserve: number
   /** Room for what providers add on their own. */
   buffer: number
+  /** Most tokens of a request, where the provider bounds it by itself. */
+  inputLimit?: number | undefined
+  /** The share of the window a request may take at the most. */
+  windowShare?: number
 }
 
 /** All percentages are of this. */
-export function requestBudget({ configured, contextWindow, outputReserve, buffer }: BudgetInput): number {
-  return Math.max(0, Math.min(configured, contextWindow - Math.max(outputReserve, buffer)))
+export function requestBudget(input: BudgetInput): number {
+  const { configured, contextWindow, outputReserve, buffer, inputLimit, windowShare = 1 } = input
+  const limits = [configured, contextWindow - Math.max(outputReserve, buffer), Math.floor(contextWindow * windowShare)]
+  if (inputLimit !== undefined) limits.push(inputLimit - buffer)
+  return Math.max(0, Math.min(...limits))
 }
 
 /** What a message takes in a request: its stored count and a fixed overhead, never counted again. */

@@ -21,6 +21,20 @@ export function fence(text: string, place: string, label: string): string {
   return `<<${boundary} ${oneLine(label)}\n${text}\n${boundary}>>`
 }
 
+/** The beginning of a text with fences, cut off anywhere: if that was inside of one, it is closed. */
+export function closeFence(text: string): string {
+  const opening = /^<<([0-9a-z]{14}) [^\n]*\n?/gm
+  for (;;) {
+    const found = opening.exec(text)
+    if (!found) return text
+    const close = `\n${found[1]}>>`
+    // The line break that ends the opening may be the one before the close, where nothing stands between.
+    const end = text.indexOf(close, opening.lastIndex - 1)
+    if (end < 0) return `${text}${close}`
+    opening.lastIndex = end + close.length
+  }
+}
+
 /** A label is one line and not long, whatever name somebody chose. */
 export function oneLine(text: string, longest = 60): string {
   const line = text.replace(/[\s\u0085<>]+/g, ' ').trim()

@@ -12,9 +12,30 @@ export interface LedgerEntry {
   range?: { from: number; to: number; messages: number }
 }
 
-export interface Ledger {
+/** The parts add up to `used`, by the one measure that trigger and packer share. */
+export interface PackedLedger {
   budget: number
   used: number
   free: number
   entries: LedgerEntry[]
 }
+
+export interface Ledger extends PackedLedger {
+  /** What the provider is expected to count, from what it counted before; the larger of this and `used` is held against the budget. */
+  calibrated: number
+  /** Whose limits the budget was made from. */
+  model: {
+    name: string | undefined
+    /** False when the model is in no table, and its limits are the stated default. */
+    known: boolean
+    contextWindow: number
+    outputLimit: number
+    inputLimit?: number
+  }
+  /** Where strategy and budget were set. */
+  set: { strategy: SettingSource; budget: SettingSource }
+  /** What a reader should know beside the parts: an assumed window, a budget nearly full. */
+  notes: string[]
+}
+
+export type SettingSource = 'request' | 'session' | 'project'

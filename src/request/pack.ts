@@ -10,7 +10,7 @@ import { BudgetTooSmall } from '../errors.ts'
 import type { Message } from '../views/message.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, sizeOf } from './budget.ts'
 import { accountCatchUp, catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
-import type { Ledger, LedgerEntry } from './ledger.ts'
+import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
 import type { TokenEstimator } from './tokens.ts'
@@ -19,6 +19,8 @@ import { trimText } from './trim.ts'
 
 export interface PackOptions {
   budget: number
+  /** Tokens of the budget that stay free: what a provider is known to count beyond our measure. */
+  reserve?: number
   estimator: TokenEstimator
   /** Leave out messages if need be. False for the checkpoint strategy before its latch: then overflow is reported. */
   mayOmit: boolean
@@ -41,9 +43,11 @@ export interface Packed {
   recall: readonly Quote[]
   trigger: Trigger
   tokens: number
+  /** The counts alone, without the overhead around them; and of those what stands behind the history. */
+  counted: { all: number; behindHistory: number }
   /** Messages would have to be left out, but may not be: compact first. */
   overflows: boolean
-  ledger: Ledger
+  ledger: PackedLedger
 }
 
 /** Largest shares of the budget. */
@@ -60,7 +64,8 @@ const freshMessages = 4
 const shortResultTokens = 200
 
 export function pack(material: Material, options: PackOptions): Packed {
-  const { budget, estimator } = options
+  const { estimator } = options
+  const budget = options.budget - (options.reserve ?? 0)
   const shares = options.shares ?? defaultShares
   const entries: LedgerEntry[] = []
   const note = (entry: LedgerEntry) => entries.push(entry)
@@ -133,7 +138,8 @@ export function pack(material: Material, options: PackOptions): Packed {
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
   account({ material, context, changes, recall, pinned, history, omitted, catchUp, trigger, note })
-  const ledger: Ledger = { budget, used: tokens, free: Math.max(0, budget - tokens), entries }
+  const free = Math.max(0, budget - tokens)
+  const ledger: PackedLedger = { budget: options.budget, used: tokens, free, entries }
   const { description, checkpoint, state } = material
   return {
     description,
@@ -148,6 +154,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     recall,
     trigger,
     tokens,
+    counted: countedIn({ material, context, changes, recall, pinned, history, catchUp, trigger }),
     overflows,
     ledger,
   }
@@ -157,6 +164,26 @@ const minimalTrigger = 40
 
 function fixedSize({ description, checkpoint, state }: Material): number {
   return sectionSize(description.tokens) + sectionSize(checkpoint?.tokens ?? 0) + sectionSize(state.tokens)
+}
+
+function countedIn({
+  material: { description, checkpoint, state },
+  context,
+  changes,
+  recall,
+  pinned,
+  history,
+  catchUp,
+  trigger,
+}: Pick<Packed, 'context' | 'changes' | 'recall' | 'pinned' | 'history' | 'catchUp' | 'trigger'> & {
+  material: Material
+}) {
+  const sum = (parts: readonly { tokens: number }[]) => parts.reduce((total, { tokens }) => total + tokens, 0)
+  const said = [...pinned, ...history].reduce((total, { tokens }) => total + tokens.count, 0)
+  const away = (catchUp?.messages ?? []).reduce((total, { tokens }) => total + tokens.count, 0)
+  const behindHistory = sum([state, changes, ...recall]) + away
+  const all = sum([description, context, trigger]) + (checkpoint?.tokens ?? 0) + said + behindHistory
+  return { all, behindHistory }
 }
 
 function triggerSize(trigger: Trigger): number {
@@ -188,6 +215,7 @@ function capped(
     tokens: section.tokens,
     estimator,
     how: 'read the files for the rest',
+    keep: 'beginning',
   })
   note({
     what,
@@ -207,7 +235,13 @@ function shrunk(
 ): TextSection {
   if (section.tokens === 0) return section
   const to = Math.max(0, section.tokens - by)
-  const cut = trimText(section.text, { to, tokens: section.tokens, estimator, how: 'to stay inside the budget' })
+  const cut = trimText(section.text, {
+    to,
+    tokens: section.tokens,
+    estimator,
+    how: 'to stay inside the budget',
+    keep: 'beginning',
+  })
   note({ what, fate: cut.tokens === 0 ? 'left-out' : 'trimmed', tokens: cut.tokens, why: 'the budget is full' })
   return { text: cut.text, tokens: cut.tokens }
 }

@@ -1,12 +1,16 @@
 /**
  * How many tokens a text takes. Counted once, when a message is written, and stored with it.
  */
+import type { TokenCount } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 
 export interface TokenEstimator {
   /** Stored beside each count, so that counts of different kinds can be told apart. */
   readonly name: string
+  /** At once: for whatever is put together, cut or rendered on the way to a request. */
   count(text: string): number
+  /** Asks somebody who knows better, once, when a message is written. It never fails, and says who counted. */
+  ask?(text: string): Promise<TokenCount>
 }
 
 /**
@@ -54,6 +58,12 @@ export function countParts(parts: readonly Part[], estimator: TokenEstimator): n
   let tokens = 0
   for (const part of parts) tokens += estimator.count(countedText(part))
   return tokens
+}
+
+/** The count that is stored with a message; a promise only where somebody has to be asked. */
+export function countForGood(parts: readonly Part[], estimator: TokenEstimator): TokenCount | Promise<TokenCount> {
+  if (estimator.ask) return estimator.ask(parts.map(countedText).join('\n'))
+  return { count: countParts(parts, estimator), by: estimator.name }
 }
 
 function countedText(part: Part): string {

@@ -1,4 +1,5 @@
 /** Shortens a text to a number of tokens, with a marker that says so and how to get the rest. */
+import { closeFence } from './fence.ts'
 import type { TokenEstimator } from './tokens.ts'
 
 export interface Trimmed {
@@ -8,11 +9,19 @@ export interface Trimmed {
   cut: number
 }
 
-/** Keeps the beginning and the end: errors stand at the end of an output, names at its beginning. */
-export function trimText(
-  text: string,
-  { to, tokens, estimator, how }: { to: number; tokens: number; estimator: TokenEstimator; how: string },
-): Trimmed {
+export interface TrimOptions {
+  to: number
+  tokens: number
+  estimator: TokenEstimator
+  how: string
+  /**
+   * Both ends of what somebody wrote: errors stand at the end of an output, names at its beginning. Of a text that we put
+   * together, with fences in it, only the beginning: an end without its opening would stand outside of its fence.
+   */
+  keep?: 'ends' | 'beginning'
+}
+
+export function trimText(text: string, { to, tokens, estimator, how, keep: what = 'ends' }: TrimOptions): Trimmed {
   if (tokens <= to) return { text, tokens, cut: 0 }
   const marker = (cut: number) => `\n[… ${cut} tokens left out; ${how} …]\n`
   const room = to - estimator.count(marker(tokens)) - 4
@@ -20,8 +29,9 @@ export function trimText(
   let share = room / tokens
   for (;;) {
     const keep = Math.floor(text.length * share)
-    const head = whole(text.slice(0, Math.ceil(keep * 0.7)))
-    const tail = whole(keep > 3 ? text.slice(text.length - Math.floor(keep * 0.3)) : '')
+    const head =
+      what === 'beginning' ? closeFence(whole(text.slice(0, keep))) : whole(text.slice(0, Math.ceil(keep * 0.7)))
+    const tail = what === 'ends' && keep > 3 ? whole(text.slice(text.length - Math.floor(keep * 0.3))) : ''
     const cut = tokens - estimator.count(head) - estimator.count(tail)
     const shortened = `${head}${marker(Math.max(1, cut))}${tail}`
     const size = estimator.count(shortened)

@@ -6,7 +6,9 @@
 import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
-import type { Sharing } from '../events/session.ts'
+import type { RequestBuilt } from '../events/request.ts'
+import type { SessionConfigured, Sharing } from '../events/session.ts'
+import type { Strategy } from '../events/strategy.ts'
 import { type WorkItem, workItemKey } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
 
@@ -32,12 +34,16 @@ export interface SessionHead {
   compactions: number
   /** The newest checkpoint, if the window has one: where it stands in the log, and what deciding needs of it. */
   checkpoint?: SessionCheckpoint
-  /** Checkpoints did not help: the model-free packer serves. */
+  /** Checkpoints of the model did not help: the packer may leave out, and the offline summariser serves. */
   latched?: boolean
+  /** Compactions that failed since the last checkpoint: how many, and where the newest stands. */
+  failed?: { times: number; version: number }
   /** Where the newest description, context and request stand in the log. */
   describedAt?: number
   contextAt?: number
-  lastRequest?: { version: number; tokens: number; budget: number; at: string }
+  lastRequest?: { version: number; tokens: number; calibrated?: number; budget: number; at: string }
+  /** Where its requests differ from the project's. */
+  requests?: SessionRequestSettings
   outsideIds: Readonly<Record<string, string>>
   metadata: Metadata
   replaces?: string
@@ -47,6 +53,13 @@ export interface SessionHead {
   createdAt: string
   /** Time of the newest event of the session itself; messages do not move it. */
   updatedAt: string
+}
+
+export interface SessionRequestSettings {
+  strategy?: Strategy
+  budget?: number
+  model?: string
+  recall?: boolean
 }
 
 export interface SessionCheckpoint {
@@ -114,10 +127,10 @@ export function evolveSession(
     case 'context.gathered':
       return { ...head, contextAt: version, updatedAt: at }
     case 'request.built':
-      return { ...head, lastRequest: { version, tokens: event.tokens, budget: event.budget, at }, updatedAt: at }
+      return { ...head, lastRequest: lastRequestOf(event, version, at), updatedAt: at }
     case 'checkpoint.taken': {
       const { number, upTo, tokens } = event.checkpoint
-      const { latched: _, ...rest } = head
+      const { latched: _, failed: __, ...rest } = head
       return {
         ...rest,
         checkpoint: { version, number, upTo, tokens: tokens.checkpoint, totalSaved: tokens.totalSaved },
@@ -126,7 +139,12 @@ export function evolveSession(
       }
     }
     case 'compaction.failed':
-      return { ...head, ...(event.latched && { latched: true }), updatedAt: at }
+      return {
+        ...head,
+        ...(event.latched && { latched: true }),
+        failed: { times: (head.failed?.times ?? 0) + 1, version },
+        updatedAt: at,
+      }
     case 'session.archived':
       return { ...head, status: 'archived', updatedAt: at }
     case 'session.reopened':
@@ -137,6 +155,11 @@ export function evolveSession(
       return { ...head, status: 'deleted', updatedAt: at }
     case 'session.annotated':
       return { ...head, metadata: mergeMetadata(head.metadata, event.metadata), updatedAt: at }
+    case 'session.configured': {
+      const { requests: _, ...rest } = head
+      const requests = configured(head.requests, event.requests)
+      return { ...rest, ...(Object.keys(requests).length > 0 && { requests }), updatedAt: at }
+    }
     case 'session.linked': {
       const { [event.system]: _, ...others } = head.outsideIds
       const outsideIds = event.outsideId === null ? others : { ...others, [event.system]: event.outsideId }
@@ -154,9 +177,21 @@ export function inheritedHead(head: SessionHead): Record<string, unknown> {
   return Object.fromEntries(Object.entries(taken).filter(([, value]) => value !== undefined))
 }
 
+function lastRequestOf({ tokens, calibrated, budget }: RequestBuilt, version: number, at: string) {
+  return { version, tokens, ...(calibrated !== undefined && { calibrated }), budget, at }
+}
+
+function configured(
+  before: SessionRequestSettings | undefined,
+  changes: SessionConfigured['requests'],
+): SessionRequestSettings {
+  const entries = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(entries)
+}
+
 /** A cleared or reset window starts without a checkpoint and without its latch. */
 function afresh(head: SessionHead): SessionHead {
-  const { checkpoint: _, latched: __, ...rest } = head
+  const { checkpoint: _, latched: __, failed: ___, ...rest } = head
   return rest
 }
 

@@ -30,6 +30,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
           | 'acknowledged'
           | 'annotated'
           | 'linked'
+          | 'configured'
           | 'described'
           | 'context'
           | 'request'
@@ -96,6 +97,8 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...session, sessionId: event.sessionId, action: 'annotated' }
     case 'session.linked':
       return { ...session, sessionId: event.sessionId, action: 'linked' }
+    case 'session.configured':
+      return { ...session, sessionId: event.sessionId, action: 'configured' }
     case 'session.described':
       return { ...session, sessionId: event.sessionId, action: 'described' }
     case 'context.gathered':

@@ -198,7 +198,7 @@ describe('colloquy checkpoint', () => {
     ])
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([2, 2, 1, 1])
     expect(runs[1]!.stderr).toContain('--diff 1 2')
-    expect(runs[3]!.error()).toMatchObject({ code: 'state/illegal', facts: { itemId: 'x' } })
+    expect(runs[3]!.error()).toMatchObject({ code: 'not-found', facts: { what: 'item', id: 'x' } })
   })
 })
 

@@ -1,0 +1,141 @@
+/**
+ * What a project's configuration file may say: a closed schema. A key nobody knows is an error that names the nearest
+ * known one, because a setting that is silently not in force is worse than none.
+ */
+import { z } from 'zod'
+import { ConfigurationInvalid } from '../errors.ts'
+import { Sharing } from '../events/session.ts'
+import { Strategy } from '../events/strategy.ts'
+
+const Count = z.int().positive()
+const Share = z.number().gt(0).lte(1)
+const DurationMs = z.int().positive()
+
+const [checkpoint, slidingWindow, summarization, recent] = Strategy.options
+
+/** A name alone, or a name and its numbers. */
+const ConfiguredStrategy = z.preprocess(
+  value => (typeof value === 'string' ? { name: value } : value),
+  z.discriminatedUnion('name', [checkpoint.strict(), slidingWindow.strict(), summarization.strict(), recent.strict()]),
+)
+
+export const RequestsInput = z
+  .strictObject({
+    budget: Count,
+    model: z.string().min(1),
+    models: z.record(
+      z.string().min(1),
+      z.strictObject({ contextWindow: Count, outputLimit: Count, inputLimit: Count.optional() }),
+    ),
+    outputReserve: z.int().nonnegative(),
+    buffer: z.int().nonnegative(),
+    strategy: ConfiguredStrategy,
+    warn: Share,
+    trigger: Share,
+    target: Share,
+    background: Share,
+    everyMessages: Count.nullable(),
+    recall: z.boolean(),
+  })
+  .partial()
+
+export const Configuration = z
+  .strictObject({
+    store: z.string().min(1),
+    project: z.string().min(1),
+    archives: z.string().min(1),
+    tokens: z.enum(['exact', 'fast']),
+    durability: z.enum(['full', 'relaxed']),
+    busyTimeoutMs: z.int().nonnegative(),
+    sessionExpiresInMs: DurationMs.nullable(),
+    maxMessageBytes: Count,
+    sharing: z.strictObject({ feature: Sharing, task: Sharing, bead: Sharing, thread: Sharing }).partial(),
+    sweepEveryMs: DurationMs.nullable(),
+    archive: z
+      .strictObject({
+        onCompletion: z.boolean(),
+        afterMs: DurationMs.nullable(),
+        inactiveForMs: DurationMs.nullable(),
+      })
+      .partial(),
+    requests: RequestsInput,
+  })
+  .partial()
+export type Configuration = z.output<typeof Configuration>
+
+/** @throws {ConfigurationInvalid} naming the field, and for an unknown key the nearest known one */
+export function checkConfiguration(value: unknown, from: string): Configuration {
+  const result = Configuration.safeParse(value ?? {})
+  if (result.success) return withoutUndefined(result.data)
+  const issue = result.error.issues[0]!
+  const place = issue.path.map(String)
+  if (issue.code !== 'unrecognized_keys') {
+    throw new ConfigurationInvalid({ from, field: place.join('.') || 'the whole file', reason: issue.message })
+  }
+  const key = issue.keys[0]!
+  const known = keysAt(Configuration, place, value)
+  const nearest = nearestTo(key, known)
+  throw new ConfigurationInvalid({
+    from,
+    field: [...place, key].join('.'),
+    reason: `there is no such setting${nearest ? `; did you mean "${nearest}"?` : `. Known are ${known.join(', ')}.`}`,
+    ...(nearest !== undefined && { nearest }),
+  })
+}
+
+/** Names of the keys that may stand at a place. */
+function keysAt(schema: z.ZodType, place: readonly string[], value: unknown): string[] {
+  const plain = unwrapped(schema)
+  const [key, ...rest] = place
+  if (plain instanceof z.ZodObject) {
+    if (key === undefined) return Object.keys(plain.shape)
+    const inner = plain.shape[key] as z.ZodType | undefined
+    return inner ? keysAt(inner, rest, within(value, key)) : []
+  }
+  if (plain instanceof z.ZodRecord && key !== undefined)
+    return keysAt(plain.valueType as z.ZodType, rest, within(value, key))
+  if (plain instanceof z.ZodDiscriminatedUnion) {
+    const name = within(value, 'name')
+    const options = plain.options as readonly z.ZodObject[]
+    const meant = options.find(option => (option.shape.name as z.ZodLiteral).value === name)
+    return Object.keys(meant?.shape ?? {})
+  }
+  return []
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapped(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodPipe) return unwrapped(schema.out as z.ZodType)
+  return schema
+}
+
+function within(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
+}
+
+/** The known name with the fewest changed letters, if it is near enough to be meant. */
+export function nearestTo(key: string, known: readonly string[]): string | undefined {
+  let best: { name: string; distance: number } | undefined
+  for (const name of known) {
+    const distance = distanceOf(key.toLowerCase().replace(/[-_]/g, ''), name.toLowerCase())
+    if (!best || distance < best.distance) best = { name, distance }
+  }
+  return best && best.distance <= Math.max(2, Math.floor(key.length / 3)) ? best.name : undefined
+}
+
+function distanceOf(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const change = row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)
+      next[j] = Math.min(change, row[j]! + 1, next[j - 1]! + 1)
+    }
+    row = next
+  }
+  return row[other.length]!
+}
+
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T
+}

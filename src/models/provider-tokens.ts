@@ -1,0 +1,98 @@
+/**
+ * A provider's own count of a text, over HTTP. It is asked once, when a message is written; the count is stored and never
+ * asked for again. Whatever is counted on the way to a request is counted here, by the estimator that stands in for the
+ * provider when it does not answer.
+ */
+import { z } from 'zod'
+import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+
+export interface ProviderTokensOptions {
+  provider: keyof typeof protocols
+  /** The model's name as the provider knows it. */
+  model: string
+  apiKey: string
+  /** Default: the provider's public address. */
+  baseUrl?: string
+  /** Counts what is not asked for, and stands in when the provider fails. Default: the fast estimator, which errs high. */
+  otherwise?: TokenEstimator
+  /** How long a write waits for the count. Default 2 seconds. */
+  timeoutMs?: number
+  /** After a failure nobody is asked for so long, so that an outage does not slow every write. Default 30 seconds. */
+  pauseMs?: number
+}
+
+interface Protocol {
+  baseUrl: string
+  path(model: string): string
+  headers(apiKey: string): Record<string, string>
+  body(model: string, text: string): unknown
+  /** The count in the reply. */
+  reply: z.ZodType<number>
+}
+
+const Count = z.int().nonnegative()
+
+const protocols = {
+  anthropic: {
+    baseUrl: 'https://api.anthropic.com',
+    path: () => '/v1/messages/count_tokens',
+    headers: apiKey => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),
+    body: (model, text) => ({ model, messages: [{ role: 'user', content: text }] }),
+    reply: z.object({ input_tokens: Count }).transform(reply => reply.input_tokens),
+  },
+  openai: {
+    baseUrl: 'https://api.openai.com',
+    path: () => '/v1/responses/input_tokens',
+    headers: apiKey => ({ authorization: `Bearer ${apiKey}` }),
+    body: (model, text) => ({ model, input: text }),
+    reply: z.object({ input_tokens: Count }).transform(reply => reply.input_tokens),
+  },
+  google: {
+    baseUrl: 'https://generativelanguage.googleapis.com',
+    path: model => `/v1beta/models/${encodeURIComponent(model)}:countTokens`,
+    headers: apiKey => ({ 'x-goog-api-key': apiKey }),
+    body: (_, text) => ({ contents: [{ parts: [{ text }] }] }),
+    reply: z.object({ totalTokens: Count }).transform(reply => reply.totalTokens),
+  },
+} satisfies Record<string, Protocol>
+
+export function providerTokens(options: ProviderTokensOptions): TokenEstimator {
+  const { provider, model, apiKey, otherwise = fastEstimator, timeoutMs = 2_000, pauseMs = 30_000 } = options
+  const protocol: Protocol = protocols[provider]
+  const url = `${(options.baseUrl ?? protocol.baseUrl).replace(/\/+$/, '')}${protocol.path(model)}`
+  const name = `${provider}:${model}`
+  let pausedUntil = 0
+
+  async function askProvider(text: string): Promise<number> {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...protocol.headers(apiKey) },
+      body: JSON.stringify(protocol.body(model, text.toWellFormed())),
+      // A key follows no redirection.
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeoutMs),
+    })
+    if (!response.ok) {
+      await response.body?.cancel()
+      throw new Error(`${name} answered ${response.status}`)
+    }
+    return protocol.reply.parse(await response.json())
+  }
+
+  return {
+    name,
+    count: otherwise.count,
+    async ask(text) {
+      const own = () => ({ count: otherwise.count(text), by: otherwise.name })
+      // Providers refuse to count nothing.
+      if (text.trim() === '' || performance.now() < pausedUntil) return own()
+      try {
+        return { count: await askProvider(text), by: name }
+      } catch {
+        // The message is written whatever the provider does; beside the count it says who counted.
+        pausedUntil = performance.now() + pauseMs
+        return own()
+      }
+    },
+  }
+}
