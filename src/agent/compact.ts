@@ -38,6 +38,8 @@ export interface CompactInput {
   model: Model | undefined
   /** What the model can read at once. */
   modelWindow: number
+  /** How long to wait for an answer of the model. */
+  answerWithinMs: number
   /** How many tokens of the newest messages stay as they are; or how many messages. */
   keep: { tokens: number } | { messages: number }
   /** The largest checkpoint. */
@@ -183,7 +185,7 @@ async function summarise(
   let cost: number | undefined
   for (const chunk of chunks) {
     const reply = model
-      ? await ask(model, { items, messages: chunk })
+      ? await ask(model, { items, messages: chunk }, input.answerWithinMs)
       : {
           delta: summariseOffline({
             items,
@@ -231,11 +233,13 @@ async function summarise(
 async function ask(
   model: Model,
   input: { items: readonly CheckpointItem[]; messages: readonly Message[] },
+  answerWithinMs: number,
 ): Promise<{ delta: CheckpointDelta; cost?: number | undefined } | { problem: string }> {
   const { system, user } = compactionPrompt(input)
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
+    signal: AbortSignal.timeout(answerWithinMs),
   })
   if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
   const read = readDelta(answer.text)

@@ -379,6 +379,7 @@ export class SessionRequests {
       estimator: await this.#estimator(),
       model: this.#model,
       modelWindow: modelLimits(this.#model?.name ?? '').contextWindow,
+      answerWithinMs: this.#settings.answerWithinMs,
       keep,
       maxCheckpointTokens,
     })
