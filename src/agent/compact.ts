@@ -105,8 +105,11 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     if ('problem' in made) return await fail(made.problem, false)
     const { checkpoint, cost } = made
     const after = checkpoint.tokens.checkpoint
-    if (after >= before * (1 - leastProgress))
-      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, reason !== 'forced')
+    if (after >= before * (1 - leastProgress)) {
+      // Only where room was needed does a lack of progress say that checkpoints do not help.
+      const latches = reason !== 'forced' && reason !== 'every-n'
+      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, latches)
+    }
     await record({
       type: 'checkpoint.taken',
       ...of,

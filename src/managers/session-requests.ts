@@ -118,8 +118,9 @@ export class SessionRequests {
     await this.#refreshContext(sessionId)
     let head = await this.#head(sessionId)
     let made = await this.#pack(head, message, options, false)
-    if (this.#isDue(made.packed, made.strategy, head, made.gathered)) {
-      await this.#compact(head, made.gathered, made.budget, made.packed.overflows ? 'overflow' : 'trigger')
+    const due = this.#dueFor(made.packed, made.strategy, head, made.gathered)
+    if (due) {
+      await this.#compact(head, made.gathered, made.budget, due)
       head = await this.#head(sessionId)
       made = await this.#pack(head, message, options, false)
     }
@@ -335,12 +336,14 @@ export class SessionRequests {
 
   // Compaction
 
-  #isDue(packed: Packed, strategy: Strategy, head: SessionHead, gathered: Gathered): boolean {
-    if (head.latched || (strategy.name !== 'checkpoint' && strategy.name !== 'summarization')) return false
+  /** Why it should be compacted before it is sent, if it should. */
+  #dueFor(packed: Packed, strategy: Strategy, head: SessionHead, gathered: Gathered): CompactionReason | undefined {
+    if (head.latched || (strategy.name !== 'checkpoint' && strategy.name !== 'summarization')) return undefined
     const { everyMessages, trigger } = this.#settings
-    if (packed.overflows || packed.tokens > packed.ledger.budget * trigger) return true
-    if (strategy.name === 'summarization' && packed.omitted.messages > 0) return true
-    return everyMessages !== null && gathered.window.messages >= everyMessages
+    if (packed.overflows) return 'overflow'
+    if (packed.tokens > packed.ledger.budget * trigger) return 'trigger'
+    if (strategy.name === 'summarization' && packed.omitted.messages > 0) return 'overflow'
+    return everyMessages !== null && gathered.window.messages >= everyMessages ? 'every-n' : undefined
   }
 
   #compactInBackground(head: SessionHead, gathered: Gathered, packed: Packed, strategy: Strategy): void {
@@ -359,7 +362,7 @@ export class SessionRequests {
     reason: CompactionReason,
   ): Promise<CompactOutcome> {
     const { material, checkpoint } = gathered
-    const strategy = this.#settings.strategy
+    const { strategy, everyMessages } = this.#settings
     const fixed =
       sectionSize(material.description.tokens) +
       Math.min(sectionSize(material.context.tokens), Math.floor(budget * 0.4)) +
@@ -371,7 +374,10 @@ export class SessionRequests {
     const keep =
       strategy.name === 'summarization'
         ? { messages: strategy.keepRecentMessages }
-        : { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : Math.max(0, target) }
+        : // By count and not by size: it may well be far below the target.
+          reason === 'every-n' && everyMessages !== null
+          ? { messages: Math.floor(everyMessages / 2) }
+          : { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : Math.max(0, target) }
     const outcome = await compact(this.#engine, this.#scope, {
       head,
       base: checkpoint,
