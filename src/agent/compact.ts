@@ -38,6 +38,8 @@ export interface CompactInput {
   isSecondFailure: boolean
   /** What the model can read at once. */
   modelWindow: number
+  /** How long to wait for an answer of the model. */
+  answerWithinMs: number
   /** How many tokens of the newest messages stay as they are; or how many messages. */
   keep: { tokens: number } | { messages: number }
   /** The most that the items of the checkpoint may take, and what code carries on. */
@@ -109,8 +111,11 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     if ('problem' in made) return await fail(made.problem, input.isSecondFailure)
     const { checkpoint } = made
     const after = checkpoint.tokens.checkpoint
-    if (after >= before * (1 - leastProgress))
-      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, reason !== 'forced')
+    if (after >= before * (1 - leastProgress)) {
+      // Only where room was needed does a lack of progress say that checkpoints do not help.
+      const latches = reason !== 'forced' && reason !== 'every-n'
+      return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, latches)
+    }
     await record({
       type: 'checkpoint.taken',
       ...of,
@@ -197,7 +202,11 @@ async function summarise(
   let cost: number | undefined
   for (const chunk of chunks) {
     const reply = model
-      ? await ask(model, { items, messages: chunk, known: renderCarried(computed.carried, carried) })
+      ? await ask(
+          model,
+          { items, messages: chunk, known: renderCarried(computed.carried, carried) },
+          input.answerWithinMs,
+        )
       : {
           delta: summariseOffline({
             items,
@@ -245,6 +254,7 @@ async function summarise(
 async function ask(
   model: Model,
   { items, messages, known }: { items: readonly CheckpointItem[]; messages: readonly Message[]; known: string[] },
+  answerWithinMs: number,
 ): Promise<({ delta: CheckpointDelta } | { problem: string }) & { cost?: number | undefined }> {
   const { system, user } = compactionPrompt({
     items,
@@ -254,6 +264,7 @@ async function ask(
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
+    signal: AbortSignal.timeout(answerWithinMs),
   })
   if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
   const read = readDelta(answer.text)

@@ -189,7 +189,7 @@ export function materialGatherer(
     for (;;) {
       const before = found[0]?.version
       const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
-      found = [...page, ...found]
+      found = found.length === 0 ? page : [...page, ...found]
       for (const message of page) size += messageSize(message)
       if (page.length < limit || size >= budget || most !== undefined) return found
     }

@@ -32,6 +32,8 @@ export interface RequestSettings {
   background: number
   /** Compact after so many new messages, too; null for never. */
   everyMessages: number | null
+  /** How long a summary may take; a model that stalls is cancelled then, and the compaction failed. Default 90 seconds. */
+  answerWithinMs: number
   /** Quote older messages that have the words of the new one. */
   recall: boolean
 }
@@ -48,6 +50,7 @@ export const defaultRequestSettings: RequestSettings = {
   target: 0.6,
   background: 0.75,
   everyMessages: null,
+  answerWithinMs: 90_000,
   recall: true,
 }
 

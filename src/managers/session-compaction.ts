@@ -5,6 +5,7 @@ import type { ComputedSections } from '../compaction/computed.ts'
 import type { CompactionReason } from '../events/checkpoint.ts'
 import type { Model } from '../models/model.ts'
 import { messageSize, overhead, sectionSize } from '../request/budget.ts'
+import { catchUpSize } from '../request/catch-up.ts'
 import { modelLimits } from '../request/models.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { Gathered } from './material.ts'
@@ -53,6 +54,7 @@ export function sessionCompaction({
       Math.min(sectionSize(material.context.tokens), Math.floor(budget * 0.4)) +
       sectionSize(material.state.tokens) +
       sectionSize(material.changes.tokens) +
+      catchUpSize(packed.catchUp) +
       material.trigger.tokens +
       overhead.message
     const maxCheckpointTokens = Math.floor(budget * checkpointShare)
@@ -73,6 +75,7 @@ export function sessionCompaction({
       maxCarriedTokens,
       computed,
       kept,
+      answerWithinMs: settings.answerWithinMs,
     })
     if (outcome.outcome === 'held') await untilReleased(head.id)
     return outcome
@@ -108,8 +111,15 @@ export function sessionCompaction({
   }
 }
 
-function usualKeep({ strategy }: RequestSettings, reason: CompactionReason, target: number, budget: number): Keep {
+function usualKeep(
+  { strategy, everyMessages }: RequestSettings,
+  reason: CompactionReason,
+  target: number,
+  budget: number,
+): Keep {
   if (strategy.name === 'summarization') return { messages: strategy.keepRecentMessages }
+  // By count and not by size: it may well be far below the target.
+  if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 2) }
   return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
 }
 

@@ -32,7 +32,9 @@ export function messageSize(message: { tokens: { count: number }; parts: readonl
 }
 
 export function sizeOf(messages: readonly Parameters<typeof messageSize>[0][]): number {
-  return messages.reduce((sum, message) => sum + messageSize(message), 0)
+  let size = 0
+  for (const message of messages) size += messageSize(message)
+  return size
 }
 
 /** What a line that says how much was left out takes. */

@@ -76,8 +76,9 @@ export function pack(material: Material, options: PackOptions): Packed {
   let context = capped('context', material.context, Math.floor(budget * shares.context), options, note)
   let changes = capped('changes', material.changes, Math.floor(budget * shares.changes), options, note)
   let recall = fitRecall(material.recall, Math.floor(budget * shares.recall))
-  let history = [...material.history]
   let catchUp = fitCatchUp(material.catchUp, Math.floor(budget * shares.catchUp), keepPinned)
+  let history: readonly Message[] = material.history
+  let historySize = sizeOf(history)
   let omitted = material.earlier
   const limit = options.maxMessages
   if (limit !== undefined && history.length + omitted.messages > limit)
@@ -91,7 +92,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     recallSize(recall) +
     catchUpSize(catchUp) +
     triggerSize(trigger) +
-    sizeOf(history) +
+    historySize +
     (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
 
   function keepPinned(leaving: readonly Message[]): void {
@@ -104,6 +105,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     keepPinned(leaving)
     const dropped = leaving.filter(message => !message.pinned)
     history = history.slice(count)
+    historySize -= sizeOf(leaving)
     omitted = {
       messages: omitted.messages + dropped.length,
       tokens: omitted.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
@@ -112,7 +114,10 @@ export function pack(material: Material, options: PackOptions): Packed {
 
   // Where nothing may be left out, quotes of what is left out are the first to go.
   if (total() > budget && !options.mayOmit) recall = []
-  if (total() > budget) history = shortenOld(history, estimator)
+  if (total() > budget) {
+    history = shortenOld(history, estimator)
+    historySize = sizeOf(history)
+  }
   if (total() > budget) changes = shrunk('changes', changes, total() - budget, options, note)
   let overflows = false
   if (total() > budget && history.length > 0) {
@@ -246,8 +251,9 @@ function shrunk(
   return { text: cut.text, tokens: cut.tokens }
 }
 
-function shortenOld(history: readonly Message[], estimator: TokenEstimator): Message[] {
+function shortenOld(history: readonly Message[], estimator: TokenEstimator): readonly Message[] {
   const old = history.length - freshMessages
+  if (!history.some(message => message.parts.some(part => part.type === 'tool-result'))) return history
   return history.map((message, index) =>
     index < old ? shortenResults(message, shortResultTokens, estimator) : message,
   )
@@ -334,10 +340,10 @@ function account({
       range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
     })
   }
-  const full = new Map(material.history.map(message => [message.version, message]))
-  for (const message of history) {
-    const original = full.get(message.version)
-    const isWhole = original === message
+  // What is kept is the end of what was given, one for one.
+  const left = material.history.length - history.length
+  for (const [index, message] of history.entries()) {
+    const isWhole = message === material.history[left + index]
     note({
       what: 'message',
       fate: isWhole ? 'kept' : 'trimmed',

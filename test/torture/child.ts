@@ -19,6 +19,8 @@ export interface Child {
   kill(): void
   /** Writes a line to its stdin. */
   tell(line: string): void
+  /** Ends its stdin. */
+  endInput(): void
   /** Resolves when the process is gone and every line it wrote was handed on. */
   readonly ended: Promise<Ended>
 }
@@ -57,6 +59,7 @@ export function startChild({ program, args = [], env = {}, uid, onLine }: ChildO
     pid: child.pid!,
     kill: () => child.kill('SIGKILL'),
     tell: line => child.stdin!.write(`${line}\n`),
+    endInput: () => child.stdin!.end(),
     ended: gone.then(async ended => {
       await drained
       return ended

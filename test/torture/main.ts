@@ -1,11 +1,12 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
 import { killWriters } from './kill.ts'
@@ -13,13 +14,15 @@ import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
   damage   random damage to a closed store                 (--rounds, default 200)
   requests the promises about requests over random logs    (--cases, default 20000, about 100 a second; --first N
            starts at that case, so that one that failed can be had again)
+  compaction-races
+           two programs compact a session, a third appends (--rounds, default 500)
   all      all of them (default)`
 
 interface Settings {
@@ -32,7 +35,7 @@ interface Settings {
 
 type Torture = (folder: string, settings: Settings) => Promise<string[]>
 
-const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests }
+const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests, 'compaction-races': races }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
   const report = await killWriters({
@@ -108,6 +111,13 @@ async function requests(_: string, { cases = 20_000, first = 0, seed }: Settings
   const { asked, refused, checkpoints, compacted, omitted } = report
   say(`${report.cases} cases: ${asked} requests, ${refused} refused for their budget, ${checkpoints} on a checkpoint,`)
   say(`${omitted} with messages left out; ${compacted} compactions on demand.`)
+  return report.problems
+}
+
+async function races(folder: string, { rounds = 500, seed }: Settings): Promise<string[]> {
+  const onRace = (race: number) => progress(`race ${race} of ${rounds}`)
+  const report = await compactionRaces({ folder, races: rounds, seed, onRace })
+  say(`${report.races} races: ${report.checkpoints} checkpoints, ${report.added} messages added in between.`)
   return report.problems
 }
 

@@ -19,19 +19,28 @@ type MessageRow = [
   body: string | null,
 ]
 
-/** As few as will do: handing a text over from SQLite costs more than finding its row. */
 const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
+
+type QuickRow = [version: number, at: number, message: string, crc: number, body: string | null]
+
+/**
+ * As few as will do: handing a value over from SQLite costs more than finding its row. A message that these do not prove
+ * sound, or of another schema, is read again with all there is of it.
+ */
+const quickColumns = `e.version, e.at, e.message, iif(e.schema = ${packedSchema}, e.crc, -1), e.body`
 
 export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
   const page = (columns: string, direction: 'asc' | 'desc') => `
     select ${columns} from events e indexed by events_by_lane
     where e.lane = ? and e.version > ? and e.version < ? order by e.version ${direction} limit ?`
   const sql = {
-    newest: database.prepare(page(messageColumns, 'desc')),
-    oldest: database.prepare(page(messageColumns, 'asc')),
-    newestPlaces: database.prepare(page('e.version, e.position', 'desc')),
-    oldestPlaces: database.prepare(page('e.version, e.position', 'asc')),
-    atPosition: database.prepare(`select ${messageColumns} from events e where e.position = ?`),
+    newest: database.prepare(page(quickColumns, 'desc')),
+    oldest: database.prepare(page(quickColumns, 'asc')),
+    newestPlaces: database.prepare(page('e.version, e.position, e.lane', 'desc')),
+    oldestPlaces: database.prepare(page('e.version, e.position, e.lane', 'asc')),
+    atPosition: database.prepare(`select ${quickColumns} from events e where e.position = ?`),
+    inLane: database.prepare(`
+      select ${messageColumns} from events e indexed by events_by_lane where e.lane = ? and e.version = ?`),
     atVersion: database.prepare(`
       select ${messageColumns} from events e where e.conversation = ? and e.version = ? and e.lane is not null`),
     sumsAt: database.prepare(`
@@ -51,9 +60,8 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
-    const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
-    if (!forwards) rows.reverse()
-    const found = rows.map(row => messageIn(row, window.conversationId, load))
+    const found = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
+    if (!forwards) found.reverse()
     const kept = keptMessages(conversation, window, new Set(lanes.map(lane => lane.row)), load).filter(
       one => one.version > (after ?? 0) && one.version < before,
     )
@@ -61,18 +69,28 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const all = [...kept, ...found]
     return forwards ? all.slice(0, limit) : all.slice(-limit)
 
-    function oneLane(lane: number): MessageRow[] {
-      return (forwards ? sql.oldest : sql.newest).all(lane, from, before, limit) as MessageRow[]
+    function oneLane(lane: number): Message[] {
+      const rows = (forwards ? sql.oldest : sql.newest).all(lane, from, before, limit) as QuickRow[]
+      return rows.map(row => soundMessage(row, lane, window.conversationId, load) ?? again(row[0], lane))
     }
 
     /** Finds the places in the index alone, merges them, and reads only the bodies that are wanted. */
-    function manyLanes(): MessageRow[] {
+    function manyLanes(): Message[] {
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
-      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Array<[number, number]>)
+      const places = lanes.flatMap(
+        lane =>
+          statement.all(lane.row, from, before, limit) as Array<[version: number, position: number, lane: number]>,
+      )
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
-      return places
-        .slice(0, limit)
-        .map(([version, position]) => (sql.atPosition.get(position) as MessageRow | undefined) ?? lostRow(version))
+      return places.slice(0, limit).map(([version, position, lane]) => {
+        const row = sql.atPosition.get(position) as QuickRow | undefined
+        return (row && soundMessage(row, lane, window.conversationId, load)) ?? again(version, lane)
+      })
+    }
+
+    function again(version: number, lane: number): Message {
+      const row = (sql.inLane.get(lane, version) as MessageRow | undefined) ?? lostRow(version)
+      return messageIn(row, window.conversationId, load)
     }
   }
 
@@ -138,6 +156,18 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 
 function endOf({ end }: Window): number {
   return Math.min(end ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1)
+}
+
+/** The message in a row whose checksum is right; undefined when it is not, or when it was packed another way. */
+function soundMessage(row: QuickRow, lane: number, conversationId: string, load: LoadBlob): Message | undefined {
+  const [version, at, id, crc, body] = row
+  const stored = { type: 'message.added', version, at, lane, message: id, body }
+  if (body === null || checksum(stored) !== crc) return undefined
+  try {
+    return unpackedMessage(body, { id, conversationId, version, timestamp: isoTime(at) }, load)
+  } catch {
+    return undefined
+  }
 }
 
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
