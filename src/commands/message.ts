@@ -10,6 +10,7 @@ import type { SessionHead } from '../views/session.ts'
 import { type Decision, openConversationIn, openSessionIn } from './decision.ts'
 import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
+import { completionIn } from './turn.ts'
 
 export const MessageInput = z.strictObject({
   role: Role,
@@ -146,27 +147,27 @@ interface Placed {
 export function addToSession(sessionId: string, { message, messageId, tokens }: Placed): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
-    openConversationIn(heads, session.conversationId)
+    const conversation = openConversationIn(heads, session.conversationId)
     const { author, audience, ...rest } = message
-    return [
-      {
-        type: 'message.added',
-        messageId,
-        ...rest,
-        author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
-        audience: audience ?? audienceOf(session),
-        tokens,
-        sessionId,
-      },
-    ]
+    const said: MessageAdded = {
+      type: 'message.added',
+      messageId,
+      ...rest,
+      author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
+      audience: audience ?? audienceOf(session),
+      tokens,
+      sessionId,
+    }
+    return [said, ...completionIn(conversation, said)]
   }
 }
 
 /** Adds a message to the conversation itself. */
 export function addToConversation(conversationId: string, placed: Placed): Decision {
   return heads => {
-    openConversationIn(heads, conversationId)
-    return [saidToConversation(placed)]
+    const conversation = openConversationIn(heads, conversationId)
+    const said = saidToConversation(placed)
+    return [said, ...completionIn(conversation, said)]
   }
 }
 

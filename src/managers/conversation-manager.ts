@@ -6,6 +6,7 @@ import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToConversation, type MessageInput, saidToConversation } from '../commands/message.ts'
+import { firstPhase } from '../commands/phase.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ConversationPurged, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
@@ -19,20 +20,18 @@ import { type LaneSums, laneKinds } from '../log/lane.ts'
 import type { SearchHit, SearchQuery, TitleHit } from '../log/search.ts'
 import type { Erased, Purged } from '../log/upkeep.ts'
 import { everything } from '../log/visibility.ts'
-import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
+import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
+import { type Conversation, shown } from './conversation.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
-
-export interface Conversation extends ConversationInfo {
-  version: number
-  /** ISO time of the newest event. */
-  activeAt: string
-}
+import type { Team } from './team.ts'
+import { TeamConversations } from './team-conversations.ts'
 
 export interface NewConversationInput {
   title: string
   /** Default: a thread named after the conversation's id. */
   workItem?: WorkItem
+  /** Default: the first of the project's phases. */
   phase?: string
   tracingId?: string
   metadata?: Metadata
@@ -47,10 +46,11 @@ export interface SearchResult {
   conversations: TitleHit[]
 }
 
-export class ConversationManager {
+export class ConversationManager extends TeamConversations {
   readonly #engine: Engine
   readonly #scope: Scope
   readonly #scribe: Scribe
+  readonly #team: Team
   /** Where new archives go, or the place an address names. */
   readonly #archives: (address?: string) => Promise<ArchivePlace>
 
@@ -58,8 +58,11 @@ export class ConversationManager {
     engine: Engine
     scope: Scope
     scribe: Scribe
+    team: Team
     archives: (address?: string) => Promise<ArchivePlace>
   }) {
+    super(parts.team)
+    this.#team = parts.team
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#scribe = parts.scribe
@@ -69,11 +72,12 @@ export class ConversationManager {
   /** @throws {IllegalState} when the work item has a conversation already */
   async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
     const id = this.#engine.newId()
-    const { initial, metadata, workItem = { type: 'thread', threadId: id }, ...rest } = input
+    const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input
     const { type: _, ...created } = parseInput(ConversationCreated, {
       type: 'conversation.created',
       ...rest,
       workItem,
+      ...firstPhase(this.#team.settings.phases, phase),
       ...(metadata !== undefined && { metadata: jsonCopy(metadata, 'metadata') }),
     })
     const create = command.createConversation(created)
@@ -268,8 +272,4 @@ export class ConversationManager {
     const { conversation } = await this.#execute(conversationId, decide, asked, options)
     return shown(conversation!)
   }
-}
-
-function shown({ info, version, activeAt }: ConversationHead): Conversation {
-  return { ...info, version, activeAt }
 }

@@ -6,6 +6,8 @@ import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
+import { firstPhase } from '../commands/phase.ts'
+import type { PhaseSet } from '../commands/phase-set.ts'
 import * as command from '../commands/session.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
@@ -63,6 +65,7 @@ export class SessionManager {
   readonly #settings: Settings
   readonly #scribe: Scribe
   readonly #requests: SessionRequests
+  readonly #phases: PhaseSet | undefined
 
   constructor(parts: {
     engine: Engine
@@ -70,12 +73,15 @@ export class SessionManager {
     settings: Settings
     scribe: Scribe
     requests: SessionRequests
+    /** What new conversations start in. */
+    phases: PhaseSet | undefined
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#settings = parts.settings
     this.#scribe = parts.scribe
     this.#requests = parts.requests
+    this.#phases = parts.phases
   }
 
   /**
@@ -308,7 +314,7 @@ export class SessionManager {
     const appended = await this.#engine.execute(this.#scope, {
       conversation: { id: newId(), workItem },
       session: { key: sessionKey(meant) },
-      decide: decide(session, { title: title ?? titleOf(workItem), workItem }),
+      decide: decide(session, { title: title ?? titleOf(workItem), workItem, ...firstPhase(this.#phases, undefined) }),
       options,
       asked: ['session', asked],
     })

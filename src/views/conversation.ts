@@ -8,10 +8,11 @@ import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
+import { evolveTeam, type TeamState } from './team.ts'
 
 export type ConversationStatus = 'active' | 'completed' | 'archived'
 
-export interface ConversationInfo {
+export interface ConversationInfo extends TeamState {
   id: string
   project: string
   title: string
@@ -19,7 +20,6 @@ export interface ConversationInfo {
   /** The status `restore` gives back. */
   statusBeforeArchive?: ConversationStatus
   workItem: WorkItem
-  phase?: string
   tracingId?: string
   metadata: Metadata
   createdAt: string
@@ -50,18 +50,18 @@ export function evolveConversation(
 function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent): ConversationInfo | undefined {
   const { event, at } = recorded
   if (event.type === 'conversation.created') {
-    const { title, workItem, phase, tracingId, metadata = {} } = event
-    return {
+    const { title, workItem, tracingId, metadata = {} } = event
+    const begun: ConversationInfo = {
       id: recorded.conversationId,
       project: recorded.project,
       title,
       status: 'active',
       workItem,
-      ...(phase !== undefined && { phase }),
       ...(tracingId !== undefined && { tracingId }),
       metadata,
       createdAt: at,
     }
+    return evolveTeam(begun, recorded)
   }
   if (!info) return undefined
   switch (event.type) {
@@ -95,6 +95,6 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, pins: event.pinned ? [...others, event.version].sort((a, b) => a - b) : others }
     }
     default:
-      return info
+      return evolveTeam(info, recorded)
   }
 }
