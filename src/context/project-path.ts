@@ -3,7 +3,7 @@
  * end, also for a file that is not there yet.
  */
 import { lstat, realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, parse, relative, sep } from 'node:path'
 
 export type ProjectPath =
   | {
@@ -14,14 +14,16 @@ export type ProjectPath =
     }
   | { inside: false; reason: string }
 
+const separators = sep === '\\' ? /[\\/]/ : /\//
+
 /** Nobody's to write, whoever has read it: git's own files run code, and the store is the log itself. */
 const untouchable: ReadonlySet<string> = new Set(['.git', '.colloquy'])
 
 export async function projectPath(root: string, path: string): Promise<ProjectPath> {
   if (path === '' || path.includes('\0')) return { inside: false, reason: 'is no path' }
   const realRoot = await realpath(root)
-  const found = await reallyAt(resolve(realRoot, path))
-  if (!found) return { inside: false, reason: 'is a link that leads nowhere, or cannot be followed' }
+  const found = await reallyAt(realRoot, path)
+  if (!found) return { inside: false, reason: 'leads nowhere, or where it leads cannot be told' }
   const inside = relative(realRoot, found.absolute)
   if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside))
     return { inside: false, reason: inside === '' ? 'is the project itself' : 'leads out of the project' }
@@ -33,24 +35,43 @@ export async function projectPath(root: string, path: string): Promise<ProjectPa
 
 type Kind = Extract<ProjectPath, { inside: true }>['kind']
 
-/** The real place of a path. What is not there yet is placed in the real folder it would be made in. */
-async function reallyAt(path: string): Promise<{ absolute: string; kind: Kind } | undefined> {
+/**
+ * Goes along the path name by name as the operating system does: `..` after a link leads back from where the link leads,
+ * not from where it stands. What is not there yet is placed in the real folder it would be made in.
+ */
+async function reallyAt(start: string, path: string): Promise<{ absolute: string; kind: Kind } | undefined> {
+  let absolute = isAbsolute(path) ? parse(path).root : start
+  let kind: Kind = 'folder'
+  for (const name of path.slice(parse(path).root.length).split(separators)) {
+    if (name === '' || name === '.') continue
+    // Nothing lies below a file, and nobody can turn back from a folder that is not there.
+    if (kind !== 'folder' && (kind !== 'nothing' || name === '..')) return undefined
+    if (name === '..') absolute = dirname(absolute)
+    else if (kind === 'nothing') absolute = join(absolute, name)
+    else {
+      const next = await step(join(absolute, name))
+      if (!next) return undefined
+      absolute = next.absolute
+      kind = next.kind
+    }
+  }
+  return { absolute, kind }
+}
+
+async function step(path: string): Promise<{ absolute: string; kind: Kind } | undefined> {
+  try {
+    await lstat(path)
+  } catch (error) {
+    return isMissing(error) ? { absolute: path, kind: 'nothing' } : undefined
+  }
   try {
     const absolute = await realpath(path)
     const stats = await lstat(absolute)
     return { absolute, kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other' }
-  } catch (error) {
-    if (!isMissing(error)) return undefined
+  } catch {
+    // A link that leads nowhere: whoever writes would follow it.
+    return undefined
   }
-  // A link whose target is missing would be followed by whoever writes: it is not "nothing there".
-  const isLink = await lstat(path).then(
-    stats => stats.isSymbolicLink(),
-    error => !isMissing(error),
-  )
-  if (isLink || path === dirname(path)) return undefined
-  const folder = await reallyAt(dirname(path))
-  if (!folder || (folder.kind !== 'folder' && folder.kind !== 'nothing')) return undefined
-  return { absolute: join(folder.absolute, basename(path)), kind: 'nothing' }
 }
 
 function isMissing(error: unknown): boolean {

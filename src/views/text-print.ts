@@ -8,15 +8,15 @@
 /** Hashes kept. At 48 the estimate is off by about 0.07. */
 const size = 48
 const hashLength = 4
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 const alphabet = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'
 
 export function printOf(text: string): string {
   const hashes = new Set<string>()
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
-    if (word.length > 1 && !fillers.has(word)) hashes.add(hashOf(word))
-    // A script without spaces is one long word: its pairs of characters tell more.
-    if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(word))
-      for (let at = 0; at + 1 < word.length; at++) hashes.add(hashOf(word.slice(at, at + 2)))
+    // A script without spaces makes one long word of a sentence: its pairs of characters tell more.
+    if (unspaced.test(word)) for (let at = 0; at + 1 < word.length; at++) hashes.add(hashOf(word.slice(at, at + 2)))
+    else if (word.length > 1 && !fillers.has(word)) hashes.add(hashOf(word))
   }
   return smallest(hashes)
 }
