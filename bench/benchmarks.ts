@@ -2,10 +2,11 @@
 import { append } from './append.ts'
 import type { Benchmark } from './benchmark.ts'
 import { disk } from './disk.ts'
+import { loops } from './loops.ts'
 import { open } from './open.ts'
 import { processes } from './processes.ts'
 import { read } from './read.ts'
 import { search } from './search.ts'
 import { writers } from './writers.ts'
 
-export const benchmarks: readonly Benchmark[] = [append, writers, processes, read, open, disk, search]
+export const benchmarks: readonly Benchmark[] = [append, writers, processes, read, open, disk, search, loops]

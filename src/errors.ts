@@ -196,6 +196,71 @@ export class IllegalState extends ColloquyError {
   override readonly status = 409
 }
 
+/** The conversation cannot go from the phase it is in to the one that was asked for. `legal` are those it can go to. */
+export class PhaseRefused extends ColloquyError {
+  override readonly code = 'phase/refused'
+  override readonly status = 409
+  readonly legal: readonly string[]
+
+  constructor(
+    facts: { conversationId: string; from: string | null; to: string; legal: readonly string[] },
+    why?: string,
+  ) {
+    const legal =
+      facts.legal.length === 0 ? 'It cannot go anywhere from there.' : `Legal are: ${facts.legal.join(', ')}.`
+    super(
+      why ??
+        `Conversation ${facts.conversationId} is in phase "${facts.from}" and cannot go to "${facts.to}". ${legal}`,
+      facts,
+    )
+    this.legal = facts.legal
+  }
+}
+
+/** A turn is still open. Wait for its completions, fail it, or undo it; then route again. */
+export class TurnOpen extends ColloquyError {
+  override readonly code = 'turn/open'
+  override readonly status = 409
+
+  constructor(facts: { conversationId: string; turnId: string; waitingFor: readonly string[] }) {
+    super(
+      `Turn ${facts.turnId} still waits for ${facts.waitingFor.join(', ')}. Wait, fail it or undo it before routing again.`,
+      facts,
+    )
+  }
+}
+
+/** Routing goes in circles and is blocked. Look at the evidence; `clearLoop` lets it go on. */
+export class RoutingBlocked extends ColloquyError {
+  override readonly code = 'turn/blocked'
+  override readonly status = 409
+  readonly kind: string
+  /** Versions of the turns it was seen in. */
+  readonly evidence: readonly number[]
+
+  constructor(facts: {
+    conversationId: string
+    kind: string
+    finding: string
+    evidence: readonly number[]
+    since: number
+  }) {
+    super(`Routing is blocked since version ${facts.since}: ${facts.finding}. Look into it, then clearLoop.`, facts)
+    this.kind = facts.kind
+    this.evidence = facts.evidence
+  }
+}
+
+/** The path leads out of the project, or to what nobody may touch. Give one inside the project's root. */
+export class PathRefused extends ColloquyError {
+  override readonly code = 'path/refused'
+  override readonly status = 403
+
+  constructor(facts: { path: string; reason: string }) {
+    super(`"${facts.path}" ${facts.reason}.`, facts)
+  }
+}
+
 /** The conversation was purged; its archive still has it. */
 export class ConversationPurged extends ColloquyError {
   override readonly code = 'conversation/purged'

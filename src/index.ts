@@ -1,7 +1,12 @@
 /** The front door: open a store, and the nouns that go in and out of it. */
 
 export type { CompactOutcome } from './agent/compact.ts'
+export type { DelegationResult, NewDelegation } from './commands/delegation.ts'
+export { defaultLoopSettings, type LoopSettings } from './commands/loops.ts'
 export { MessageInput } from './commands/message.ts'
+export type { PhaseTransition } from './commands/phase.ts'
+export { defaultPhases, PhaseSet, type PhaseSetting } from './commands/phase-set.ts'
+export type { NewTurn, TurnCompletion } from './commands/turn.ts'
 export type { CheckpointDiff } from './compaction/diff.ts'
 export type { Scope, WriteOptions } from './engine.ts'
 export * from './errors.ts'
@@ -34,15 +39,19 @@ export type { AgentRequest } from './managers/agent-request.ts'
 export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
 export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
 export { Configuration } from './managers/configuration.ts'
+export type { Conversation } from './managers/conversation.ts'
 export {
-  type Conversation,
   ConversationManager,
   type NewConversationInput,
   type SearchResult,
 } from './managers/conversation-manager.ts'
+export type { Delegation } from './managers/delegations.ts'
+export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
+export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
 export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
+export type { WritePermission } from './managers/read-files.ts'
 export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'
@@ -51,6 +60,8 @@ export type { SessionMetrics } from './managers/session-metrics.ts'
 export { SessionOptions } from './managers/session-options.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
+export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
+export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
 export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
 export { scriptedModel } from './models/scripted.ts'
@@ -63,6 +74,10 @@ export {
   type ConversationStatus,
   evolveConversation,
 } from './views/conversation.ts'
+export type { DelegationState } from './views/delegations.ts'
 export type { Message } from './views/message.ts'
+export type { PhaseState } from './views/phase.ts'
 export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
+export type { TeamState } from './views/team.ts'
+export type { OpenTurn, PastTurn, TurnsState } from './views/turns.ts'
 export type { CompactionUpdated, ConversationUpdated, SessionUpdated, Update } from './views/update.ts'

@@ -11,6 +11,7 @@ import type { SessionHead } from '../views/session.ts'
 import { type Decision, openConversationIn, openSessionIn } from './decision.ts'
 import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
+import { completionIn } from './turn.ts'
 
 export const MessageInput = z.strictObject({
   role: Role,
@@ -147,9 +148,9 @@ interface Placed {
 export function addToSession(sessionId: string, { message, messageId, tokens }: Placed): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
-    openConversationIn(heads, session.conversationId)
+    const conversation = openConversationIn(heads, session.conversationId)
     const { author, audience, ...rest } = message
-    return withPin(heads.conversation?.version ?? 0, {
+    const said: MessageAdded = {
       type: 'message.added',
       messageId,
       ...rest,
@@ -157,15 +158,17 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
       audience: audience ?? audienceOf(session),
       tokens,
       sessionId,
-    })
+    }
+    return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
   }
 }
 
 /** Adds a message to the conversation itself. */
 export function addToConversation(conversationId: string, placed: Placed): Decision {
   return heads => {
-    const { version } = openConversationIn(heads, conversationId)
-    return withPin(version, saidToConversation(placed))
+    const conversation = openConversationIn(heads, conversationId)
+    const said = saidToConversation(placed)
+    return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
   }
 }
 
@@ -181,7 +184,7 @@ function withPin(newest: number, message: MessageAdded): ConversationEvent[] {
 }
 
 /** A message outside any session: everyone sees it unless it says otherwise. */
-function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
+export function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
   const { author, audience = everyone, ...rest } = message
   return { type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }
 }

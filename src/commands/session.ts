@@ -25,6 +25,8 @@ export interface NewSession {
 export interface NewConversation {
   title: string
   workItem: WorkItem
+  phase?: string
+  phaseTimeoutMs?: number
 }
 
 /** The active session of a natural key, or a new one, and its conversation if there is none yet. */

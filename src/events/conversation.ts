@@ -1,5 +1,6 @@
 /** Facts about a conversation as a whole. */
 import { z } from 'zod'
+import { Delegated } from './delegation.ts'
 import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
 import { WorkItem } from './work-item.ts'
@@ -16,6 +17,10 @@ export const ConversationCreated = z.object({
   title: z.string(),
   workItem: WorkItem,
   phase: Id.optional(),
+  /** How long its first phase may take before it counts as stuck. */
+  phaseTimeoutMs: z.int().positive().optional(),
+  /** The conversation that handed this work over, where one did. */
+  delegated: Delegated.optional(),
   /** Follows the conversation through traces of other systems. */
   tracingId: Id.optional(),
   metadata: Metadata.optional(),

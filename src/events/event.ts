@@ -16,8 +16,13 @@ import {
   ConversationReopened,
   ConversationRestored,
 } from './conversation.ts'
+import { DelegationEnded, DelegationReturned, DelegationStarted } from './delegation.ts'
 import { SessionDescribed } from './description.ts'
+import { ExecutionStarted, ExecutionStopped } from './execution.ts'
+import { FileRead } from './file.ts'
+import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
+import { PhaseChanged, PhaseStuck } from './phase.ts'
 import { RequestBuilt } from './request.ts'
 import {
   SessionAcknowledged,
@@ -32,6 +37,7 @@ import {
   SessionReopened,
   SessionReset,
 } from './session.ts'
+import { CompletionRecorded, TurnResolved, TurnStarted, TurnUndone } from './turn.ts'
 
 export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationCreated,
@@ -61,6 +67,20 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   CheckpointTaken,
   CompactionFailed,
   RequestBuilt,
+  PhaseChanged,
+  PhaseStuck,
+  TurnStarted,
+  CompletionRecorded,
+  TurnResolved,
+  TurnUndone,
+  LoopDetected,
+  LoopCleared,
+  DelegationStarted,
+  DelegationReturned,
+  DelegationEnded,
+  FileRead,
+  ExecutionStarted,
+  ExecutionStopped,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

@@ -3,6 +3,7 @@ import type { Origin } from '../events/recorded.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { ArchivePlace } from './archive-place.ts'
+import type { Listed } from './directory.ts'
 
 export interface Damage {
   project: string
@@ -82,4 +83,7 @@ export interface Upkeep {
     due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
     limit: number,
   ): Promise<ConversationHead[]>
+
+  /** Conversations that somebody should look after at `now`, longest due first. Looking need not change anything. */
+  due(project: string, now: number, page: { limit: number; cursor?: string }): Promise<Listed<ConversationHead>>
 }

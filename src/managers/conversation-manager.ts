@@ -6,6 +6,7 @@ import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToConversation, type MessageInput, opening, pinMessage } from '../commands/message.ts'
+import { firstPhase } from '../commands/phase.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ConversationPurged, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
@@ -20,24 +21,22 @@ import type { SearchHit, SearchQuery, TitleHit } from '../log/search.ts'
 import type { Erased, Purged } from '../log/upkeep.ts'
 import { everything } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
-import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
+import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews, Claim } from './agent-views.ts'
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
+import { type Conversation, shown } from './conversation.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
-
-export interface Conversation extends ConversationInfo {
-  version: number
-  /** ISO time of the newest event. */
-  activeAt: string
-}
+import type { Team } from './team.ts'
+import { TeamConversations } from './team-conversations.ts'
 
 export interface NewConversationInput {
   title: string
   /** Default: a thread named after the conversation's id. */
   workItem?: WorkItem
+  /** Default: the first of the project's phases. */
   phase?: string
   tracingId?: string
   metadata?: Metadata
@@ -52,10 +51,11 @@ export interface SearchResult {
   conversations: TitleHit[]
 }
 
-export class ConversationManager {
+export class ConversationManager extends TeamConversations {
   readonly #engine: Engine
   readonly #scope: Scope
   readonly #scribe: Scribe
+  readonly #team: Team
   /** Where new archives go, or the place an address names. */
   readonly #archives: (address?: string) => Promise<ArchivePlace>
   readonly #views: AgentViews
@@ -69,8 +69,11 @@ export class ConversationManager {
     views: AgentViews
     branches: Branches
     past: Past
+    team: Team
     archives: (address?: string) => Promise<ArchivePlace>
   }) {
+    super(parts.team)
+    this.#team = parts.team
     this.#engine = parts.engine
     this.#scope = parts.scope
     this.#scribe = parts.scribe
@@ -83,11 +86,12 @@ export class ConversationManager {
   /** @throws {IllegalState} when the work item has a conversation already */
   async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
     const id = this.#engine.newId()
-    const { initial, metadata, workItem = { type: 'thread', threadId: id }, ...rest } = input
+    const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input
     const { type: _, ...created } = parseInput(ConversationCreated, {
       type: 'conversation.created',
       ...rest,
       workItem,
+      ...firstPhase(this.#team.settings.phases, phase),
       ...(metadata !== undefined && { metadata: jsonCopy(metadata, 'metadata') }),
     })
     const create = command.createConversation(created)
@@ -387,8 +391,4 @@ export class ConversationManager {
     const { conversation } = await this.#execute(conversationId, decide, asked, options)
     return shown(conversation!)
   }
-}
-
-function shown({ info, version, activeAt }: ConversationHead): Conversation {
-  return { ...info, version, activeAt }
 }

@@ -18,9 +18,10 @@ import { descriptionFor } from '../request/descriptions.ts'
 import { defaultShares } from '../request/pack.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
-import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
+import type { HandOff, Material, Quote, TextSection, Trigger } from '../request/sections.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { labelOf } from '../request/transcript.ts'
+import { trimText } from '../request/trim.ts'
 import { partUnseen } from '../request/unseen.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
@@ -52,6 +53,13 @@ export interface Gathered {
   kept: Pick<Checkpoint, 'ralphLoop'>
   /** Quotes of messages before a version that have the words of the message. */
   recallBefore(version: number): Promise<Quote[]>
+}
+
+interface HandedOffInput {
+  since: number
+  end: number | undefined
+  budget: number
+  counter: TokenEstimator
 }
 
 const mostQuotes = 8
@@ -160,7 +168,12 @@ export function materialGatherer(
         history: known,
         earlier: unread(pastSums, pastRead, past),
         ...(away && {
-          catchUp: { messages: unseen, earlier: unread(away.sums, away.read, away.window), since: away.since },
+          catchUp: {
+            messages: unseen,
+            earlier: unread(away.sums, away.read, away.window),
+            since: away.since,
+            ...handedOff(info, { since: away.since, end, budget, counter }),
+          },
         }),
         state: section(state, counter),
         changes: section(context ? renderVolatileContext(context) : '', counter),
@@ -178,6 +191,24 @@ export function materialGatherer(
     const sums = await store.measure(unseen)
     const read = sums.messages === 0 ? [] : await newest(unseen, sums, undefined, budget * defaultShares.catchUp)
     return { since, sums, read, window: unseen }
+  }
+
+  /** What was said when the phase changed, if the agent was away then. */
+  function handedOff(
+    info: ConversationInfo | undefined,
+    { since, end = Number.MAX_SAFE_INTEGER, budget, counter }: HandedOffInput,
+  ): { handOff?: HandOff } {
+    const { phase, phaseState } = info ?? {}
+    const summary = phaseState?.summary ?? phaseState?.message
+    if (!phaseState || !summary || phaseState.version <= since || phaseState.version > end) return {}
+    const whole = section(summary, counter)
+    const most = Math.floor(budget * defaultShares.catchUp * 0.5)
+    const text =
+      whole.tokens <= most
+        ? whole
+        : trimText(summary, { to: most, tokens: whole.tokens, estimator: counter, how: 'the log has all of it' })
+    const label = `hand-off from ${phaseState.from ?? 'the start'} to ${phase} by ${phaseState.agent ?? phaseState.actor}`
+    return { handOff: { text: text.text, tokens: text.tokens, label } }
   }
 
   /** As many of the newest messages as the budget can hold, mostly in one read. */

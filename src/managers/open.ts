@@ -18,6 +18,7 @@ import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
 import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -28,12 +29,20 @@ import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
+import { team } from './team.ts'
+import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
+import { lookAfter } from './team-sweep.ts'
 
-export interface OpenOptions extends SettingsInput, Partial<Pick<StoreOptions, 'durability' | 'busyTimeoutMs'>> {
+export interface OpenOptions
+  extends SettingsInput,
+    TeamSettingsInput,
+    Partial<Pick<StoreOptions, 'durability' | 'busyTimeoutMs'>> {
   /** `sqlite:path` or `sqlite::memory:`. Default: `.colloquy/colloquy.db` in the project root. */
   store?: string
   /** The workspace all of this belongs to; nothing crosses it. Default: the name of the project root. */
   project?: string
+  /** The project's folder, which agents' files are in. Default: the project root. */
+  root?: string
   /** Who writes, unless a call says otherwise. */
   actor?: string
   /** Through what: 'library', 'cli', 'http' … */
@@ -98,6 +107,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const url = options.store ?? defaultStore(root)
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const settings = completeSettings(withoutUndefined(options))
+  const teamSettings = completeTeamSettings(options)
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
   const estimator = estimatorOf(tokens)
@@ -111,13 +121,18 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     actor: options.actor ?? 'local',
     channel: options.channel ?? 'library',
   })
-  const timer =
-    settings.sweepEveryMs === null || options.readOnly
-      ? undefined
-      : setInterval(() => {
-          // A failed sweep deletes and loses nothing; the next one comes.
-          sweep(core, { ...scope, actor: 'maintenance' }, settings.archive).catch(() => undefined)
-        }, settings.sweepEveryMs).unref()
+  const keeper = executionKeeper(core, teamSettings.executionLeaseMs)
+  const teamOf = (scope: Scope) =>
+    team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
+  const caretaker = { ...scope, actor: 'maintenance' }
+  const sweeping = { archive: settings.archive, team: teamOf(caretaker) }
+  const sweeps = settings.sweepEveryMs !== null && !options.readOnly
+  // A failed sweep deletes and loses nothing; the next one comes.
+  const timer = sweeps
+    ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), settings.sweepEveryMs!).unref()
+    : undefined
+  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
+  if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
 
   function within(scope: Scope): Colloquy {
     const asked = sessionRequests({
@@ -129,6 +144,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       computed: computedSections,
     })
     const views = agentViews({ engine: core, scope, settings, requests: asked })
+    const team = teamOf(scope)
     return {
       project: scope.project,
       sessions: new SessionManager({
@@ -137,12 +153,14 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         settings,
         scribe: scribing,
         requests: asked,
+        phases: teamSettings.phases,
       }),
       conversations: new ConversationManager({
         engine: core,
         scope,
         scribe: scribing,
         archives,
+        team,
         views,
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
@@ -151,11 +169,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
       stats: () => store.totals(scope.project),
-      maintain: () => sweep(core, scope, settings.archive),
+      maintain: () => sweep(core, scope, { archive: settings.archive, team }),
       as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        await keeper.close()
         await store.close()
       },
     }

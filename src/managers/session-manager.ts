@@ -6,6 +6,8 @@ import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
+import { firstPhase } from '../commands/phase.ts'
+import type { PhaseSet } from '../commands/phase-set.ts'
 import * as command from '../commands/session.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
@@ -58,6 +60,7 @@ export class SessionManager {
   readonly #scribe: Scribe
   readonly #requests: SessionRequests
   readonly #access: SessionAccess
+  readonly #phases: PhaseSet | undefined
 
   constructor(parts: {
     engine: Engine
@@ -65,6 +68,8 @@ export class SessionManager {
     settings: Settings
     scribe: Scribe
     requests: SessionRequests
+    /** What new conversations start in. */
+    phases: PhaseSet | undefined
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -72,6 +77,7 @@ export class SessionManager {
     this.#scribe = parts.scribe
     this.#requests = parts.requests
     this.#access = sessionAccess(parts.engine, parts.scope)
+    this.#phases = parts.phases
   }
 
   /**
@@ -328,7 +334,7 @@ export class SessionManager {
     const appended = await this.#engine.execute(this.#scope, {
       conversation: { id: newId(), workItem },
       session: { key: sessionKey(meant) },
-      decide: decide(session, { title: title ?? titleOf(workItem), workItem }),
+      decide: decide(session, { title: title ?? titleOf(workItem), workItem, ...firstPhase(this.#phases, undefined) }),
       options,
       asked: ['session', asked],
     })

@@ -1,11 +1,13 @@
-/** The maintenance sweep: marks sessions that expired, archives conversations that are due. Deletes nothing. */
+/** The maintenance sweep: marks sessions that expired, looks after teams, archives what is due. Deletes nothing. */
 import { archiveConversation } from '../commands/conversation.ts'
 import { expireSession } from '../commands/session.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { LeaseHeld } from '../errors.ts'
 import type { ArchiveSettings } from './settings.ts'
+import type { Team } from './team.ts'
+import { type LookedAfter, lookAfter, nothingLookedAfter } from './team-sweep.ts'
 
-export interface Swept {
+export interface Swept extends LookedAfter {
   expired: number
   archived: number
   /** Another process is at it. */
@@ -15,19 +17,25 @@ export interface Swept {
 const lease = { name: 'maintenance', forMs: 5 * 60_000 }
 const batchSize = 100
 
-export async function sweep(engine: Engine, scope: Scope, archive: ArchiveSettings): Promise<Swept> {
+export async function sweep(
+  engine: Engine,
+  scope: Scope,
+  { archive, team }: { archive: ArchiveSettings; team: Team },
+): Promise<Swept> {
   const { store, newId } = engine
   const { project } = scope
   const held = await store.claim({ project, holder: newId(), ...lease }).catch(error => {
     if (error instanceof LeaseHeld) return undefined
     throw error
   })
-  if (!held) return { expired: 0, archived: 0, skipped: true }
+  if (!held) return { expired: 0, archived: 0, ...nothingLookedAfter, skipped: true }
   const fence = { name: held.name, generation: held.generation }
   try {
     const expired = await expireSessions(engine, scope, fence)
+    const onPage = () => store.renew({ project, ...fence, forMs: lease.forMs })
+    const lookedAfter = await lookAfter(engine, scope, team, { options: { fence }, onPage })
     const archived = await archiveConversations(engine, scope, archive, fence)
-    return { expired, archived, skipped: false }
+    return { expired, archived, ...lookedAfter, skipped: false }
   } finally {
     await store.release({ project, ...fence })
   }

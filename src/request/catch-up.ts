@@ -2,17 +2,27 @@
 import type { Message } from '../views/message.ts'
 import { messageSize, noticeTokens, overhead, sizeOf } from './budget.ts'
 import type { LedgerEntry } from './ledger.ts'
-import type { CatchUp, Trigger } from './sections.ts'
+import type { CatchUp, HandOff, Trigger } from './sections.ts'
 
 export interface PackedCatchUp {
   messages: readonly Message[]
   omitted: { messages: number; tokens: number }
   since: number
+  handOff?: HandOff
 }
 
 export function catchUpSize(catchUp: PackedCatchUp | undefined): number {
-  if (!catchUp || (catchUp.messages.length === 0 && catchUp.omitted.messages === 0)) return 0
-  return overhead.section + noticeTokens + sizeOf(catchUp.messages)
+  if (!catchUp || isEmpty(catchUp)) return 0
+  return overhead.section + noticeTokens + handOffSize(catchUp.handOff) + sizeOf(catchUp.messages)
+}
+
+/** Nothing came: there is nothing to tell. */
+export function isEmpty({ messages, omitted, handOff }: PackedCatchUp): boolean {
+  return messages.length === 0 && omitted.messages === 0 && !handOff
+}
+
+function handOffSize(handOff: HandOff | undefined): number {
+  return handOff ? handOff.tokens + overhead.message : 0
 }
 
 /** `keepPinned` is handed what leaves the block: pinned messages stay in the request. */
@@ -22,9 +32,9 @@ export function fitCatchUp(
   keepPinned: (leaving: readonly Message[]) => void,
 ): PackedCatchUp | undefined {
   if (!catchUp) return undefined
-  const { messages, earlier, since } = catchUp
+  const { messages, earlier, since, handOff } = catchUp
   let first = messages.length
-  let size = overhead.section + noticeTokens
+  let size = overhead.section + noticeTokens + handOffSize(handOff)
   while (first > 0 && size + messageSize(messages[first - 1]!) <= most) size += messageSize(messages[--first]!)
   const left = messages.slice(0, first)
   keepPinned(left)
@@ -36,13 +46,15 @@ export function fitCatchUp(
       tokens: earlier.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
     },
     since,
+    ...(handOff && { handOff }),
   }
 }
 
 export function accountCatchUp(catchUp: PackedCatchUp, trigger: Trigger, note: (entry: LedgerEntry) => void): void {
-  const { messages, omitted, since } = catchUp
-  if (messages.length === 0 && omitted.messages === 0) return
+  const { messages, omitted, since, handOff } = catchUp
+  if (isEmpty(catchUp)) return
   note({ what: 'catch-up', fate: 'kept', tokens: overhead.section + noticeTokens, why: 'its heading' })
+  if (handOff) note({ what: 'catch-up', fate: 'kept', tokens: handOffSize(handOff), why: 'the phase was handed over' })
   if (omitted.messages > 0) {
     const first = messages[0]?.version ?? trigger.version ?? since + 2
     note({

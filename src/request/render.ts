@@ -5,6 +5,7 @@
  * material gives the same bytes.
  */
 import type { Message } from '../views/message.ts'
+import { isEmpty } from './catch-up.ts'
 import { fence, oneLine } from './fence.ts'
 import type { RequestMessage } from './message.ts'
 import type { Packed } from './pack.ts'
@@ -97,8 +98,8 @@ function triggerText({ trigger }: Packed, { place }: TranscriptOptions): string 
 
 function catchUpText({ catchUp, trigger }: Packed, options: TranscriptOptions): string {
   if (!catchUp) return ''
-  const { messages, omitted, since } = catchUp
-  if (messages.length === 0 && omitted.messages === 0) return ''
+  const { messages, omitted, since, handOff } = catchUp
+  if (isEmpty(catchUp)) return ''
   const before = messages[0]?.version ?? trigger.version
   const left =
     omitted.messages === 0
@@ -106,7 +107,11 @@ function catchUpText({ catchUp, trigger }: Packed, options: TranscriptOptions): 
       : `[${omitted.messages} earlier messages are left out here; read them in the log, from version ${since + 1}${before === undefined ? '' : ` to ${before - 1}`}.]`
   return titled(
     'Messages while you were away',
-    paragraphs([left, messages.map(message => written(message, options)).join('\n')]),
+    paragraphs([
+      handOff ? fence(handOff.text, `${options.place} hand-off`, handOff.label) : '',
+      left,
+      messages.map(message => written(message, options)).join('\n'),
+    ]),
   )
 }
 

@@ -53,6 +53,13 @@ export interface CatchUp {
   earlier: Earlier
   /** The newest version the agent had acknowledged. */
   since: number
+  /** Where things stood when the phase last changed, if that was meanwhile. */
+  handOff?: HandOff
+}
+
+export interface HandOff extends TextSection {
+  /** From which phase to which, and by whom. */
+  label: string
 }
 
 export interface Material {

@@ -9,10 +9,11 @@ import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
+import { evolveTeam, type TeamState } from './team.ts'
 
 export type ConversationStatus = 'active' | 'completed' | 'archived'
 
-export interface ConversationInfo {
+export interface ConversationInfo extends TeamState {
   id: string
   project: string
   title: string
@@ -20,7 +21,6 @@ export interface ConversationInfo {
   /** The status `restore` gives back. */
   statusBeforeArchive?: ConversationStatus
   workItem: WorkItem
-  phase?: string
   tracingId?: string
   metadata: Metadata
   createdAt: string
@@ -55,20 +55,20 @@ export function evolveConversation(
 function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent): ConversationInfo | undefined {
   const { event, at } = recorded
   if (event.type === 'conversation.created') {
-    const { title, workItem, phase, tracingId, metadata = {}, branchOf, inherits } = event
-    return {
+    const { title, workItem, tracingId, metadata = {}, branchOf, inherits } = event
+    const begun: ConversationInfo = {
       ...inherits,
       id: recorded.conversationId,
       project: recorded.project,
       title,
       status: 'active',
       workItem,
-      ...(phase !== undefined && { phase }),
       ...(tracingId !== undefined && { tracingId }),
       ...(branchOf && { branchOf }),
       metadata,
       createdAt: at,
     }
+    return evolveTeam(begun, recorded)
   }
   if (!info) return undefined
   switch (event.type) {
@@ -104,7 +104,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, pins: event.pinned ? [...others, event.version].sort((a, b) => a - b) : others }
     }
     default:
-      return info
+      return evolveTeam(info, recorded)
   }
 }
 
@@ -125,6 +125,9 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     summary: _summary,
     branchOf: _branchOf,
     mergedInto: _mergedInto,
+    // Who works on the parent does not work here, and what it owes its own parent is not owed twice.
+    execution: _execution,
+    delegated: _delegated,
     ...rest
   } = info
   return rest

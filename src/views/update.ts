@@ -50,6 +50,12 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'erased'
           | 'pinned'
           | 'merged'
+          | 'phase'
+          | 'turn'
+          | 'loop'
+          | 'delegation'
+          | 'file_read'
+          | 'execution'
           | 'recorded'
       }
   )
@@ -145,6 +151,26 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...conversation, action: 'archived' }
     case 'conversation.restored':
       return { ...conversation, action: 'restored' }
+    case 'phase.changed':
+    case 'phase.stuck':
+      return { ...conversation, action: 'phase' }
+    case 'turn.started':
+    case 'completion.recorded':
+    case 'turn.resolved':
+    case 'turn.undone':
+      return { ...conversation, action: 'turn' }
+    case 'loop.detected':
+    case 'loop.cleared':
+      return { ...conversation, action: 'loop' }
+    case 'delegation.started':
+    case 'delegation.returned':
+    case 'delegation.ended':
+      return { ...conversation, action: 'delegation' }
+    case 'file.read':
+      return { ...conversation, action: 'file_read' }
+    case 'execution.started':
+    case 'execution.stopped':
+      return { ...conversation, action: 'execution' }
     case 'message.erased':
     case 'erased':
       return { ...conversation, action: 'erased' }

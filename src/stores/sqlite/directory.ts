@@ -1,11 +1,11 @@
 /** Finding conversations and sessions, a page at a time. */
-import { InvalidInput } from '../../errors.ts'
 import { workItemKey } from '../../events/work-item.ts'
 import type { ConversationQuery, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
+import { numbersIn } from './cursor.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { refolder } from './refold.ts'
@@ -143,12 +143,4 @@ export function directory({ database, heads }: { database: Database; heads: Head
 function marks(list: readonly string[], values: Value[]): string {
   values.push(...list)
   return list.map(() => '?').join(', ')
-}
-
-function numbersIn(cursor: string, count: number): number[] {
-  const numbers = cursor.split('.').map(Number)
-  if (numbers.length !== count || !numbers.every(Number.isSafeInteger)) {
-    throw new InvalidInput('cursor', 'is not one that a list gave')
-  }
-  return numbers
 }

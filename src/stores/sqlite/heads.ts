@@ -16,6 +16,7 @@ import { isoTime } from '../../log/time.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
+import { teamDueAt } from '../../views/team.ts'
 import type { Database } from './database.ts'
 import { refolder } from './refold.ts'
 
@@ -82,9 +83,9 @@ export function headStore(database: Database) {
         and json_extract(info, '$.branchOf.conversationId') = ? limit 1`),
     byWork: database.prepare('select id from conversations where project = ? and work_key = ?'),
     insertConversation: database.prepare(`
-      insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info)
-      values (?, ?, ?, ?, ?, ?, ?, ?)`),
-    updateInfo: database.prepare('update conversations set status = ?, info = ? where conversation = ?'),
+      insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info, due_at)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    updateInfo: database.prepare('update conversations set status = ?, info = ?, due_at = ? where conversation = ?'),
     updateRecency: database.prepare('update conversations set recent_at = ? where conversation = ?'),
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
@@ -222,6 +223,7 @@ export function headStore(database: Database) {
         now,
         recentAt,
         JSON.stringify(info),
+        teamDueAt(info) ?? null,
       ).lastInsertRowid,
     )
     const entry: ConversationEntry = { row, recentAt, hash, head, lanes: new Map() }
@@ -230,7 +232,9 @@ export function headStore(database: Database) {
   }
 
   function saveConversation(entry: ConversationEntry, head: ConversationHead, hash: Uint8Array, now: number): void {
-    if (head.info !== entry.head.info) sql.updateInfo.run(head.info.status, JSON.stringify(head.info), entry.row)
+    const { info } = head
+    if (info !== entry.head.info)
+      sql.updateInfo.run(info.status, JSON.stringify(info), teamDueAt(info) ?? null, entry.row)
     const recentAt = now - (now % minute)
     if (recentAt > entry.recentAt) {
       sql.updateRecency.run(recentAt, entry.row)

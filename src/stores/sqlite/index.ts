@@ -224,6 +224,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     expiring: (project, now, limit) => upkeep.expiring(project, now, limit),
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
+    due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     async close() {
       if (closed) return

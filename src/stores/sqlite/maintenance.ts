@@ -1,8 +1,10 @@
 /** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+import type { Listed } from '../../log/directory.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead } from '../../views/session.ts'
 import type { Access } from './access.ts'
+import { numbersIn } from './cursor.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 
@@ -19,6 +21,10 @@ export function maintenance({ database, heads, reading, writing }: { database: D
         or (?4 is not null and c.recent_at <= ?4
             and (select at from events where conversation = c.conversation order by version desc limit 1) <= ?4))
       order by c.conversation limit ?5`),
+    due: database.prepare(`
+      select c.conversation, c.id, c.due_at from conversations c
+      where c.project = ? and c.due_at <= ? and (c.due_at, c.conversation) > (?, ?)
+      order by c.due_at, c.conversation limit ?`),
   }
 
   function candidates(project: string, now: number, limit: number) {
@@ -60,6 +66,18 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       const { completed = false, createdBefore = null, inactiveSince = null } = due
       const rows = sql.archivable.all(projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit)
       return (rows as Array<[string]>).map(([id]) => heads.conversation(project, id)!.head)
+    },
+
+    due(project: string, now: number, { limit, cursor }: { limit: number; cursor?: string }): Listed<ConversationHead> {
+      const projectRow = heads.projectRow(project)
+      if (projectRow === undefined) return { items: [] }
+      const [dueAt = 0, row = 0] = cursor === undefined ? [] : numbersIn(cursor, 2)
+      const rows = sql.due.all(projectRow, now, dueAt, row, limit + 1) as Array<[number, string, number]>
+      const last = rows[limit - 1]
+      return {
+        items: rows.slice(0, limit).map(([, id]) => heads.conversation(project, id)!.head),
+        ...(rows.length > limit && last && { next: `${last[2]}.${last[0]}` }),
+      }
     },
   }
 }

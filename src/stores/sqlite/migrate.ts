@@ -6,12 +6,13 @@ import { StoreUnusable } from '../../errors.ts'
 import type { Database } from './database.ts'
 import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
+import { due } from './migrations/002-due.ts'
 import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
 
-const migrations: readonly string[] = [log]
+const migrations: readonly string[] = [log, due]
 
 export const newestSchema = migrations.length
 

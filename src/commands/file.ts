@@ -1,0 +1,11 @@
+/** An agent read a file of the project. */
+import { hasRead } from '../views/read-files.ts'
+import { type Decision, openConversationIn } from './decision.ts'
+
+/** Nothing is recorded of a file the agent is known to have read. */
+export function recordReadFile(id: string, agent: string, path: string): Decision {
+  return heads => {
+    const { info } = openConversationIn(heads, id)
+    return hasRead(info.readFiles, agent, path) ? [] : [{ type: 'file.read', agent, path }]
+  }
+}

@@ -1,0 +1,48 @@
+/** How the parts of the conversation manager read heads and single events, and write. */
+import type { Decision } from '../commands/decision.ts'
+import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { ConversationPurged, NotFound } from '../errors.ts'
+import type { RecordedEvent } from '../events/recorded.ts'
+import type { Appended } from '../log/event-log.ts'
+import type { ConversationHead } from '../views/conversation.ts'
+
+export interface ConversationAccess {
+  readonly engine: Engine
+  readonly scope: Scope
+  /**
+   * @throws {NotFound} when there is none
+   * @throws {ConversationPurged} when it was purged
+   */
+  head(conversationId: string): Promise<ConversationHead>
+  /** The event at a version. */
+  eventAt(conversationId: string, version: number): Promise<RecordedEvent | undefined>
+  execute(conversationId: string, write: Write): Promise<Appended>
+}
+
+export interface Write {
+  decide: Decision
+  asked: readonly unknown[]
+  options?: WriteOptions | undefined
+}
+
+export function conversationAccess(engine: Engine, scope: Scope): ConversationAccess {
+  const { store } = engine
+  const { project } = scope
+  return {
+    engine,
+    scope,
+    async head(conversationId) {
+      const head = await store.conversation(project, conversationId)
+      if (head) return head
+      const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
+      if (purged) throw new ConversationPurged({ conversationId, archive: purged.archive })
+      throw new NotFound('conversation', conversationId)
+    },
+    async eventAt(conversationId, version) {
+      const [recorded] = await store.read({ project, conversationId, from: version, to: version })
+      return recorded
+    },
+    execute: (id, { decide, asked, options }) =>
+      engine.execute(scope, { conversation: { id }, decide, asked, options }),
+  }
+}

@@ -1,0 +1,12 @@
+/** A conversation as callers see it. */
+import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
+
+export interface Conversation extends ConversationInfo {
+  version: number
+  /** ISO time of the newest event. */
+  activeAt: string
+}
+
+export function shown({ info, version, activeAt }: ConversationHead): Conversation {
+  return { ...info, version, activeAt }
+}

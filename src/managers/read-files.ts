@@ -1,0 +1,67 @@
+/** Which files of the project agents have read, and what they may write because of it. */
+import { recordReadFile } from '../commands/file.ts'
+import { parseInput } from '../commands/input.ts'
+import { projectPath } from '../context/project-path.ts'
+import type { WriteOptions } from '../engine.ts'
+import { InvalidInput, PathRefused } from '../errors.ts'
+import { Id } from '../events/id.ts'
+import { hasRead, type ReadFiles as Known } from '../views/read-files.ts'
+import type { ConversationAccess } from './conversation-access.ts'
+
+/** Whether an agent may write a file. Write to `absolutePath`: it is the place that was looked at. */
+export type WritePermission =
+  | { may: true; path: string; absolutePath: string; reason: string }
+  | { may: false; path: string; reason: string }
+
+export class ReadFiles {
+  readonly #access: ConversationAccess
+  readonly #root: string
+
+  constructor(access: ConversationAccess, root: string) {
+    this.#access = access
+    this.#root = root
+  }
+
+  /** Returns the path as it is recorded: from the root, links resolved. */
+  async record(
+    conversationId: string,
+    { agent, path }: { agent: string; path: string },
+    options: WriteOptions | undefined,
+  ): Promise<string> {
+    parseInput(Id, agent)
+    const found = await projectPath(this.#root, path)
+    if (!found.inside) throw new PathRefused({ path, reason: found.reason })
+    if (found.kind !== 'file') throw new InvalidInput('path', `"${path}" is not a file that can be read`)
+    const decide = recordReadFile(conversationId, agent, found.path)
+    await this.#access.execute(conversationId, {
+      decide,
+      asked: ['recordReadFile', conversationId, agent, path],
+      options,
+    })
+    return found.path
+  }
+
+  async list(conversationId: string): Promise<Known> {
+    return (await this.#access.head(conversationId)).info.readFiles ?? {}
+  }
+
+  /** A new file may be written; one that is there only by an agent that has read it. */
+  async mayWrite(conversationId: string, agent: string, path: string): Promise<WritePermission> {
+    const { info } = await this.#access.head(conversationId)
+    const no = (reason: string, at = path): WritePermission => ({ may: false, path: at, reason })
+    if (info.status !== 'active') return no(`the conversation is ${info.status} and read-only`)
+    const found = await projectPath(this.#root, path)
+    if (!found.inside) return no(`it ${found.reason}`)
+    const yes = (reason: string): WritePermission => ({
+      may: true,
+      path: found.path,
+      absolutePath: found.absolute,
+      reason,
+    })
+    if (found.kind === 'nothing') return yes('it is not there yet')
+    if (found.kind !== 'file') return no('it is not a file', found.path)
+    return hasRead(info.readFiles, agent, found.path)
+      ? yes(`${agent} has read it`)
+      : no(`${agent} has not read it; read it first`, found.path)
+  }
+}

@@ -1,0 +1,84 @@
+/** What a conversation's head knows of the team on it: phase, turns, delegations, files read, time at work. */
+import type { RecordedEvent } from '../events/recorded.ts'
+import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
+import { type ExecutionState, evolveExecution } from './execution-time.ts'
+import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
+import { evolveReadFiles, type ReadFiles } from './read-files.ts'
+import { evolveTurns, type TurnsState } from './turns.ts'
+
+export interface TeamState {
+  /** The phase's name. */
+  phase?: string
+  phaseState?: PhaseState
+  turns?: TurnsState
+  delegations?: DelegationsState
+  delegated?: DelegatedState
+  readFiles?: ReadFiles
+  execution?: ExecutionState
+}
+
+const folds = {
+  phase: (phase: string | undefined, { event }: RecordedEvent) =>
+    event.type === 'phase.changed' ? event.to : event.type === 'conversation.created' ? (event.phase ?? phase) : phase,
+  phaseState: evolvePhase,
+  turns: evolveTurns,
+  delegations: evolveDelegations,
+  delegated: evolveDelegated,
+  readFiles: evolveReadFiles,
+  execution: evolveExecution,
+} satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
+
+const teamEvents: ReadonlySet<string> = new Set([
+  'conversation.created',
+  'phase.changed',
+  'phase.stuck',
+  'turn.started',
+  'completion.recorded',
+  'turn.resolved',
+  'turn.undone',
+  'loop.detected',
+  'loop.cleared',
+  'delegation.started',
+  'delegation.returned',
+  'delegation.ended',
+  'file.read',
+  'execution.started',
+  'execution.stopped',
+])
+
+/** The same object when the event does not concern the team. */
+export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEvent): T {
+  // Nearly every event is a message; for those this is one look into a set.
+  if (!teamEvents.has(recorded.event.type)) return state
+  let next: T | undefined
+  for (const [name, fold] of Object.entries(folds) as Array<
+    [keyof TeamState, (old: unknown, event: RecordedEvent) => unknown]
+  >) {
+    const value = fold(state[name], recorded)
+    if (value === state[name]) continue
+    next ??= { ...state }
+    if (value === undefined) delete next[name]
+    else Object.assign(next, { [name]: value })
+  }
+  return next ?? state
+}
+
+/** Delegations and executions are looked after this often as long as they are open. */
+const lookAgainMs = 60_000
+
+/**
+ * When somebody should look after the conversation: a time-out, a delegation to settle, an execution that may be dead.
+ * Once it is completed or archived only executions are left to look after.
+ */
+export function teamDueAt(state: TeamState & { status: string }): number | undefined {
+  const { status, phaseState, turns, delegations, execution } = state
+  const running = execution?.running[0]
+  const due = running ? [Date.parse(running.startedAt) + lookAgainMs] : []
+  if (status === 'active') {
+    const phase = phaseDueAt(phaseState)
+    if (phase !== undefined) due.push(phase)
+    if (turns?.open?.dueAt !== undefined) due.push(Date.parse(turns.open.dueAt))
+    if (delegations?.pending[0]) due.push(Date.parse(delegations.pending[0].startedAt) + lookAgainMs)
+  }
+  return due.length === 0 ? undefined : Math.min(...due)
+}
