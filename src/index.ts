@@ -43,8 +43,16 @@ export { SessionOptions } from './managers/session-options.ts'
 export type { AgentRequest, RequestOptions, SessionMetrics } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
-export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'
-export { scriptedModel } from './models/scripted.ts'
+export type {
+  Model,
+  ModelFailure,
+  ModelFailureKind,
+  ModelPart,
+  ModelPriority,
+  ModelRequest,
+  ModelTool,
+} from './models/model.ts'
+export { type ModelSettings, openModel } from './models/open.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export { Strategy } from './request/strategy.ts'

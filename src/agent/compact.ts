@@ -22,7 +22,8 @@ import { laneKinds } from '../log/lane.ts'
 import type { Lease } from '../log/leases.ts'
 import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
-import { answerOf, type Model } from '../models/model.ts'
+import { answerOf } from '../models/answer.ts'
+import type { Model, ModelPriority } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
@@ -177,13 +178,14 @@ async function summarise(
 ): Promise<{ checkpoint: Checkpoint; cost?: number } | { problem: string }> {
   const { base, estimator, model, modelWindow, maxCheckpointTokens } = input
   const number = (base?.number ?? 0) + 1
+  const priority: ModelPriority = input.reason === 'background' ? 'background' : 'normal'
   const chunks = model ? chunkMessages(covered, Math.floor(modelWindow * 0.6)) : [covered]
   let items: readonly CheckpointItem[] = base?.items ?? []
   let changed = false
   let cost: number | undefined
   for (const chunk of chunks) {
     const reply = model
-      ? await ask(model, { items, messages: chunk })
+      ? await ask(model, { items, messages: chunk, priority })
       : {
           delta: summariseOffline({
             items,
@@ -230,14 +232,15 @@ async function summarise(
 
 async function ask(
   model: Model,
-  input: { items: readonly CheckpointItem[]; messages: readonly Message[] },
+  { priority, ...input }: { items: readonly CheckpointItem[]; messages: readonly Message[]; priority: ModelPriority },
 ): Promise<{ delta: CheckpointDelta; cost?: number | undefined } | { problem: string }> {
   const { system, user } = compactionPrompt(input)
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
+    priority,
   })
-  if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
+  if (!answer.ok) return { problem: `the model failed (${answer.failure.kind}): ${answer.failure.message}` }
   const read = readDelta(answer.text)
   if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}` }
   return { delta: read.delta, cost: answer.usage?.cost }

@@ -10,11 +10,13 @@ export type Role = z.infer<typeof Role>
 
 /** What a provider reported for the call that made this message. Never added to the message's own size. */
 export const Usage = z.object({
+  /** Tokens that were neither read from the provider's cache nor written to it; the three together are the request. */
   input: z.int().nonnegative(),
   output: z.int().nonnegative(),
   cacheRead: z.int().nonnegative().optional(),
   cacheWrite: z.int().nonnegative().optional(),
   reasoning: z.int().nonnegative().optional(),
+  /** In US dollars. Absent where the price is unknown, which is not the same as nothing. */
   cost: z.number().nonnegative().optional(),
 })
 export type Usage = z.infer<typeof Usage>

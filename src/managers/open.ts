@@ -10,6 +10,7 @@ import type { ProjectTotals } from '../log/directory.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Progress, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
+import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
@@ -44,8 +45,8 @@ export interface OpenOptions extends SettingsInput, Partial<Pick<StoreOptions, '
   readOnly?: boolean
   /** How requests are put together: budget, strategy, when to compact. */
   requests?: Partial<RequestSettings>
-  /** Writes the summaries of compactions; without one they are made offline, by extraction. */
-  model?: Model
+  /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
+  model?: Model | string
 }
 
 export interface UpdatesOptions {
@@ -80,12 +81,14 @@ export interface Colloquy {
  * Opens a store and gives the managers over it.
  *
  * @throws {StoreUnusable} when the place cannot be opened, is no store, or belongs to a newer version
+ * @throws {ModelKeyMissing} when the model is given by name and its provider's key is missing
  */
 export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy> {
   const root = projectRoot()
   const url = options.store ?? defaultStore(root)
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const settings = completeSettings(withoutUndefined(options))
+  const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
   const estimator = estimatorOf(tokens)
@@ -115,7 +118,7 @@ export async function openColloquy(options: OpenOptions = {}): Promise<Colloquy>
         scope,
         settings,
         scribe: scribing,
-        requests: new SessionRequests({ engine: core, scope, settings: requests, model: options.model, estimator }),
+        requests: new SessionRequests({ engine: core, scope, settings: requests, model, estimator }),
       }),
       conversations: new ConversationManager({ engine: core, scope, scribe: scribing, archives }),
       subscribe: (options = {}) => updates(store, scope.project, options),
