@@ -84,7 +84,7 @@ function fields(value: unknown): Record<string, unknown> {
 
 const tooLong =
   /prompt is too long|context[ _-]?(?:length|window|limit|size)|maximum context|too many tokens|token count exceeds|input is too long|reduce the length|request_too_large|exceed_context/i
-const filtered = /content[ _-]?(?:filter|policy|management)|safety system|flagged/i
+const filtered = /content[ _-]?(?:filter|policy|management)|safety system|was flagged/i
 const noCredit = /insufficient[_ ](?:quota|balance|credits?)|credit balance|billing|exceeded your current quota/i
 
 function kindOf({ message, type, code, status }: Said & { status: number }): ModelFailureKind {
@@ -96,9 +96,7 @@ function kindOf({ message, type, code, status }: Said & { status: number }): Mod
   if (status === 408) return 'timed-out'
   if (/overloaded/i.test(type)) return 'overloaded'
   if (status >= 500) return /authentication|permission/i.test(type) ? 'unauthorised' : 'overloaded'
-  return filtered.test(`${type} ${code}`) || /content[ _-]?(?:policy|management)/i.test(message)
-    ? 'refused'
-    : 'bad-request'
+  return filtered.test(all) ? 'refused' : 'bad-request'
 }
 
 function isBrokenConnection(cause: unknown): boolean {
