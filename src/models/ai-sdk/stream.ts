@@ -112,7 +112,8 @@ function argumentsOf(text: string): { input: unknown; problem?: string } {
 }
 
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage | undefined {
-  if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
+  // Zero is what some gateways write when they do not know; every real call has used something.
+  if (!inputTokens.total && !outputTokens.total) return undefined
   const { total = 0, cacheRead = 0, cacheWrite = 0 } = inputTokens
   const { reasoning = 0 } = outputTokens
   return {
