@@ -59,12 +59,16 @@ function silenceWatch(silenceMs: number, outer: AbortSignal | undefined): Silenc
 /** The clock runs only while a read is waited for: a reader that takes its time is not the server's silence. */
 function watchedBody(body: ReadableStream<Uint8Array>, watch: SilenceWatch): ReadableStream<Uint8Array> {
   const reader = body.getReader()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await watch.during(reader.read())
-      if (done) controller.close()
-      else controller.enqueue(value)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await watch.during(reader.read())
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: reason => reader.cancel(reason),
     },
-    cancel: reason => reader.cancel(reason),
-  })
+    // Without a store of its own it reads only when it is read.
+    { highWaterMark: 0 },
+  )
 }
