@@ -72,9 +72,9 @@ interface Found {
 
 async function load(provider: Provider, found: Found, settings: ModelSettings): Promise<Model> {
   const { headers, effort, silenceMs = 240_000, environment = process.env } = settings
-  const { keyVariable } = provider
+  const { keyVariable, speaks } = provider
   const apiKey = settings.apiKey ?? (environment[keyVariable] || undefined)
-  const token = provider.speaks === 'anthropic' ? environment.ANTHROPIC_AUTH_TOKEN || undefined : undefined
+  const token = speaks === 'anthropic' ? environment.ANTHROPIC_AUTH_TOKEN || undefined : undefined
   if (apiKey === undefined && token === undefined && !provider.isKeyOptional) {
     throw new ModelKeyMissing({ name: found.name, variable: keyVariable })
   }
@@ -85,12 +85,12 @@ async function load(provider: Provider, found: Found, settings: ModelSettings): 
     ...(effort && { effort }),
     silenceMs,
   }
-  if (provider.speaks === 'anthropic') {
+  if (speaks === 'anthropic') {
     const { anthropicModel } = await import('./ai-sdk/anthropic.ts')
     return anthropicModel({ ...options, ...(apiKey === undefined && token !== undefined && { authToken: token }) })
   }
   const { openAiCompatibleModel } = await import('./ai-sdk/openai-compatible.ts')
-  return openAiCompatibleModel({ ...options, isOpenAi: provider.speaks === 'openai' })
+  return openAiCompatibleModel({ ...options, isOpenAi: speaks === 'openai', isMistral: speaks === 'mistral' })
 }
 
 /** `qwen3@http://127.0.0.1:8000/v1` */

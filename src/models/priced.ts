@@ -21,7 +21,14 @@ export function priced(model: Model, extra: PriceTable = {}): Model {
 }
 
 function withCost(part: ModelPart, price: Price): ModelPart {
+  if (part.type === 'waiting') {
+    const { usage } = part.failure
+    return usage ? { ...part, failure: { ...part.failure, usage: costed(usage, price) } } : part
+  }
   if ((part.type !== 'finish' && part.type !== 'failure') || !part.usage) return part
-  const usage: Usage = { ...part.usage, cost: part.usage.cost ?? costOf(part.usage, price) }
-  return { ...part, usage }
+  return { ...part, usage: costed(part.usage, price) }
+}
+
+function costed(usage: Usage, price: Price): Usage {
+  return { ...usage, cost: usage.cost ?? costOf(usage, price) }
 }

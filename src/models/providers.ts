@@ -1,7 +1,8 @@
 /** The providers that can be named: how they are spoken to, where they are, and where their key is. A plain list. */
 
 export interface Provider {
-  readonly speaks: 'anthropic' | 'openai' | 'openai-compatible'
+  /** Its protocol, or its own way of speaking OpenAI's. */
+  readonly speaks: 'anthropic' | 'openai' | 'mistral' | 'openai-compatible'
   /** Where it is unless said otherwise; without one it must be said. */
   readonly baseUrl?: string
   /** Environment variables: of another address, and of the key. */
@@ -18,7 +19,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   groq: hosted('openai-compatible', 'https://api.groq.com/openai/v1', 'GROQ'),
   deepseek: hosted('openai-compatible', 'https://api.deepseek.com/v1', 'DEEPSEEK'),
   together: hosted('openai-compatible', 'https://api.together.xyz/v1', 'TOGETHER'),
-  mistral: hosted('openai-compatible', 'https://api.mistral.ai/v1', 'MISTRAL'),
+  mistral: hosted('mistral', 'https://api.mistral.ai/v1', 'MISTRAL'),
   xai: hosted('openai-compatible', 'https://api.x.ai/v1', 'XAI'),
   ollama: local('http://127.0.0.1:11434/v1', 'OLLAMA'),
   vllm: local('http://127.0.0.1:8000/v1', 'VLLM'),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerOf, openModel } from 'colloquy/models'
 import { type CommandOptions, commandModel } from 'colloquy/models/command'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { failureOf, partsOf, question } from '../contract/models.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -92,6 +92,25 @@ describe('a command as a model', () => {
     expect(failure).toMatchObject({ kind: 'bad-response', retryable: false })
     expect(text.length).toBeGreaterThan(100_000)
     expect(text.length).toBeLessThan(400_000)
+  })
+
+  it('loses nothing to a reader that is slower than it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const file = join(temporaryFolder(), 'pid')
+    const model = agent(`
+      import { writeFileSync } from 'node:fs'
+      writeFileSync(${JSON.stringify(file)}, String(process.pid))
+      for (let line = 0; line < 9000; line++) console.log(String(line).padStart(9, "0"))
+    `)
+    let text = ''
+    for await (const part of model.stream(question)) {
+      if (part.type === 'text-delta') text += part.text
+      if (part.type !== 'text-start') continue
+      await gone(Number(readFileSync(file, 'utf8')))
+      vi.advanceTimersByTime(60_000)
+    }
+    expect(text).toHaveLength(90_000)
   })
 
   it('is ended with everything it started when it is cancelled, also what does not listen', async () => {

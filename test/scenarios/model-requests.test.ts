@@ -188,3 +188,47 @@ describe('to a provider of OpenAI’s protocol', () => {
     expect(server.asked[0]!.headers).not.toHaveProperty('authorization')
   })
 })
+
+describe('ids of calls', () => {
+  const uuid = 'call-019a8f3c-5b7e-7c3a-9f21-3d5e8a7b6c4d'
+  const odd = 'functions.get_weather:0'
+  const turnWith = (callId: string): ModelRequest => ({
+    ...working,
+    messages: [
+      ...question.messages,
+      { role: 'assistant', content: [{ ...call, callId }] },
+      { role: 'user', content: [{ ...result, callId }] },
+    ],
+  })
+
+  it('[P7] go out as each provider takes them, call and result alike', async () => {
+    for (const id of [uuid, odd, 'call_1']) {
+      const { messages } = (await sentTo('anthropic:claude-sonnet-4-5', turnWith(id))).body
+      const sent = messages[1].content[0].id
+      expect(sent).toMatch(/^[a-zA-Z0-9_-]+$/)
+      expect(messages[2].content[0].tool_use_id).toBe(sent)
+    }
+    for (const [name, shape] of [
+      ['openai:gpt-5', /^.{1,40}$/],
+      ['mistral:mistral-large', /^[a-zA-Z0-9]{9}$/],
+    ] as const) {
+      for (const id of [uuid, odd, 'call_1']) {
+        const { messages } = (await sentTo(name, turnWith(id))).body
+        const sent = messages[2].tool_calls[0].id
+        expect(sent).toMatch(shape)
+        expect(messages[3].tool_call_id).toBe(sent)
+      }
+    }
+  })
+
+  it('[P7] stay as they are where they can, and are new where a server begins anew with every answer', async () => {
+    const scene = { calls: [{ id: 'call_1', name: 'get_weather', arguments: '{}' }], stop: 'tool-calls' as const }
+    const server = await providerServer(openai.plays(scene))
+    const model = await openModel('ollama:qwen3', { baseUrl: server.url, environment: {} })
+    const ids = async (request: ModelRequest) =>
+      (await answerOf(model, request)).content.map(part => part.type === 'tool-call' && part.callId)
+    expect(await ids(question)).toEqual(['call_1'])
+    expect(await ids(turnWith('call_1'))).toEqual(['call_1-2'])
+    expect(server.asked[1]!.body.messages[2].tool_calls[0].id).toBe('call_1')
+  })
+})

@@ -2,6 +2,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import type { SharedV3ProviderMetadata, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import type { Effort, Model } from '../model.ts'
+import { plainCallId } from './call-ids.ts'
 import { aiSdkModel } from './model.ts'
 import type { Dialect } from './prompt.ts'
 import type { ProviderOptions } from './provider-options.ts'
@@ -27,6 +28,7 @@ function dialectOf(model: string, effort: Effort | undefined): Dialect {
   return {
     cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     ...(effort && { callOptions: { anthropic: thinking(model, effort) } }),
+    callId: plainCallId,
     reasoning({ text, signature }) {
       // Unsigned thinking is not this provider's and would be refused.
       if (signature === undefined) return undefined

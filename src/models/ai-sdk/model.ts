@@ -42,7 +42,7 @@ export function aiSdkModel({
         return
       }
       yield { type: 'start', model: name }
-      const { translate } = translation(signatureOf)
+      const { translate } = translation(signatureOf, callIdsIn(request))
       const options = { ...callOptionsOf(request, dialect), abortSignal: connection.signal }
       const { stream } = await model.doStream(options)
       reader = stream.getReader()
@@ -74,4 +74,8 @@ export function aiSdkModel({
       reader?.cancel().catch(() => undefined)
     }
   }
+}
+
+function callIdsIn({ messages }: ModelRequest): string[] {
+  return messages.flatMap(({ content }) => content.flatMap(part => (part.type === 'tool-call' ? [part.callId] : [])))
 }

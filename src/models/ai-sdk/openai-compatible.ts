@@ -1,6 +1,7 @@
 /** Chat completions as OpenAI defined them and many speak them: hosted (OpenAI, OpenRouter, Groq) or local (Ollama, vLLM). */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { Effort, Model } from '../model.ts'
+import { nineCharacterCallId, shortCallId } from './call-ids.ts'
 import { aiSdkModel } from './model.ts'
 import type { Dialect } from './prompt.ts'
 import type { ProviderOptions } from './provider-options.ts'
@@ -9,11 +10,13 @@ import { watchedFetch } from './watched-fetch.ts'
 export interface OpenAiCompatibleOptions extends ProviderOptions {
   /** The provider is OpenAI itself, which no longer takes what others still want. */
   isOpenAi?: boolean
+  /** The provider is Mistral, which is particular about the ids of calls. */
+  isMistral?: boolean
 }
 
 export function openAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
   const { model, name = `openai-compatible:${model}`, apiKey, baseUrl, headers, effort, silenceMs } = options
-  const { isOpenAi = false } = options
+  const { isOpenAi = false, isMistral = false } = options
   const provider = createOpenAICompatible({
     name: 'compatible',
     baseURL: baseUrl,
@@ -23,12 +26,19 @@ export function openAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
     fetch: watchedFetch(silenceMs),
     ...(isOpenAi && { transformRequestBody: withNewLimit }),
   })
-  return aiSdkModel({ name, model: provider(model), dialect: dialectOf({ isOpenAi, effort }) })
+  return aiSdkModel({ name, model: provider(model), dialect: dialectOf({ isOpenAi, isMistral, effort }) })
 }
 
-function dialectOf({ isOpenAi, effort }: { isOpenAi: boolean; effort: Effort | undefined }): Dialect {
+interface Manners {
+  isOpenAi: boolean
+  isMistral: boolean
+  effort: Effort | undefined
+}
+
+function dialectOf({ isOpenAi, isMistral, effort }: Manners): Dialect {
   return {
     ...(effort && { callOptions: { compatible: { reasoningEffort: effort } } }),
+    callId: isMistral ? nineCharacterCallId : shortCallId,
     reasoning({ text, signature }, { isCurrentTurn }) {
       // Those who show their reasoning want it back between calls and refuse it later; OpenAI never shows any.
       if (isOpenAi || !isCurrentTurn || signature !== undefined || text === '') return undefined

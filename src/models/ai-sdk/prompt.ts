@@ -15,6 +15,8 @@ export interface Dialect {
   callOptions?: SharedV3ProviderOptions
   /** Marks a message up to which the provider shall cache; absent where it does so by itself. */
   cacheMark?: SharedV3ProviderOptions
+  /** A call's id as this provider takes it, where it is particular about them; the same for the same, always. */
+  callId?(id: string): string
   /** How reasoning goes back to the model that had it; undefined where it must not. */
   reasoning(part: ReasoningPart, place: { isCurrentTurn: boolean }): AssistantPart | undefined
 }
@@ -43,7 +45,7 @@ function promptOf({ system, messages, cache }: ModelRequest, dialect: Dialect): 
   for (const [index, message] of messages.entries()) {
     const converted =
       message.role === 'user'
-        ? userMessages(message, messages)
+        ? userMessages(message, messages, dialect)
         : assistantMessage(message, dialect, { isCurrentTurn: index >= turnStart })
     const last = converted.at(-1)
     if (last && marks?.has(index)) Object.assign(last, mark)
@@ -78,14 +80,18 @@ function currentTurn(messages: readonly RequestMessage[]): number {
 }
 
 /** Results come before words, as providers want them right after their calls. */
-function userMessages(message: RequestMessage, all: readonly RequestMessage[]): LanguageModelV3Message[] {
+function userMessages(
+  message: RequestMessage,
+  all: readonly RequestMessage[],
+  { callId = same }: Dialect,
+): LanguageModelV3Message[] {
   const results: ToolPart[] = []
   const words: { type: 'text'; text: string }[] = []
   for (const part of message.content) {
     if (part.type === 'tool-result') {
       results.push({
         type: 'tool-result',
-        toolCallId: part.callId,
+        toolCallId: callId(part.callId),
         toolName: part.name ?? nameOfCall(part.callId, all),
         // An empty text is refused by some and means the same as this.
         output: { type: part.isError ? 'error-text' : 'text', value: part.text === '' ? '(nothing)' : part.text },
@@ -103,17 +109,21 @@ function assistantMessage(
   dialect: Dialect,
   place: { isCurrentTurn: boolean },
 ): LanguageModelV3Message[] {
+  const { callId = same } = dialect
   const content: AssistantPart[] = []
   for (const part of message.content) {
     if (part.type === 'reasoning') {
       const kept = dialect.reasoning(part, place)
       if (kept) content.push(kept)
     } else if (part.type === 'tool-call') {
-      content.push({ type: 'tool-call', toolCallId: part.callId, toolName: part.name, input: objectOf(part.input) })
+      const { name: toolName, input } = part
+      content.push({ type: 'tool-call', toolCallId: callId(part.callId), toolName, input: objectOf(input) })
     } else if (part.type === 'text' && part.text !== '') content.push({ type: 'text', text: part.text })
   }
   return content.length > 0 ? [{ role: 'assistant', content }] : []
 }
+
+const same = (id: string): string => id
 
 /** Providers take objects only; whoever recorded something else shall not lose the conversation for it. */
 function objectOf(input: unknown): unknown {

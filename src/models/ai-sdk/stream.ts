@@ -12,12 +12,23 @@ export interface Translation {
   translate(part: LanguageModelV3StreamPart): ModelPart[]
 }
 
-export function translation(signatureOf: SignatureOf): Translation {
+/** @param taken ids of earlier calls in the conversation: some servers begin anew with every answer */
+export function translation(signatureOf: SignatureOf, taken: Iterable<string> = []): Translation {
   /** Their id of an open block → ours. Theirs may come twice in one answer. */
   const open = new Map<string, string>()
   const signatures = new Map<string, string>()
-  const calls = new Set<string>()
+  /** Their id of a call → ours, which pairs it with its result for ever. */
+  const calls = new Map<string, string>()
+  const used = new Set(taken)
   let blocks = 0
+
+  function beginCall(theirs: string): string {
+    let id = theirs
+    for (let number = 2; used.has(id); number++) id = `${theirs}-${number}`
+    used.add(id)
+    calls.set(theirs, id)
+    return id
+  }
 
   function begin(key: string): string {
     const id = `${key.split(' ')[0]}-${++blocks}`
@@ -57,16 +68,15 @@ export function translation(signatureOf: SignatureOf): Translation {
           return [{ type: 'reasoning-end', id: open.get(key)!, ...(signature !== undefined && { signature }) }]
         }
         case 'tool-input-start':
-          calls.add(part.id)
-          return [{ type: 'tool-call-start', id: part.id, name: part.toolName }]
+          return [{ type: 'tool-call-start', id: beginCall(part.id), name: part.toolName }]
         case 'tool-input-delta':
-          return [{ type: 'tool-call-delta', id: part.id, text: part.delta }]
+          return [{ type: 'tool-call-delta', id: calls.get(part.id)!, text: part.delta }]
         case 'tool-call': {
-          const { toolCallId: id, toolName: name } = part
+          const { toolCallId, toolName: name } = part
+          const begun = calls.get(toolCallId)
+          const id = begun ?? beginCall(toolCallId)
           const end: ModelPart = { type: 'tool-call-end', id, name, ...argumentsOf(part.input) }
-          if (calls.has(id)) return [end]
-          calls.add(id)
-          return [{ type: 'tool-call-start', id, name }, end]
+          return begun === undefined ? [{ type: 'tool-call-start', id, name }, end] : [end]
         }
         case 'finish':
           return [ending(part, calls.size > 0)]

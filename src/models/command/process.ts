@@ -29,7 +29,7 @@ export interface Program {
 const stderrKept = 4_000
 /** How long it may tidy up when it is asked to end. */
 const graceMs = 2_000
-/** How long output may still come after its end, from something it left behind. */
+/** How long output is waited for after its end, which only something it left behind could still write. */
 const afterglowMs = 1_000
 
 export function startProgram({ program, arguments: rest, input, folder, environment }: ProgramOptions): Program {
@@ -43,12 +43,14 @@ export function startProgram({ program, arguments: rest, input, folder, environm
   const decoder = new StringDecoder('utf8')
   let stderr = ''
   let hasEnded = false
+  let afterglow: NodeJS.Timeout | undefined
   const insist = () => signalGroup(child, 'SIGKILL')
   process.once('exit', insist)
   // A program that does not read its input closes it early; how it ends tells whether that was wrong.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   child.stdout.on('data', (piece: Buffer) => {
+    clearTimeout(afterglow)
     queue.push(decoder.write(piece))
     // The program waits when nobody reads, instead of filling the memory.
     child.stdout.pause()
@@ -57,19 +59,25 @@ export function startProgram({ program, arguments: rest, input, folder, environm
     stderr = (stderr + piece.toString('utf8')).slice(-stderrKept)
   })
   child.once('error', error => finish({ type: 'not-started', reason: error.message }))
-  child.once('exit', () => {
-    setTimeout(() => {
-      child.stdout.destroy()
-      child.stderr.destroy()
-    }, afterglowMs).unref()
-  })
+  child.once('exit', () => waitForTheRest())
   child.once('close', (code, signal) => {
     queue.push(decoder.end())
     finish(signal === null ? { type: 'exit', code: code ?? 0, stderr } : { type: 'killed', by: signal, stderr })
   })
 
+  /** What waits to be read is read, however slowly; what may never come is not waited for long. */
+  function waitForTheRest(): void {
+    if (child.stdout.isPaused()) return
+    clearTimeout(afterglow)
+    afterglow = setTimeout(() => {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }, afterglowMs)
+  }
+
   function finish(end: ProgramEnd): void {
     hasEnded = true
+    clearTimeout(afterglow)
     process.removeListener('exit', insist)
     queue.close(end)
   }
@@ -81,6 +89,7 @@ export function startProgram({ program, arguments: rest, input, folder, environm
         if (typeof piece !== 'string') return piece
         if (piece !== '') yield piece
         child.stdout.resume()
+        if (child.exitCode !== null || child.signalCode !== null) waitForTheRest()
       }
     },
     end() {
