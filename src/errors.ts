@@ -152,6 +152,31 @@ export class BudgetTooSmall extends ColloquyError {
   }
 }
 
+/** The name is no model that can be opened here. The message lists the names that can. */
+export class ModelUnknown extends ColloquyError {
+  override readonly code = 'model/unknown'
+  override readonly status = 400
+
+  constructor(name: string, reason: string) {
+    super(`"${name}" names no model: ${reason}`, { name, reason })
+  }
+}
+
+/** The provider wants a key and there is none. Set the environment variable `variable`, then open the model again. */
+export class ModelKeyMissing extends ColloquyError {
+  override readonly code = 'model/key-missing'
+  override readonly status = 401
+  readonly variable: string
+
+  constructor(facts: { name: string; variable: string }) {
+    super(
+      `The model ${facts.name} needs a key. Set the environment variable ${facts.variable} to it and start again.`,
+      facts,
+    )
+    this.variable = facts.variable
+  }
+}
+
 /** There is no such thing here. Check the id and the project. */
 export class NotFound extends ColloquyError {
   override readonly code = 'not-found'

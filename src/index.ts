@@ -62,9 +62,17 @@ export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
-export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'
+export type {
+  Model,
+  ModelFailure,
+  ModelFailureKind,
+  ModelPart,
+  ModelPriority,
+  ModelRequest,
+  ModelTool,
+} from './models/model.ts'
+export { type ModelSettings, openModel } from './models/open.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
-export { scriptedModel } from './models/scripted.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'

@@ -20,7 +20,8 @@ import type { Checkpoint, CheckpointItem, CompactionReason } from '../events/che
 import type { ConversationEvent } from '../events/event.ts'
 import type { Lease } from '../log/leases.ts'
 import { type Window, windowOf } from '../log/windows.ts'
-import { answerOf, type Model } from '../models/model.ts'
+import { answerOf } from '../models/answer.ts'
+import type { Model, ModelPriority } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
@@ -196,6 +197,7 @@ async function summarise(
     estimator,
   })
   const number = (base?.number ?? 0) + 1
+  const priority: ModelPriority = input.reason === 'background' ? 'background' : 'normal'
   const chunks = model ? chunkMessages(covered, Math.floor(modelWindow * 0.6)) : [covered]
   let items: readonly CheckpointItem[] = base?.items ?? []
   let changed = false
@@ -205,7 +207,7 @@ async function summarise(
       ? await ask(
           model,
           { items, messages: chunk, known: renderCarried(computed.carried, carried) },
-          input.answerWithinMs,
+          { answerWithinMs: input.answerWithinMs, priority },
         )
       : {
           delta: summariseOffline({
@@ -254,7 +256,7 @@ async function summarise(
 async function ask(
   model: Model,
   { items, messages, known }: { items: readonly CheckpointItem[]; messages: readonly Message[]; known: string[] },
-  answerWithinMs: number,
+  { answerWithinMs, priority }: { answerWithinMs: number; priority: ModelPriority },
 ): Promise<({ delta: CheckpointDelta } | { problem: string }) & { cost?: number | undefined }> {
   const { system, user } = compactionPrompt({
     items,
@@ -265,8 +267,9 @@ async function ask(
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
     signal: AbortSignal.timeout(answerWithinMs),
+    priority,
   })
-  if (!answer.ok) return { problem: `the model failed (${answer.kind}): ${answer.message}` }
+  if (!answer.ok) return { problem: `the model failed (${answer.failure.kind}): ${answer.failure.message}` }
   const read = readDelta(answer.text)
   const cost = answer.usage?.cost
   if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}`, cost }

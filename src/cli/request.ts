@@ -134,6 +134,8 @@ function described(part: RequestPart): { name: string; text: string } {
   switch (part.type) {
     case 'text':
       return { name: 'text', text: part.text }
+    case 'reasoning':
+      return { name: 'reasoning', text: part.text }
     case 'tool-call':
       return { name: `call ${part.name} (${part.callId})`, text: JSON.stringify(part.input) ?? '' }
     case 'tool-result': {

@@ -10,13 +10,14 @@ export type Role = z.infer<typeof Role>
 
 /** What a provider reported for the call that made this message. Never added to the message's own size. */
 export const Usage = z.object({
-  /** Tokens of the request that neither came from a cache nor went into one: the three together are its size. */
+  /** Tokens that were neither read from the provider's cache nor written to it; the three together are the request. */
   input: z.int().nonnegative(),
   /** Reasoning included. */
   output: z.int().nonnegative(),
   cacheRead: z.int().nonnegative().optional(),
   cacheWrite: z.int().nonnegative().optional(),
   reasoning: z.int().nonnegative().optional(),
+  /** In US dollars. Absent where the price is unknown, which is not the same as nothing. */
   cost: z.number().nonnegative().optional(),
 })
 export type Usage = z.infer<typeof Usage>

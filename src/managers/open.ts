@@ -10,6 +10,7 @@ import type { ProjectTotals } from '../log/directory.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Progress, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
+import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
@@ -64,8 +65,8 @@ export interface OpenOptions
   configuration?: true | string
   /** How requests are put together: budget, strategy, when to compact. */
   requests?: Partial<RequestSettings>
-  /** Writes the summaries of compactions; without one they are made offline, by extraction. */
-  model?: Model
+  /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
+  model?: Model | string
 }
 
 export interface UpdatesOptions {
@@ -100,6 +101,7 @@ export interface Colloquy {
  * Opens a store and gives the managers over it.
  *
  * @throws {StoreUnusable} when the place cannot be opened, is no store, or belongs to a newer version
+ * @throws {ModelKeyMissing} when the model is given by name and its provider's key is missing
  */
 export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const options = given.configuration === undefined ? given : await withConfiguration(given, given.configuration)
@@ -108,6 +110,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const settings = completeSettings(withoutUndefined(options))
   const teamSettings = completeTeamSettings(options)
+  const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
   const estimator = estimatorOf(tokens)
@@ -139,7 +142,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       engine: core,
       scope,
       settings: requests,
-      model: options.model,
+      model,
       estimator,
       computed: computedSections,
     })

@@ -6,5 +6,7 @@ export interface RequestMessage {
 
 export type RequestPart =
   | { type: 'text'; text: string }
+  /** The model's own, handed back to it while it works; only with the signature it came with. */
+  | { type: 'reasoning'; text: string; signature?: string }
   | { type: 'tool-call'; callId: string; name: string; input: unknown }
   | { type: 'tool-result'; callId: string; name?: string; text: string; isError?: boolean }

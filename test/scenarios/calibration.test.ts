@@ -1,5 +1,6 @@
 /** What a provider reports back makes the next estimate better, and never smaller than our own measure. */
-import { type Colloquy, type Session, scriptedModel } from 'colloquy'
+import type { Colloquy, Session } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 

@@ -1,5 +1,6 @@
 /** Fifty compactions in a row with a model that cannot be relied on: what must not be lost is not. */
-import { type Checkpoint, type Colloquy, type Message, type ModelRequest, scriptedModel } from 'colloquy'
+import type { Checkpoint, Colloquy, Message, ModelRequest } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 import { random } from '../torture/random.ts'

@@ -1,5 +1,6 @@
 /** When compaction starts by itself: after so many messages, and in the background before anybody has to wait. */
-import { type Colloquy, type OpenOptions, type Session, scriptedModel } from 'colloquy'
+import type { Colloquy, OpenOptions, Session } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 

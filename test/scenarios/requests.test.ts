@@ -1,13 +1,6 @@
 /** Requests through the front door: inside the budget, nothing lost, every decision seen. */
-import {
-  BudgetTooSmall,
-  type Colloquy,
-  type Message,
-  type OpenOptions,
-  openColloquy,
-  type Session,
-  scriptedModel,
-} from 'colloquy'
+import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, openColloquy, type Session } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 

@@ -92,7 +92,7 @@ function legality({ table, seat, request }: Checking): string[] {
   const window = table.window(seat)
   const answered = new Set(window.flatMap(one => one.results))
   for (const part of partsOf(request.messages))
-    if (part.type !== 'text' && !answered.has(part.callId))
+    if ('callId' in part && !answered.has(part.callId))
       problems.push(`[P7] the running call ${part.callId} was repaired`)
   for (const asking of window) {
     for (const callId of asking.calls) {

@@ -1,0 +1,29 @@
+/** When a provider wants to be asked again: from its headers, or else from its words. */
+export function retryHint(
+  headers: Readonly<Record<string, string | undefined>>,
+  message: string,
+  now: () => number = Date.now,
+): { retryAfterMs?: number } {
+  const inHeaders = milliseconds(headers['retry-after-ms']) ?? afterHeader(headers['retry-after'], now)
+  const retryAfterMs = inHeaders ?? inWords(message)
+  return retryAfterMs === undefined ? {} : { retryAfterMs: Math.max(0, Math.round(retryAfterMs)) }
+}
+
+/** Seconds, or a date. */
+function afterHeader(value: string | undefined, now: () => number): number | undefined {
+  const seconds = milliseconds(value)
+  if (seconds !== undefined) return seconds * 1000
+  const date = Date.parse(value ?? '')
+  return Number.isNaN(date) ? undefined : date - now()
+}
+
+function milliseconds(value: string | undefined): number | undefined {
+  return value !== undefined && /^\s*\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : undefined
+}
+
+/** "Please try again in 1.24s" */
+function inWords(message: string): number | undefined {
+  const found = /(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)\b/i.exec(message)
+  if (!found) return undefined
+  return Number(found[1]) * { ms: 1, s: 1000, m: 60_000 }[found[2]!.toLowerCase() as 'ms' | 's' | 'm']
+}

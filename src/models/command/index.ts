@@ -1,0 +1,2 @@
+/** The door of models that are commands. */
+export { type CommandOptions, commandModel } from './command.ts'

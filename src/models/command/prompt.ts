@@ -1,0 +1,44 @@
+/**
+ * A request as one text, for programs that read a prompt and know no roles.
+ *
+ * What was said stands in fences that it cannot close; the message to answer comes last and as it is.
+ */
+import { fence, oneLine } from '../../request/fence.ts'
+import type { RequestMessage, RequestPart } from '../../request/message.ts'
+import type { ModelRequest } from '../model.ts'
+
+export function promptText({ system, messages }: Pick<ModelRequest, 'system' | 'messages'>): string {
+  const last = messages.at(-1)
+  const isAsked = last?.role === 'user' && last.content.every(part => part.type === 'text')
+  const history = isAsked ? messages.slice(0, -1) : messages
+  const earlier = history.map((message, index) => fence(textOf(message), `prompt ${index}`, message.role))
+  return [
+    system,
+    earlier.length === 0 ? '' : `# Conversation so far\n\n${earlier.join('\n')}`,
+    isAsked ? `${earlier.length === 0 ? '' : '# Answer this\n\n'}${textOf(last)}` : 'Go on from here.',
+  ]
+    .filter(piece => piece !== '')
+    .join('\n\n')
+}
+
+function textOf({ content }: RequestMessage): string {
+  return content
+    .map(written)
+    .filter(piece => piece !== '')
+    .join('\n\n')
+}
+
+function written(part: RequestPart): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'reasoning':
+      return ''
+    case 'tool-call':
+      return `[call ${oneLine(part.name)} ${oneLine(part.callId)}] ${JSON.stringify(part.input)}`
+    case 'tool-result':
+      return `[result ${oneLine(part.callId)}${part.isError ? ' error' : ''}] ${part.text}`
+    default:
+      return part satisfies never
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * What models cost. A plain list, of prices their makers publish, in US dollars per million tokens; configuration adds to
+ * it or overrides it, because prices change and contracts differ.
+ *
+ * Unlike limits, a price is never guessed from a related name: `gpt-5.9` is not priced like `gpt-5`. Only the date at
+ * the end of a name is looked past.
+ */
+import type { Usage } from '../events/message.ts'
+
+/** US dollars per million tokens. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  /** Tokens read from the provider's cache; as `input` where it is left out. */
+  readonly cacheRead?: number
+  /** Tokens written to it; as `input` where it is left out. */
+  readonly cacheWrite?: number
+  /** What long requests cost instead, in whole. */
+  readonly above?: Price & { readonly inputTokens: number }
+}
+
+/** Prices by `provider:model`, or by `model` alone for every provider. */
+export type PriceTable = Readonly<Record<string, Price>>
+
+type Row = readonly [names: string, input: number, output: number, cacheRead?: number, cacheWrite?: number]
+
+const anthropic: readonly Row[] = [
+  ['claude-3-haiku', 0.25, 1.25, 0.03, 0.3],
+  ['claude-3-opus claude-opus-4 claude-opus-4-0 claude-opus-4-1', 15, 75, 1.5, 18.75],
+  ['claude-3-7-sonnet claude-sonnet-4 claude-sonnet-4-0 claude-sonnet-4-5 claude-sonnet-4-6', 3, 15, 0.3, 3.75],
+  ['claude-opus-4-5 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-opus-5', 5, 25, 0.5, 6.25],
+  ['claude-haiku-4-5', 1, 5, 0.1, 1.25],
+  ['claude-sonnet-5', 2, 10, 0.2, 2.5],
+  ['claude-fable-5', 10, 50, 1, 12.5],
+]
+
+const openai: readonly Row[] = [
+  ['gpt-4-turbo', 10, 30],
+  ['gpt-4o', 2.5, 10, 1.25],
+  ['gpt-4o-2024-05-13', 5, 15],
+  ['gpt-4o-mini', 0.15, 0.6, 0.075],
+  ['gpt-4.1', 2, 8, 0.5],
+  ['gpt-4.1-mini', 0.4, 1.6, 0.1],
+  ['gpt-4.1-nano', 0.1, 0.4, 0.025],
+  ['gpt-5 gpt-5-chat gpt-5.1 gpt-5.1-chat', 1.25, 10, 0.125],
+  ['gpt-5-mini', 0.25, 2, 0.025],
+  ['gpt-5-nano', 0.05, 0.4, 0.005],
+  ['gpt-5.2 gpt-5.2-chat gpt-5.3-chat', 1.75, 14, 0.175],
+  ['gpt-5.4-mini', 0.75, 4.5, 0.075],
+  ['gpt-5.4-nano', 0.2, 1.25, 0.02],
+  ['o1', 15, 60, 7.5],
+  ['o3', 2, 8, 0.5],
+  ['o3-mini', 1.1, 4.4, 0.55],
+  ['o4-mini', 1.1, 4.4, 0.275],
+]
+
+const builtIn = new Map<string, Price>([
+  ...priced('anthropic', anthropic),
+  ...priced('openai', openai),
+  ['openai:gpt-5.4', twiceAbove(272_000, { input: 2.5, output: 15, cacheRead: 0.25 })],
+  ['openai:gpt-5.5', twiceAbove(272_000, { input: 5, output: 30, cacheRead: 0.5 })],
+])
+
+/** The price of a model as `provider:model`; undefined when it is in no list. */
+export function priceOf(name: string, extra: PriceTable = {}): Price | undefined {
+  const model = name.replace(/^[^:]*:/, '')
+  for (const candidate of [name, undated(name)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
+  for (const candidate of [model, undated(model)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
+  return builtIn.get(name) ?? builtIn.get(undated(name))
+}
+
+/** What a call cost, in US dollars. */
+export function costOf(usage: Usage, price: Price): number {
+  const { input, output, cacheRead = 0, cacheWrite = 0 } = usage
+  const { above } = price
+  const rates = above && input + cacheRead + cacheWrite > above.inputTokens ? above : price
+  const dollars =
+    input * rates.input +
+    output * rates.output +
+    cacheRead * (rates.cacheRead ?? rates.input) +
+    cacheWrite * (rates.cacheWrite ?? rates.input)
+  return dollars / 1_000_000
+}
+
+/** `gpt-4.1-2025-04-14`, `claude-haiku-4-5-20251001` and `gpt-5-chat-latest` without their ends. */
+function undated(name: string): string {
+  return name.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
+}
+
+function priced(provider: string, rows: readonly Row[]): [string, Price][] {
+  return rows.flatMap(([names, input, output, cacheRead, cacheWrite]) =>
+    names.split(' ').map((name): [string, Price] => [
+      `${provider}:${name}`,
+      {
+        input,
+        output,
+        ...(cacheRead !== undefined && { cacheRead }),
+        ...(cacheWrite !== undefined && { cacheWrite }),
+      },
+    ]),
+  )
+}
+
+/** OpenAI's long requests: what goes in costs twice, what comes out half as much again. */
+function twiceAbove(inputTokens: number, price: Price & { cacheRead: number }): Price {
+  const { input, output, cacheRead } = price
+  return { ...price, above: { inputTokens, input: input * 2, output: output * 1.5, cacheRead: cacheRead * 2 } }
+}
