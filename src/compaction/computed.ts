@@ -40,6 +40,8 @@ export interface Known {
   readonly checkpoint: Checkpoint | undefined
   /** The messages behind the checkpoint. */
   readonly messages: readonly Message[]
+  /** What the sharing policy lets this session know of others. */
+  readonly shared?: readonly ComputedLine[]
 }
 
 export interface StateSection extends ComputedSection {

@@ -4,5 +4,8 @@
  */
 import { commonSections } from '../compaction/carried.ts'
 import { type ComputedSections, withSections } from '../compaction/computed.ts'
+import { currentTurn, delegationsInFlight, sharedKnowledge } from '../compaction/team-sections.ts'
 
-export const computedSections: ComputedSections = withSections(commonSections, { carried: [], state: [] })
+export const computedSections: ComputedSections = withSections(commonSections, {
+  state: [sharedKnowledge, delegationsInFlight, currentTurn],
+})

@@ -27,6 +27,7 @@ import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import { eventAt } from './session-access.ts'
+import { sharedWith } from './shared-knowledge.ts'
 
 export interface GatherInput {
   head: SessionHead
@@ -144,6 +145,7 @@ export function materialGatherer(
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
+      shared: await sharedWith({ engine, head, conversation: info, counter, end }),
     }
     const state = renderState(computed.state, facts, { maxTokens: Math.floor(budget * stateShare), estimator: counter })
     return {
