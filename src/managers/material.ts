@@ -21,7 +21,8 @@ import type { Material, Quote, TextSection, Trigger } from '../request/sections.
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
-import { eventAt } from './session-access.ts'
+import { eventAt, windowOf } from './session-access.ts'
+import { firstSystemMessage } from './session-messages.ts'
 
 export interface GatherInput {
   head: SessionHead
@@ -47,6 +48,9 @@ export interface Gathered {
 }
 
 const mostQuotes = 8
+/** The best hits are quoted with what was said right before and after. */
+const hitsWithNeighbours = 3
+const neighbourCharacters = 400
 
 /** What code computes may take this share of the budget behind the history. */
 const stateShare = 0.1
@@ -94,14 +98,19 @@ export function materialGatherer(
     }
     const sums = await store.measure(window)
     const read = await newest(window, sums, strategy.name === 'recent' ? strategy.messages + 1 : undefined, budget)
-    const { trigger, history } = await findTrigger(asked, head, read, counter)
+    const found = await findTrigger(asked, head, read, counter)
+    const { trigger } = found
+    // Seed 003 keeps the system message, whatever else goes.
+    const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
+    const history = found.history.filter(message => message.version !== system)
     const outside = [...head.kept, ...(conversation?.info.pins ?? [])].filter(
       version =>
         (head.kept.includes(version) || version > head.windowStart) && !read.some(one => one.version === version),
     )
-    const pinned = await messagesAt(window, outside)
+    const pinned = await messagesAt(window, system === undefined ? outside : [...outside, system])
+    const isUnread = ({ version }: Message) => version > window.start && !read.some(one => one.version === version)
     const unread = {
-      messages: sums.messages - read.length - pinned.filter(one => one.version > window.start).length,
+      messages: sums.messages - read.length - pinned.filter(isUnread).length,
       tokens: Math.max(0, sums.tokens - read.reduce((sum, one) => sum + one.tokens.count, 0)),
     }
     const description = described?.description ?? descriptionFor(head.agentType)
@@ -202,9 +211,33 @@ export function materialGatherer(
       limit: mostQuotes,
     })
     const known = new Set(pinned.map(message => message.version))
-    return hits
-      .filter(hit => hit.version > head.windowStart && !known.has(hit.version))
-      .map(hit => ({ version: hit.version, author: hit.author, ...section(hit.snippet, counter) }))
+    const found = hits.filter(hit => hit.version > head.windowStart && !known.has(hit.version))
+    for (const hit of found) known.add(hit.version)
+    const quotes = await Promise.all(
+      found.map(async (hit, rank): Promise<Quote[]> => {
+        const quote = { version: hit.version, author: hit.author, ...section(hit.snippet, counter) }
+        return rank < hitsWithNeighbours ? [quote, ...(await neighbours(hit.version))] : [quote]
+      }),
+    )
+    // A message between two hits is the neighbour of both.
+    return [...new Map(quotes.flat().map(quote => [quote.version, quote])).values()]
+
+    /** What was said right before and after: a question without its answer says little. */
+    async function neighbours(version: number): Promise<Quote[]> {
+      const window = windowOf(head, ['talk'])
+      const [earlier, later] = await Promise.all([
+        store.messages(window, { before: version, limit: 1 }),
+        store.messages(window, { after: version, limit: 1 }),
+      ])
+      return [...earlier, ...later]
+        .filter(one => one.version < before && !known.has(one.version) && one.content.trim() !== '')
+        .map(one => ({
+          version: one.version,
+          author: one.author,
+          ...section(clipped(one.content), counter),
+          beside: version,
+        }))
+    }
   }
 
   return { gather, section }
@@ -217,4 +250,13 @@ function unanswered(text: string, read: readonly Message[], agentName: string): 
     if (message.author === agentName) return undefined
   }
   return undefined
+}
+
+function keepsSystemMessage({ name }: Strategy): boolean {
+  return name === 'sliding_window' || name === 'summarization'
+}
+
+function clipped(text: string): string {
+  if (text.length <= neighbourCharacters) return text
+  return `${text.slice(0, neighbourCharacters).toWellFormed()}…`
 }

@@ -108,8 +108,15 @@ export function sessionCompaction({
   }
 }
 
-function usualKeep({ strategy }: RequestSettings, reason: CompactionReason, target: number, budget: number): Keep {
+function usualKeep(
+  { strategy, everyMessages }: RequestSettings,
+  reason: CompactionReason,
+  target: number,
+  budget: number,
+): Keep {
   if (strategy.name === 'summarization') return { messages: strategy.keepRecentMessages }
+  // However small they are, some of them go, or the next request would ask again.
+  if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 3) }
   return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
 }
 

@@ -171,11 +171,15 @@ function recallSize(quotes: readonly Quote[]): number {
   return overhead.section + quotes.reduce((sum, quote) => sum + quote.tokens + overhead.message, 0)
 }
 
-/** Best first; a quote too large for the share is passed over, not cut. */
+/** Hits before their neighbours, the best first; a quote too large for the share is passed over. Given as they were said. */
 function fitRecall(quotes: readonly Quote[], share: number): readonly Quote[] {
   const chosen: Quote[] = []
-  for (const quote of quotes) if (recallSize([...chosen, quote]) <= share) chosen.push(quote)
-  return chosen
+  const isHit = (quote: Quote) => quote.beside === undefined
+  for (const quote of [...quotes.filter(isHit), ...quotes.filter(quote => !isHit(quote))]) {
+    const hasHit = isHit(quote) || chosen.some(one => one.version === quote.beside)
+    if (hasHit && recallSize([...chosen, quote]) <= share) chosen.push(quote)
+  }
+  return chosen.sort((a, b) => a.version - b.version)
 }
 
 function capped(
@@ -329,7 +333,7 @@ function account({
       what: 'recall',
       fate: isKept ? 'kept' : 'left-out',
       tokens: isKept ? quote.tokens + overhead.message : 0,
-      why: isKept ? 'its words are in the message' : 'no room in its share',
+      why: !isKept ? 'no room in its share' : quote.beside ? `beside ${quote.beside}` : 'its words are in the message',
       versions: [quote.version],
     })
   }

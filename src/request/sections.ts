@@ -25,6 +25,8 @@ export interface Quote {
   author: string
   text: string
   tokens: number
+  /** Set on a message that only stands beside a hit: the hit's version. */
+  beside?: number
 }
 
 /** The message the request is for. */
