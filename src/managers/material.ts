@@ -15,6 +15,8 @@ import { viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
+import { wholeSize } from '../request/pack.ts'
+import { partsText } from '../request/part-text.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
@@ -184,8 +186,12 @@ export function materialGatherer(
       typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
     if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, history: read }
     const { version, author, content } = stored
+    const isPlain = stored.role === 'user' && stored.parts.every(part => part.type === 'text')
+    const told = isPlain
+      ? { text: content, tokens: stored.tokens.count }
+      : { text: partsText(stored.parts), tokens: wholeSize(stored), message: stored }
     return {
-      trigger: { ...section(content, counter), author, version },
+      trigger: { ...told, author, version },
       history: read.filter(message => message.version !== version),
     }
   }

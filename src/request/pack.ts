@@ -10,6 +10,7 @@ import { BudgetTooSmall } from '../errors.ts'
 import type { Message } from '../views/message.ts'
 import { messageSize, overhead, sectionSize } from './budget.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
+import { partsText } from './part-text.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
 import type { TokenEstimator } from './tokens.ts'
@@ -93,6 +94,14 @@ export function pack(material: Material, options: PackOptions): Packed {
     }
   }
 
+  function dropDownTo(fewest: number): void {
+    while (total() > budget && history.length > fewest) {
+      const count = nextCut(history, total() - budget)
+      if (history.length - count < fewest) return
+      drop(count)
+    }
+  }
+
   // Where nothing may be left out, quotes of what is left out are the first to go.
   if (total() > budget && !options.mayOmit) recall = []
   if (total() > budget) history = shortenOld(history, estimator)
@@ -100,16 +109,22 @@ export function pack(material: Material, options: PackOptions): Packed {
   let overflows = false
   if (total() > budget && history.length > 0) {
     if (!options.mayOmit) overflows = true
-    else while (total() > budget && history.length > 0) drop(nextCut(history, total() - budget))
+    else dropDownTo(answeredTail(history, trigger))
   }
   if (!options.mayOmit && omitted.messages > 0) overflows = true
   if (total() > budget && !overflows) recall = []
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
     const room = triggerSize(trigger) - (total() - budget) - overhead.message
+    trigger = withShortResults(trigger, room, estimator)
+    if (options.mayOmit) dropDownTo(0)
+  }
+  if (total() > budget && !overflows) {
+    const room = triggerSize(trigger) - (total() - budget) - overhead.message
     const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
     if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
-    trigger = { ...trigger, text: cut.text, tokens: cut.tokens }
+    const { message: _, ...plain } = trigger
+    trigger = { ...plain, text: cut.text, tokens: cut.tokens }
   }
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
@@ -164,6 +179,21 @@ function sizeOf(messages: readonly Message[]): number {
 
 function triggerSize(trigger: Trigger): number {
   return trigger.tokens + overhead.message
+}
+
+/** What the agent's own tools gave back is shortened before the message becomes mere text. */
+function withShortResults(trigger: Trigger, room: number, estimator: TokenEstimator): Trigger {
+  const { message } = trigger
+  if (!message) return trigger
+  const each = Math.floor(room / message.parts.length) - overhead.part
+  if (each < minimalTrigger) return trigger
+  const shortened = shortenResults(message, each, estimator)
+  return { ...trigger, text: partsText(shortened.parts), tokens: wholeSize(shortened), message: shortened }
+}
+
+/** What a message takes but for the overhead that every one has. */
+export function wholeSize(message: Message): number {
+  return messageSize(message) - overhead.message
 }
 
 function recallSize(quotes: readonly Quote[]): number {
@@ -239,6 +269,16 @@ function nextCut(history: readonly Message[], excess: number): number {
   let count = 0
   while (freed < excess && count < history.length) freed += messageSize(history[count++]!)
   return earliestWholeCut(history, count)
+}
+
+/** How many of the newest messages stay, so that the results this request is for stand behind their calls. */
+function answeredTail(history: readonly Message[], { message }: Trigger): number {
+  const answered = new Set(message?.parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : [])))
+  if (answered.size === 0) return 0
+  const first = history.findIndex(({ parts }) =>
+    parts.some(part => part.type === 'tool-call' && answered.has(part.callId)),
+  )
+  return first < 0 ? 0 : history.length - first
 }
 
 function tooSmall(

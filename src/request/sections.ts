@@ -36,6 +36,8 @@ export interface Trigger {
   author: string
   /** Set when it is a message of the log: it then stands in the request once, here and not in the history. */
   version?: number
+  /** Set when it has more than text: the message itself, to be told as providers take it. */
+  message?: Message
 }
 
 /** What stands before the messages given, in the same window: known by its sums, not read. */
