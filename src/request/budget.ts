@@ -34,3 +34,11 @@ export function messageSize(message: { tokens: { count: number }; parts: readonl
 export function sectionSize(tokens: number): number {
   return tokens === 0 ? 0 : tokens + overhead.section
 }
+
+/** A message that is no more than a text. */
+export function textSize({ tokens }: { tokens: number }): number {
+  return tokens + overhead.message
+}
+
+/** What the notice takes that says what was left out. */
+export const noticeTokens = 40

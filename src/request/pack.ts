@@ -8,7 +8,8 @@
  */
 import { BudgetTooSmall } from '../errors.ts'
 import type { Message } from '../views/message.ts'
-import { messageSize, overhead, sectionSize } from './budget.ts'
+import { account } from './account.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, textSize } from './budget.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import { partsText } from './part-text.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
@@ -78,7 +79,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     sectionSize(context.tokens) +
     sectionSize(changes.tokens) +
     recallSize(recall) +
-    triggerSize(trigger) +
+    textSize(trigger) +
     sizeOf(history) +
     (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
 
@@ -115,12 +116,12 @@ export function pack(material: Material, options: PackOptions): Packed {
   if (total() > budget && !overflows) recall = []
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
-    const room = triggerSize(trigger) - (total() - budget) - overhead.message
+    const room = textSize(trigger) - (total() - budget) - overhead.message
     trigger = withShortResults(trigger, room, estimator)
     if (options.mayOmit) dropDownTo(0)
   }
   if (total() > budget && !overflows) {
-    const room = triggerSize(trigger) - (total() - budget) - overhead.message
+    const room = textSize(trigger) - (total() - budget) - overhead.message
     const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
     if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
     const { message: _, ...plain } = trigger
@@ -150,7 +151,6 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
 }
 
-const noticeTokens = 40
 const minimalTrigger = 40
 
 function fixedSize({ description, checkpoint, state }: Material): number {
@@ -175,10 +175,6 @@ function countedIn({
 
 function sizeOf(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + messageSize(message), 0)
-}
-
-function triggerSize(trigger: Trigger): number {
-  return trigger.tokens + overhead.message
 }
 
 /** What the agent's own tools gave back is shortened before the message becomes mere text. */
@@ -294,95 +290,4 @@ function tooSmall(
   ]
   const [section] = sizes.sort((a, b) => b[1] - a[1])[0]!
   return new BudgetTooSmall({ section, needed, budget })
-}
-
-function account({
-  material,
-  context,
-  changes,
-  recall,
-  pinned,
-  history,
-  omitted,
-  trigger,
-  note,
-}: {
-  material: Material
-  context: TextSection
-  changes: TextSection
-  recall: readonly Quote[]
-  pinned: readonly Message[]
-  history: readonly Message[]
-  omitted: { messages: number; tokens: number }
-  trigger: Trigger
-  note: (entry: LedgerEntry) => void
-}): void {
-  const kept = (what: string, section: TextSection, why: string) => {
-    if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
-  }
-  kept('description', material.description, 'always')
-  if (context.tokens === material.context.tokens) kept('context', context, 'it fits')
-  if (material.checkpoint) {
-    const { tokens, from, upTo, messages, number } = material.checkpoint
-    note({
-      what: 'checkpoint',
-      fate: 'kept',
-      tokens: sectionSize(tokens),
-      why: `checkpoint ${number} stands for what it covers`,
-    })
-    note({
-      what: 'messages',
-      fate: 'summarised',
-      tokens: 0,
-      why: `in checkpoint ${number}`,
-      range: { from, to: upTo, messages },
-    })
-  }
-  for (const message of pinned) {
-    note({ what: 'message', fate: 'kept', tokens: messageSize(message), why: 'pinned', versions: [message.version] })
-  }
-  if (omitted.messages > 0) {
-    note({ what: 'notice', fate: 'kept', tokens: sectionSize(noticeTokens), why: 'says what was left out' })
-    const first = history[0]?.version ?? trigger.version ?? 0
-    note({
-      what: 'messages',
-      fate: 'left-out',
-      tokens: omitted.tokens,
-      why: 'older than what the budget holds',
-      range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
-    })
-  }
-  const full = new Map(material.history.map(message => [message.version, message]))
-  for (const message of history) {
-    const original = full.get(message.version)
-    const isWhole = original === message
-    note({
-      what: 'message',
-      fate: isWhole ? 'kept' : 'trimmed',
-      tokens: messageSize(message),
-      why: isWhole ? 'recent' : 'an old tool result was shortened',
-      versions: [message.version],
-    })
-  }
-  kept('state', material.state, 'computed from the log')
-  if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
-  if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })
-  for (const quote of material.recall) {
-    const isKept = recall.includes(quote)
-    note({
-      what: 'recall',
-      fate: isKept ? 'kept' : 'left-out',
-      tokens: isKept ? quote.tokens + overhead.message : 0,
-      why: !isKept ? 'no room in its share' : quote.beside ? `beside ${quote.beside}` : 'its words are in the message',
-      versions: [quote.version],
-    })
-  }
-  const isCut = trigger.tokens !== material.trigger.tokens
-  note({
-    what: 'message',
-    fate: isCut ? 'trimmed' : 'kept',
-    tokens: triggerSize(trigger),
-    why: isCut ? 'it alone is larger than the room left' : 'the message this request is for',
-    ...(trigger.version !== undefined && { versions: [trigger.version] }),
-  })
 }
