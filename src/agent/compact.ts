@@ -223,6 +223,7 @@ async function summarise(
       items,
       delta: reply.delta,
       versions: chunk.map(message => message.version),
+      personVersions: chunk.filter(isOfPerson).map(message => message.version),
       number,
       newId: engine.newId,
       estimator,
@@ -274,6 +275,11 @@ async function ask(
   const cost = answer.usage?.cost
   if ('problem' in read) return { problem: `the summary could not be read: ${read.problem}`, cost }
   return { delta: read.delta, cost }
+}
+
+/** What a harness says in the user's place is internal. */
+function isOfPerson({ role, internal }: Message): boolean {
+  return role === 'user' && !internal
 }
 
 function sizeOf(messages: readonly Message[]): number {

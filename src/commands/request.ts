@@ -1,5 +1,5 @@
 /** What is recorded around requests: who the agent is, what it works on, what it was sent. */
-import type { SessionContext } from '../events/context.ts'
+import type { ContextGathered, SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import type { RequestBuilt } from '../events/request.ts'
 import { type Decision, openSessionIn, sessionIn } from './decision.ts'
@@ -15,11 +15,11 @@ export function recordContext(
   sessionId: string,
   context: SessionContext,
   fingerprint: string,
-  tokens: { stable: number; volatile: number },
+  { tokens, limits }: Pick<ContextGathered, 'tokens' | 'limits'>,
 ): Decision {
   return (heads, now) => {
     openSessionIn(heads, sessionId, now)
-    return [{ type: 'context.gathered', sessionId, context, fingerprint, tokens }]
+    return [{ type: 'context.gathered', sessionId, context, fingerprint, ...(limits && { limits }), tokens }]
   }
 }
 

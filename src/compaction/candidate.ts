@@ -8,3 +8,6 @@ export interface Candidate extends Addition {
   sources: number[]
   rank: number
 }
+
+/** What a list marker, an id and the sources of an item take beside its text. */
+export const itemOverhead = 12

@@ -47,6 +47,16 @@ describe('mergeDelta', () => {
     expect(result.changed).toBe(false)
   })
 
+  it('ends a constraint only with a message in which a person lifts it', () => {
+    const items = [item('a', { section: 'constraints' }), item('b', { section: 'constraints', pinned: true })]
+    const delta = { resolve: items.map(({ id }) => ({ id, sources: [12] })) }
+    const input = { items, delta, versions: [11, 12], number: 2, newId: () => 'n' }
+    expect(mergeDelta({ ...input, personVersions: [11] }).items).toEqual(items)
+    const lifted = mergeDelta({ ...input, personVersions: [11, 12] })
+    expect(lifted.changes.resolved.map(({ id }) => id)).toEqual(['a'])
+    expect(lifted.changes.refused).toEqual([{ what: 'resolve b', why: 'it is pinned' }])
+  })
+
   it('leaves constraints and pinned items alone', () => {
     const items = [item('a', { section: 'constraints' }), item('b', { pinned: true })]
     const result = merge(items, {

@@ -2,7 +2,8 @@
  * The items of the next checkpoint: those of the last one, changed as a delta says, as far as the rules allow.
  *
  * A model proposes, this code decides. Nothing is resolved or moved without a message of the summarised range that shows
- * it; what a person laid down (constraints, pinned items) is never resolved, moved, reworded or trimmed; whatever is
+ * it; what a person laid down (constraints, pinned items) is never moved, reworded or trimmed, and a constraint ends only
+ * with a message of a person that lifts it; whatever is
  * refused is reported with its reason.
  */
 import type { CheckpointItem } from '../events/checkpoint.ts'
@@ -16,6 +17,8 @@ export interface MergeInput {
   delta: CheckpointDelta
   /** Of the messages that were summarised, ascending: the only evidence there is. */
   versions: readonly number[]
+  /** Those of them that a person said: the only ones that can lift a constraint. Default: none. */
+  personVersions?: readonly number[]
   /** Number of the checkpoint in the making. */
   number: number
   newId: () => string
@@ -61,9 +64,9 @@ export function mergeDelta(input: MergeInput): MergeResult {
   return { items: kept, changes, trimmed, changed }
 }
 
-/** A person's word: neither a model nor a cap may touch it. */
+/** A person's word that still holds: neither a model nor a cap may touch it. */
 export function isProtected(item: CheckpointItem): boolean {
-  return item.pinned === true || item.section === 'constraints'
+  return item.pinned === true || (item.section === 'constraints' && !item.resolved)
 }
 
 /** Texts that mean the same to a reader who does not mind case, spacing and a full stop. */
@@ -90,13 +93,15 @@ class Draft {
   private readonly places = new Map<string, number>()
   private readonly said = new Map<string, string>()
   private readonly versions: Set<number>
+  private readonly personVersions: Set<number>
   private readonly lastVersion: number
   private readonly number: number
   private readonly newId: () => string
 
-  constructor({ items, versions, number, newId }: MergeInput) {
+  constructor({ items, versions, personVersions = [], number, newId }: MergeInput) {
     for (const item of items) this.append(item)
     this.versions = new Set(versions)
+    this.personVersions = new Set(personVersions)
     this.lastVersion = versions.at(-1) ?? 1
     this.number = number
     this.newId = newId
@@ -137,9 +142,10 @@ class Draft {
   }
 
   resolve({ id, sources }: Entry<'resolve'>): void {
-    const item = this.changeable(id, 'resolve')
-    if (!item) return
     const evidence = this.evidence(sources)
+    const isLifted = evidence.some(version => this.personVersions.has(version))
+    const item = this.changeable(id, 'resolve', { isLifted })
+    if (!item) return
     if (evidence.length === 0) this.refuse('resolve', id, 'no message of the summarised range shows it')
     else this.settle(item, evidence)
   }
@@ -173,12 +179,12 @@ class Draft {
     this.changes.resolved.push(resolved)
   }
 
-  private changeable(id: string, verb: string): CheckpointItem | undefined {
+  private changeable(id: string, verb: string, { isLifted = false } = {}): CheckpointItem | undefined {
     const place = this.places.get(id)
     const item = place === undefined ? undefined : this.items[place]
     if (!item) this.refuse(verb, id, 'there is no such item')
     else if (item.pinned) this.refuse(verb, id, 'it is pinned')
-    else if (item.section === 'constraints') this.refuse(verb, id, 'it is a constraint')
+    else if (item.section === 'constraints' && !isLifted) this.refuse(verb, id, 'it is a constraint')
     else if (item.resolved) this.refuse(verb, id, `it was resolved in checkpoint ${item.resolved.in}`)
     else return item
     return undefined

@@ -8,7 +8,7 @@
 import type { CheckpointItem, CheckpointSection } from '../events/checkpoint.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
-import type { Addition, Candidate } from './candidate.ts'
+import { type Addition, type Candidate, itemOverhead } from './candidate.ts'
 import type { CheckpointDelta } from './delta.ts'
 import { mentionsIn } from './mentions.ts'
 import { normalised } from './merge.ts'
@@ -44,7 +44,7 @@ export function summariseOffline({
   const goal = goalOf(turns, open)
   const kinds: [share: number, candidates: Candidate[]][] = [
     [0.05, goal],
-    [0.14, constraintsOf(said, [...open, ...goal])],
+    [0.14, constraintsOf(said, [...open, ...goal], { estimator, maxTokens: (maxTokens ?? largestSummary) * 0.8 })],
     [0.03, inProgressOf(turns)],
     [0.34, completedOf({ turns, mentions, said, room: room * 0.34 })],
     [0.08, decisionsOf(said)],
@@ -62,9 +62,6 @@ export function summariseOffline({
     ...(changes.resolve.length > 0 && { resolve: changes.resolve }),
   }
 }
-
-/** What a list marker, an id and the sources of an item take beside its text. */
-const itemOverhead = 12
 
 /**
  * Every kind gets its share, what one leaves over goes to those after it, and what is left at the end to whoever still
@@ -139,6 +136,8 @@ function changesTo(
     // Work that was going on ended when the next request came.
     if (item.section === 'inProgress' && nextRequest)
       move.push({ id: item.id, to: 'completed', sources: [nextRequest.version] })
+    const lifted = item.section === 'constraints' && said.find(sentence => isLifting(sentence, item))
+    if (lifted) resolve.push({ id: item.id, sources: [lifted.version] })
     if (item.section !== 'pending') continue
     const shown = said.find(
       sentence => (sentence.ticked || achieved.test(sentence.text)) && saysTheSame(item.text, sentence.text),
@@ -156,6 +155,15 @@ function changesTo(
     }
   }
   return { move, resolve }
+}
+
+const lifting =
+  /\b(?:no longer|not? (?:need|have) to|don'?t (?:need|have) to|forget (?:about|what)|never ?mind|may now|can now|(?:ok|okay|fine|allowed) (?:now )?to|lift(?:ed)?|drop the (?:rule|requirement))\b/i
+
+/** A person says of a constraint that it no longer holds, in its own words. */
+function isLifting({ role, isInternal, text, version }: Said, constraint: CheckpointItem): boolean {
+  const isLater = version > constraint.sources.at(-1)!
+  return isLater && role === 'user' && !isInternal && lifting.test(text) && saysTheSame(constraint.text, text)
 }
 
 /** Most of the longer words of the one stand in the other. */

@@ -95,7 +95,7 @@ You are shown the notes as they are and the messages that came since. Say only w
 Rules:
 - "sources" are the numbers of the messages that say it or show it. An item is resolved or moved only with a message that shows it.
 - Move an item to completed when it was done. Resolve an item that no longer holds. Rewrite an item that became more precise. Do not add what is already there.
-- Constraints and pinned items cannot be changed; leave them.
+- Pinned items cannot be changed. A constraint is resolved only with a message in which a person lifts it; otherwise leave it as it is.
 - One item, one statement, in one or two sentences. Keep paths, names, numbers and error messages exactly as they stand.
 - Say that something works only when a message shows that it does.
 - What is marked as known is kept without you; do not repeat it.

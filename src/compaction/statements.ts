@@ -4,8 +4,10 @@
  * Found by the words people use for it (in English), and quoted as they stand.
  */
 import type { CheckpointItem, CheckpointSection } from '../events/checkpoint.ts'
+import type { TokenEstimator } from '../request/tokens.ts'
 import type { Message } from '../views/message.ts'
 import type { Candidate } from './candidate.ts'
+import { itemOverhead } from './candidate.ts'
 import { normalised } from './merge.ts'
 import { clipped, type Sentence, sentencesOf } from './prose.ts'
 
@@ -38,13 +40,14 @@ const wishes =
   /\b(?:i want|we want|i(?:'d| would) (?:only )?(?:want|like|prefer)|needs? to|prefer|keep|instead of|no need|stick (?:to|with))\b/i
 const idle =
   /\b(?:don'?t|do not) (?:know|think|care|mind|worry|see|get|understand|remember|believe|have)\b|\bonly if\b.*\?|not sure/i
-/** A person's constraints stand for ever, so there must not be too many of them. */
+/** A person's constraints stand until they are lifted, so there must not be too many of them, nor too long ones. */
 const mostConstraints = 60
 
 /** What a person demanded, in their words. */
 export function constraintsOf(
   said: readonly Said[],
   open: readonly Pick<CheckpointItem, 'section' | 'text'>[],
+  { maxTokens, estimator }: { maxTokens: number; estimator: TokenEstimator },
 ): Candidate[] {
   const goals = open.filter(item => item.section === 'goal').map(item => item.text)
   const found = said.flatMap(({ text, role, version, isInternal }): Candidate[] => {
@@ -57,8 +60,16 @@ export function constraintsOf(
     if (!strong && goals.some(goal => goal.includes(text))) return []
     return [{ section: 'constraints', text: clipped(text, 260), sources: [version], rank: strong ? 2 : 1 }]
   })
-  const room = Math.max(0, mostConstraints - open.filter(item => item.section === 'constraints').length)
-  return found.sort((a, b) => b.rank - a.rank).slice(0, Math.min(room, 24))
+  const standing = open.filter(item => item.section === 'constraints')
+  const sizeOf = ({ text }: { text: string }) => estimator.count(text) + itemOverhead
+  let left = maxTokens - standing.reduce((sum, item) => sum + sizeOf(item), 0)
+  const fitting = found
+    .sort((a, b) => b.rank - a.rank)
+    .filter(candidate => {
+      left -= sizeOf(candidate)
+      return left >= 0
+    })
+  return fitting.slice(0, Math.min(Math.max(0, mostConstraints - standing.length), 24))
 }
 
 const decided =

@@ -39,12 +39,23 @@ export const SessionContext = z.object({
 })
 export type SessionContext = z.infer<typeof SessionContext>
 
+/** How much of a project is shown; recorded, so that it is gathered again the same way. */
+export const ContextLimits = z.object({
+  structure: z.object({ entries: z.int(), depth: z.int(), perFolder: z.int() }).partial().optional(),
+  /** Bytes shown of each instruction file. */
+  instructionFileBytes: z.int().nonnegative().optional(),
+  commits: z.int().nonnegative().optional(),
+})
+export type ContextLimits = z.infer<typeof ContextLimits>
+
 export const ContextGathered = z.object({
   type: z.literal('context.gathered'),
   sessionId: Id,
   context: SessionContext,
   /** Digest of the inputs: equal inputs need no new event. */
   fingerprint: z.string(),
+  /** Where it was not gathered by the usual limits. */
+  limits: ContextLimits.optional(),
   /** Size of the parts that stand before and after the history. */
   tokens: z.object({ stable: z.int().nonnegative(), volatile: z.int().nonnegative() }),
 })

@@ -15,7 +15,8 @@ import { viewerOf } from '../log/visibility.ts'
 import { type Window, windowOf } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
-import { defaultShares } from '../request/pack.ts'
+import { defaultShares, wholeSize } from '../request/pack.ts'
+import { partsText } from '../request/part-text.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { HandOff, Material, Quote, TextSection, Trigger } from '../request/sections.ts'
@@ -27,6 +28,7 @@ import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import { eventAt } from './session-access.ts'
+import { firstSystemMessage } from './session-messages.ts'
 import { sharedWith } from './shared-knowledge.ts'
 
 export interface GatherInput {
@@ -64,6 +66,9 @@ interface HandedOffInput {
 }
 
 const mostQuotes = 8
+/** The best hits are quoted with what was said right before and after. */
+const hitsWithNeighbours = 3
+const neighbourCharacters = 400
 
 /** What code computes may take this share of the budget behind the history. */
 const stateShare = 0.1
@@ -115,7 +120,10 @@ export function materialGatherer(
     const pastRead = await newest(past, pastSums, most, budget)
     const pins = new Set(info?.pins)
     const read = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
-    const { trigger, rest } = await findTrigger(asked, head, read, counter)
+    const { trigger, rest: found } = await findTrigger(asked, head, read, counter)
+    // Seed 003 keeps the system message, whatever else goes.
+    const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
+    const rest = system === undefined ? found : found.filter(message => message.version !== system)
     const readVersions = new Set(read.map(message => message.version))
     const outside = [...head.kept, ...pins].filter(
       version =>
@@ -123,10 +131,11 @@ export function materialGatherer(
         version !== trigger.version &&
         !readVersions.has(version),
     )
-    const pinned = await messagesAt(window, outside)
+    const pinned = await messagesAt(window, system === undefined ? outside : [...outside, system])
     // A stored trigger that is older than what was read is not left out either: it stands at the end.
     const isFar = trigger.version !== undefined && trigger.version > window.start && !readVersions.has(trigger.version)
-    const elsewhere = [...pinned, ...(isFar ? await messagesAt(window, [trigger.version!]) : [])]
+    const isUnread = ({ version }: Message) => !readVersions.has(version)
+    const elsewhere = [...pinned.filter(isUnread), ...(isFar ? await messagesAt(window, [trigger.version!]) : [])]
     const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => ({
       messages: Math.max(
         0,
@@ -244,10 +253,15 @@ export function materialGatherer(
     const stored =
       typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
     if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, rest: read }
-    const { version, author, content } = stored
+    const { version, author } = stored
+    // Calls and results are told as providers take them; other parts, and other people's words, as text with a name.
+    const isWhole = stored.parts.some(part => part.type === 'tool-result' || part.type === 'tool-call')
     const label = labelOf(stored, head.agentName)
+    const told = isWhole
+      ? { text: partsText(stored.parts), tokens: wholeSize(stored), message: stored }
+      : { text: partsText(stored.parts), tokens: stored.tokens.count, ...(label !== undefined && { label }) }
     return {
-      trigger: { ...section(content, counter), author, version, ...(label !== undefined && { label }) },
+      trigger: { ...told, author, version },
       rest: read.filter(message => message.version !== version),
     }
   }
@@ -276,9 +290,33 @@ export function materialGatherer(
       limit: mostQuotes,
     })
     const known = new Set([...pinned.map(message => message.version), trigger.version])
-    return hits
-      .filter(hit => hit.version > head.windowStart && !known.has(hit.version))
-      .map(hit => ({ version: hit.version, author: hit.author, ...section(hit.snippet, counter) }))
+    const found = hits.filter(hit => hit.version > head.windowStart && !known.has(hit.version))
+    for (const hit of found) known.add(hit.version)
+    const quotes = await Promise.all(
+      found.map(async (hit, rank): Promise<Quote[]> => {
+        const quote = { version: hit.version, author: hit.author, ...section(hit.snippet, counter) }
+        return rank < hitsWithNeighbours ? [quote, ...(await neighbours(hit.version))] : [quote]
+      }),
+    )
+    // A message between two hits is the neighbour of both.
+    return [...new Map(quotes.flat().map(quote => [quote.version, quote])).values()]
+
+    /** What was said right before and after: a question without its answer says little. */
+    async function neighbours(version: number): Promise<Quote[]> {
+      const window = windowOf(head, ['talk'])
+      const [earlier, later] = await Promise.all([
+        store.messages(window, { before: version, limit: 1 }),
+        store.messages(window, { after: version, limit: 1 }),
+      ])
+      return [...earlier, ...later]
+        .filter(one => one.version < before && !known.has(one.version) && one.content.trim() !== '')
+        .map(one => ({
+          version: one.version,
+          author: one.author,
+          ...section(clipped(one.content), counter),
+          beside: version,
+        }))
+    }
   }
 
   return { gather, section }
@@ -298,4 +336,13 @@ function unanswered(text: string, read: readonly Message[], agentName: string): 
     if (message.author === agentName) return undefined
   }
   return undefined
+}
+
+function keepsSystemMessage({ name }: Strategy): boolean {
+  return name === 'sliding_window' || name === 'summarization'
+}
+
+function clipped(text: string): string {
+  if (text.length <= neighbourCharacters) return text
+  return `${text.slice(0, neighbourCharacters).toWellFormed()}…`
 }

@@ -118,8 +118,8 @@ function usualKeep(
   budget: number,
 ): Keep {
   if (strategy.name === 'summarization') return { messages: strategy.keepRecentMessages }
-  // By count and not by size: it may well be far below the target.
-  if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 2) }
+  // However small they are, some of them go, or the next request would ask again.
+  if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 3) }
   return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
 }
 

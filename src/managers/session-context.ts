@@ -1,9 +1,10 @@
 /** Who a session's agent is and what it works on: recorded when it changes. */
 import { parseInput } from '../commands/input.ts'
+import { jsonCopy } from '../commands/json.ts'
 import { describeSession, recordContext } from '../commands/request.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import { contextGatherer } from '../context/gatherer.ts'
-import type { SessionContext } from '../events/context.ts'
+import type { ContextLimits, SessionContext } from '../events/context.ts'
 import { AgentDescription } from '../events/description.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
@@ -40,11 +41,12 @@ export function sessionContexts(
     const { context, fingerprint, changed } = await gatherer.gather(inputs, await recordedIn(head))
     if (changed) {
       const counter = await estimator()
+      const limits = inputs.limits && (jsonCopy(inputs.limits, 'limits') as ContextLimits)
       const tokens = {
         stable: counter.count(renderStableContext(context)),
         volatile: counter.count(renderVolatileContext(context)),
       }
-      await access.execute(head, recordContext(sessionId, context, fingerprint, tokens))
+      await access.execute(head, recordContext(sessionId, context, fingerprint, { tokens, limits }))
     }
     return context
   }
@@ -72,6 +74,7 @@ export function sessionContexts(
         ...(feature && { feature }),
         ...(task && { task }),
         ...(dagSummary !== undefined && { dagSummary }),
+        ...(recorded.limits && { limits: recorded.limits as ContextInputs['limits'] }),
       })
     },
   }

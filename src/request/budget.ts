@@ -43,3 +43,8 @@ export const noticeTokens = 40
 export function sectionSize(tokens: number): number {
   return tokens === 0 ? 0 : tokens + overhead.section
 }
+
+/** A message that is no more than a text. */
+export function textSize({ tokens }: { tokens: number }): number {
+  return tokens + overhead.message
+}

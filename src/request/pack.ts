@@ -8,9 +8,11 @@
  */
 import { BudgetTooSmall } from '../errors.ts'
 import type { Message } from '../views/message.ts'
-import { messageSize, noticeTokens, overhead, sectionSize, sizeOf } from './budget.ts'
-import { accountCatchUp, catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
+import { account } from './account.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, sizeOf, textSize } from './budget.ts'
+import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
+import { partsText } from './part-text.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
 import type { TokenEstimator } from './tokens.ts'
@@ -91,7 +93,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     sectionSize(changes.tokens) +
     recallSize(recall) +
     catchUpSize(catchUp) +
-    triggerSize(trigger) +
+    textSize(trigger) +
     historySize +
     (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
 
@@ -112,6 +114,14 @@ export function pack(material: Material, options: PackOptions): Packed {
     }
   }
 
+  function dropDownTo(fewest: number): void {
+    while (total() > budget && history.length > fewest) {
+      const count = nextCut(history, total() - budget)
+      if (history.length - count < fewest) return
+      drop(count)
+    }
+  }
+
   // Where nothing may be left out, quotes of what is left out are the first to go.
   if (total() > budget && !options.mayOmit) recall = []
   if (total() > budget) {
@@ -122,7 +132,7 @@ export function pack(material: Material, options: PackOptions): Packed {
   let overflows = false
   if (total() > budget && history.length > 0) {
     if (!options.mayOmit) overflows = true
-    else while (total() > budget && history.length > 0) drop(nextCut(history, total() - budget))
+    else dropDownTo(answeredTail(history, trigger))
   }
   if (!options.mayOmit && omitted.messages > 0) overflows = true
   if (total() > budget && !overflows) recall = []
@@ -135,10 +145,16 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
-    const room = triggerSize(trigger) - (total() - budget) - overhead.message
+    const room = textSize(trigger) - (total() - budget) - overhead.message
+    trigger = withShortResults(trigger, room, estimator)
+    if (options.mayOmit) dropDownTo(0)
+  }
+  if (total() > budget && !overflows) {
+    const room = textSize(trigger) - (total() - budget) - overhead.message
     const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
     if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
-    trigger = { ...trigger, text: cut.text, tokens: cut.tokens }
+    const { message: _, ...plain } = trigger
+    trigger = { ...plain, text: cut.text, tokens: cut.tokens }
   }
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
@@ -191,8 +207,19 @@ function countedIn({
   return { all, behindHistory }
 }
 
-function triggerSize(trigger: Trigger): number {
-  return trigger.tokens + overhead.message
+/** What the agent's own tools gave back is shortened before the message becomes mere text. */
+function withShortResults(trigger: Trigger, room: number, estimator: TokenEstimator): Trigger {
+  const { message } = trigger
+  if (!message) return trigger
+  const each = Math.floor(room / message.parts.length) - overhead.part
+  if (each < minimalTrigger) return trigger
+  const shortened = shortenResults(message, each, estimator)
+  return { ...trigger, text: partsText(shortened.parts), tokens: wholeSize(shortened), message: shortened }
+}
+
+/** What a message takes but for the overhead that every one has. */
+export function wholeSize(message: Message): number {
+  return messageSize(message) - overhead.message
 }
 
 function recallSize(quotes: readonly Quote[]): number {
@@ -200,11 +227,15 @@ function recallSize(quotes: readonly Quote[]): number {
   return overhead.section + quotes.reduce((sum, quote) => sum + quote.tokens + overhead.message, 0)
 }
 
-/** Best first; a quote too large for the share is passed over, not cut. */
+/** Hits before their neighbours, the best first; a quote too large for the share is passed over. Given as they were said. */
 function fitRecall(quotes: readonly Quote[], share: number): readonly Quote[] {
   const chosen: Quote[] = []
-  for (const quote of quotes) if (recallSize([...chosen, quote]) <= share) chosen.push(quote)
-  return chosen
+  const isHit = (quote: Quote) => quote.beside === undefined
+  for (const quote of [...quotes.filter(isHit), ...quotes.filter(quote => !isHit(quote))]) {
+    const hasHit = isHit(quote) || chosen.some(one => one.version === quote.beside)
+    if (hasHit && recallSize([...chosen, quote]) <= share) chosen.push(quote)
+  }
+  return chosen.sort((a, b) => a.version - b.version)
 }
 
 function capped(
@@ -267,6 +298,16 @@ function nextCut(history: readonly Message[], excess: number): number {
   return earliestWholeCut(history, count)
 }
 
+/** How many of the newest messages stay, so that the results this request is for stand behind their calls. */
+function answeredTail(history: readonly Message[], { message }: Trigger): number {
+  const answered = new Set(message?.parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : [])))
+  if (answered.size === 0) return 0
+  const first = history.findIndex(({ parts }) =>
+    parts.some(part => part.type === 'tool-call' && answered.has(part.callId)),
+  )
+  return first < 0 ? 0 : history.length - first
+}
+
 function tooSmall(
   { description, checkpoint, state, pinned }: Material,
   budget: number,
@@ -280,98 +321,4 @@ function tooSmall(
   ]
   const [section] = sizes.sort((a, b) => b[1] - a[1])[0]!
   return new BudgetTooSmall({ section, needed, budget })
-}
-
-function account({
-  material,
-  context,
-  changes,
-  recall,
-  pinned,
-  history,
-  omitted,
-  catchUp,
-  trigger,
-  note,
-}: {
-  material: Material
-  context: TextSection
-  changes: TextSection
-  recall: readonly Quote[]
-  pinned: readonly Message[]
-  history: readonly Message[]
-  omitted: { messages: number; tokens: number }
-  catchUp: PackedCatchUp | undefined
-  trigger: Trigger
-  note: (entry: LedgerEntry) => void
-}): void {
-  const kept = (what: string, section: TextSection, why: string) => {
-    if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
-  }
-  kept('description', material.description, 'always')
-  if (context.tokens === material.context.tokens) kept('context', context, 'it fits')
-  if (material.checkpoint) {
-    const { tokens, from, upTo, messages, number } = material.checkpoint
-    note({
-      what: 'checkpoint',
-      fate: 'kept',
-      tokens: sectionSize(tokens),
-      why: `checkpoint ${number} stands for what it covers`,
-    })
-    note({
-      what: 'messages',
-      fate: 'summarised',
-      tokens: 0,
-      why: `in checkpoint ${number}`,
-      range: { from, to: upTo, messages },
-    })
-  }
-  for (const message of pinned) {
-    note({ what: 'message', fate: 'kept', tokens: messageSize(message), why: 'pinned', versions: [message.version] })
-  }
-  if (omitted.messages > 0) {
-    note({ what: 'notice', fate: 'kept', tokens: sectionSize(noticeTokens), why: 'says what was left out' })
-    const first = history[0]?.version ?? trigger.version ?? 0
-    note({
-      what: 'messages',
-      fate: 'left-out',
-      tokens: omitted.tokens,
-      why: 'older than what the budget holds',
-      range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
-    })
-  }
-  // What is kept is the end of what was given, one for one.
-  const left = material.history.length - history.length
-  for (const [index, message] of history.entries()) {
-    const isWhole = message === material.history[left + index]
-    note({
-      what: 'message',
-      fate: isWhole ? 'kept' : 'trimmed',
-      tokens: messageSize(message),
-      why: isWhole ? 'recent' : 'an old tool result was shortened',
-      versions: [message.version],
-    })
-  }
-  if (catchUp) accountCatchUp(catchUp, trigger, note)
-  kept('state', material.state, 'computed from the log')
-  if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
-  if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })
-  for (const quote of material.recall) {
-    const isKept = recall.includes(quote)
-    note({
-      what: 'recall',
-      fate: isKept ? 'kept' : 'left-out',
-      tokens: isKept ? quote.tokens + overhead.message : 0,
-      why: isKept ? 'its words are in the message' : 'no room in its share',
-      versions: [quote.version],
-    })
-  }
-  const isCut = trigger.tokens !== material.trigger.tokens
-  note({
-    what: 'message',
-    fate: isCut ? 'trimmed' : 'kept',
-    tokens: triggerSize(trigger),
-    why: isCut ? 'it alone is larger than the room left' : 'the message this request is for',
-    ...(trigger.version !== undefined && { versions: [trigger.version] }),
-  })
 }

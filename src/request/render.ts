@@ -6,9 +6,10 @@
  */
 import type { Message } from '../views/message.ts'
 import { isEmpty } from './catch-up.ts'
-import { fence, oneLine } from './fence.ts'
+import { fence } from './fence.ts'
 import type { RequestMessage } from './message.ts'
 import type { Packed } from './pack.ts'
+import { partsText } from './part-text.ts'
 import type { Quote } from './sections.ts'
 import { type TranscriptOptions, transcript } from './transcript.ts'
 
@@ -23,7 +24,8 @@ export function renderMessages(
     packed.checkpoint?.text ?? '',
     pinnedText(packed.pinned, options),
   ])
-  const messages = transcript(packed.history, options)
+  const { message: whole } = packed.trigger
+  const messages = transcript(whole ? [...packed.history, whole] : packed.history, options)
   const notice = noticeOf(packed)
   if (notice !== '' || messages[0]?.role === 'assistant') {
     const opening = { type: 'text' as const, text: notice || '[The conversation goes on from here.]' }
@@ -31,11 +33,12 @@ export function renderMessages(
     else messages.unshift({ role: 'user', content: [opening] })
   }
   const after = behindHistory(packed, options)
-  const last: RequestMessage = { role: 'user', content: [{ type: 'text', text: triggerText(packed, options) }] }
-  if (after !== '') last.content.unshift({ type: 'text', text: after })
+  // Results stand right behind their calls, so what else there is to say comes after them.
+  const texts = [after, whole ? '' : triggerText(packed, options)].filter(one => one !== '')
+  const content = texts.map(one => ({ type: 'text' as const, text: one }))
   const previous = messages.at(-1)
-  if (previous?.role === 'user') previous.content.push(...last.content)
-  else messages.push(last)
+  if (previous?.role === 'user') previous.content.push(...content)
+  else if (content.length > 0) messages.push({ role: 'user', content })
   return { system, messages }
 }
 
@@ -58,25 +61,7 @@ function conversation(history: readonly Message[], options: TranscriptOptions): 
 
 /** One message as text, in a fence its content cannot close. */
 function written(message: Message, { place }: TranscriptOptions): string {
-  const pieces = message.parts.map(part => {
-    switch (part.type) {
-      case 'text':
-        return part.text
-      case 'reasoning':
-        return ''
-      case 'tool-call':
-        return `[call ${oneLine(part.name)} ${oneLine(part.callId)}] ${JSON.stringify(part.input)}`
-      case 'tool-result': {
-        const output = typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
-        return `[result ${oneLine(part.callId)}${part.isError ? ' error' : ''}] ${output}`
-      }
-      case 'file':
-        return `[file ${oneLine(part.name)}]${part.text === undefined ? '' : `\n${part.text}`}`
-      default:
-        return part satisfies never
-    }
-  })
-  const text = pieces.filter(piece => piece !== '').join('\n')
+  const text = partsText(message.parts)
   return fence(text, `${place} ${message.version}`, `${message.version} ${message.role} ${message.author}`)
 }
 

@@ -26,6 +26,8 @@ export interface Quote {
   author: string
   text: string
   tokens: number
+  /** Set on a message that only stands beside a hit: the hit's version. */
+  beside?: number
 }
 
 /** The message the request is for. */
@@ -37,6 +39,8 @@ export interface Trigger {
   label?: string
   /** Set when it is a message of the log: it then stands in the request once, here and not in the history. */
   version?: number
+  /** Set when it has more than text: the message itself, to be told as providers take it. */
+  message?: Message
 }
 
 /** What stands before the messages given, in the same window: known by its sums, not read. */

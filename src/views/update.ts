@@ -60,10 +60,10 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
       }
   )
 
-/** Compaction, with the seeds' names. */
+/** Compaction, with the seeds' names. `compaction` has messages, tokens before and after, the checkpoint, time and cost. */
 export type CompactionUpdated = Place & { sessionId: string } & (
     | { name: 'session:compaction-start'; action: 'started'; compaction: CompactionStarted }
-    | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken }
+    | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken; reclaimed: number }
     | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
   )
 
@@ -126,6 +126,7 @@ export function updateOf(recorded: RecordedEvent): Update {
         sessionId: event.sessionId,
         action: 'completed',
         compaction: event,
+        reclaimed: event.tokensBefore - event.tokensAfter,
       }
     case 'compaction.failed':
       return {
