@@ -14,6 +14,7 @@ import { isVisible, viewerOf } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
+import { recallWords } from '../request/recall-words.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
@@ -191,10 +192,12 @@ export function materialGatherer(engine: Engine, estimator: () => TokenEstimator
     trigger: Trigger,
     { before, pinned, counter }: { before: number; pinned: readonly Message[]; counter: TokenEstimator },
   ): Promise<Quote[]> {
+    const words = recallWords(trigger.text.slice(0, 2000))
+    if (words.length === 0) return []
     const hits = await store.search({
       project: head.project,
       conversationId: head.conversationId,
-      text: trigger.text.slice(0, 2000),
+      text: words.join(' '),
       viewer: viewerOf(head),
       before,
       limit: mostQuotes,
