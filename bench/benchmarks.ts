@@ -1,12 +1,27 @@
 /** All benchmarks, in the order of the report. */
 import { append } from './append.ts'
 import type { Benchmark } from './benchmark.ts'
+import { calibration } from './calibration.ts'
 import { disk } from './disk.ts'
 import { loops } from './loops.ts'
 import { open } from './open.ts'
 import { processes } from './processes.ts'
 import { read } from './read.ts'
+import { requests } from './requests.ts'
+import { retention } from './retention.ts'
 import { search } from './search.ts'
 import { writers } from './writers.ts'
 
-export const benchmarks: readonly Benchmark[] = [append, writers, processes, read, open, disk, search, loops]
+export const benchmarks: readonly Benchmark[] = [
+  append,
+  writers,
+  processes,
+  read,
+  open,
+  disk,
+  search,
+  requests,
+  calibration,
+  retention,
+  loops,
+]

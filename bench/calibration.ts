@@ -1,42 +1,55 @@
-/**
- * How well the size of a whole prompt is foreseen, on a real recorded session: ours beside characters by four.
- *
- * Run with `node --import tsx bench/calibration.ts`.
- */
-import { type Calibration, calibrate, estimateWith, ratioOf } from '../src/request/calibration.ts'
+/** How well the size of a whole prompt is foreseen, on a real recorded session: ours beside characters by four. */
+import { type Calibration, calibrate, estimateWith } from '../src/request/calibration.ts'
 import { loadExactEstimator } from '../src/request/exact-tokens.ts'
 import { fastEstimator } from '../src/request/tokens.ts'
 import { piSession, piSessionIsThere, type RecordedCall, recordedCalls } from '../test/support/pi-session.ts'
+import type { Benchmark, Finding } from './benchmark.ts'
+import { count } from './units.ts'
 
-type Foresee = (call: RecordedCall, state: Calibration) => number
-
-if (!piSessionIsThere) {
-  console.log(`Nothing measured: ${piSession} is not there.`)
-  process.exit(0)
+export const calibration: Benchmark = {
+  name: 'calibration',
+  title: 'How well a prompt’s size is foreseen',
+  about:
+    'Error of the estimate of the whole prompt against what the provider counted, over every call of a real recorded session after the first. Calibrated is: the last real usage and the estimate of what came after it, by a ratio learned per model. The baseline is characters divided by four.',
+  run,
 }
 
-const exact = await loadExactEstimator()
-const byExact = recordedCalls(piSession, exact.count)
-const byFast = recordedCalls(piSession, fastEstimator.count)
-const byCharacters = recordedCalls(piSession, text => Math.ceil(text.length / 4))
+type Foresee = (call: RecordedCall, state: Calibration) => number
 
 const calibrated: Foresee = (call, state) => estimateWith(state, call)
 const uncalibrated: Foresee = call => call.estimated
 const anchoredOnly: Foresee = call =>
   call.previous ? call.previous.actual + call.estimated - call.previous.estimated : call.estimated
 
-console.log(`${byExact.length} calls, models: ${[...new Set(byExact.map(call => call.model))].join(', ')}`)
-console.log('error of the whole-prompt estimate, in % of what the provider counted, after the first call\n')
-console.log(row(['', 'calls', 'p50', 'p95', 'p99', 'max', 'ratio']))
-print('calibrated, o200k', byExact, calibrated)
-print('calibrated, fast', byFast, calibrated)
-print('calibrated, characters/4', byCharacters, calibrated)
-print('last usage + o200k', byExact, anchoredOnly)
-print('last usage + characters/4', byCharacters, anchoredOnly)
-print('o200k alone', byExact, uncalibrated)
-print('characters/4 alone', byCharacters, uncalibrated)
+async function run(): Promise<Finding[]> {
+  if (!piSessionIsThere) return [{ what: 'the recorded session is not there', ours: 'nothing measured' }]
+  const exact = await loadExactEstimator()
+  const byExact = recordedCalls(piSession, exact.count)
+  const byFast = recordedCalls(piSession, fastEstimator.count)
+  const byCharacters = recordedCalls(piSession, text => Math.ceil(text.length / 4))
+  const baseline = shown(errorsOf(byCharacters, uncalibrated))
+  const row = (what: string, errors: Errors, isOurs = false): Finding => ({
+    what,
+    ours: shown(errors),
+    ...(isOurs && { baseline, measured: errors.p95, target: { atMost: 1 } }),
+  })
+  return [
+    row(`${count(byExact.length - 1)} calls: calibrated, exact token counts`, errorsOf(byExact, calibrated), true),
+    row('calibrated, fast token counts', errorsOf(byFast, calibrated), true),
+    row('last usage and exact token counts, no ratio', errorsOf(byExact, anchoredOnly)),
+    row('last usage and characters by four', errorsOf(byCharacters, anchoredOnly)),
+    row('exact token counts alone', errorsOf(byExact, uncalibrated)),
+  ]
+}
 
-function print(name: string, calls: readonly RecordedCall[], foresee: Foresee): void {
+interface Errors {
+  p50: number
+  p95: number
+  max: number
+}
+
+/** In per cent of what the provider counted. */
+function errorsOf(calls: readonly RecordedCall[], foresee: Foresee): Errors {
   let state: Calibration = {}
   const errors: number[] = []
   for (const [index, call] of calls.entries()) {
@@ -44,11 +57,10 @@ function print(name: string, calls: readonly RecordedCall[], foresee: Foresee): 
     state = calibrate(state, call)
   }
   errors.sort((a, b) => a - b)
-  const at = (share: number) => errors[Math.min(errors.length - 1, Math.ceil(share * errors.length) - 1)]!.toFixed(2)
-  const ratio = foresee === calibrated ? ratioOf(state, calls.at(-1)!.model).toFixed(2) : ''
-  console.log(row([name, String(errors.length), at(0.5), at(0.95), at(0.99), at(1), ratio]))
+  const at = (share: number) => errors[Math.min(errors.length - 1, Math.ceil(share * errors.length) - 1)]!
+  return { p50: at(0.5), p95: at(0.95), max: at(1) }
 }
 
-function row([name, ...cells]: readonly string[]): string {
-  return name!.padEnd(28) + cells.map(cell => cell.padStart(9)).join('')
+function shown({ p50, p95, max }: Errors): string {
+  return `p50 ${p50.toFixed(2)} %, p95 ${p95.toFixed(2)} %, most ${max.toFixed(1)} %`
 }

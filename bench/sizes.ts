@@ -12,6 +12,8 @@ export interface Sizes {
   open: { conversations: number; messagesEach: number; times: number }
   disk: { messages: number }
   search: { queriesOfEachLength: number }
+  requests: { histories: readonly number[]; budget: number }
+  retention: { budget: number; mostOfEach: number }
 }
 
 export const fullSizes: Sizes = {
@@ -24,6 +26,8 @@ export const fullSizes: Sizes = {
   open: { conversations: 10_000, messagesEach: 50, times: 60 },
   disk: { messages: 50_000 },
   search: { queriesOfEachLength: 40 },
+  requests: { histories: [10_000, 100_000, 1_000_000], budget: 100_000 },
+  retention: { budget: 20_000, mostOfEach: 150 },
 }
 
 export const quickSizes: Sizes = {
@@ -36,4 +40,6 @@ export const quickSizes: Sizes = {
   open: { conversations: 30, messagesEach: 10, times: 3 },
   disk: { messages: 500 },
   search: { queriesOfEachLength: 3 },
+  requests: { histories: [200, 400], budget: 4_000 },
+  retention: { budget: 20_000, mostOfEach: 3 },
 }

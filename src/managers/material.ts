@@ -17,6 +17,7 @@ import { messageSize, overhead } from '../request/budget.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { defaultShares, wholeSize } from '../request/pack.ts'
 import { partsText } from '../request/part-text.ts'
+import { recallWords } from '../request/recall-words.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
 import type { HandOff, Material, Quote, TextSection, Trigger } from '../request/sections.ts'
@@ -280,10 +281,12 @@ export function materialGatherer(
     trigger: Trigger,
     { before, pinned, counter }: { before: number; pinned: readonly Message[]; counter: TokenEstimator },
   ): Promise<Quote[]> {
+    const words = recallWords(trigger.text.slice(0, 2000))
+    if (words.length === 0) return []
     const hits = await store.search({
       project: head.project,
       conversationId: head.conversationId,
-      text: trigger.text.slice(0, 2000),
+      text: words.join(' '),
       viewer: viewerOf(head),
       ...(head.branchOf && { branchOf: head.branchOf }),
       before,

@@ -8,6 +8,7 @@ import { isMet } from '../../bench/benchmark.ts'
 import { disk } from '../../bench/disk.ts'
 import { read } from '../../bench/read.ts'
 import { thisMachine, writeReport } from '../../bench/report.ts'
+import { requests } from '../../bench/requests.ts'
 import { quickSizes } from '../../bench/sizes.ts'
 import { manyMessages, messageBytes } from '../../bench/text.ts'
 
@@ -35,6 +36,13 @@ it('compares appends with the bare insert at every history, for both ways to cou
     expect(finding.ratio).toBeGreaterThan(0)
     expect(isMet(finding)).toBeTypeOf('boolean')
   }
+})
+
+it('compares assembling a request with reading its rows, and a longer history with a shorter one', async () => {
+  const findings = await requests.run(quickSizes, silently)
+  expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, false, false, false, true])
+  expect(findings.at(-1)?.what).toBe('history of 400 to ours at 200')
+  for (const finding of findings) expect(finding.ratio).toBeGreaterThan(0)
 })
 
 it('writes its tables between markers, only those of what it ran, and keeps the prose', async () => {

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { MessageInput, Part } from 'colloquy'
 import type { Measured } from '../../src/request/calibration.ts'
 
 const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -17,7 +18,7 @@ export interface RecordedCall extends Measured {
   previous?: Measured
 }
 
-type Block = { text?: string; thinking?: string; name?: string; arguments?: unknown }
+type Block = { type?: string; id?: string; text?: string; thinking?: string; name?: string; arguments?: unknown }
 
 interface Entry {
   type: string
@@ -28,6 +29,9 @@ interface Entry {
     content?: string | Block[]
     command?: string
     output?: string
+    toolCallId?: string
+    toolName?: string
+    isError?: boolean
     model?: string
     usage?: { input: number; output: number; cacheRead: number; cacheWrite: number }
   }
@@ -66,4 +70,59 @@ function texts({ message }: Entry): string[] {
   return (message.content ?? []).map(
     block => block.text ?? block.thinking ?? `${block.name} ${JSON.stringify(block.arguments)}`,
   )
+}
+
+export interface RecordedSession {
+  messages: MessageInput[]
+  compactions: Array<{
+    /** How many messages had been said. */
+    after: number
+    /** How many of them the summary stands for. */
+    covers: number
+    summary: string
+  }>
+}
+
+/** The session as messages to say, and the summaries that its own program took of it. */
+export function recordedMessages(text: string): RecordedSession {
+  const messages: MessageInput[] = []
+  const compactions: RecordedSession['compactions'] = []
+  /** How many messages stand before each entry. */
+  const before: number[] = []
+  for (const line of text.trim().split('\n')) {
+    const entry = JSON.parse(line) as Entry
+    before.push(messages.length)
+    if (entry.type === 'compaction') {
+      const covers = before[entry.firstKeptEntryIndex ?? 0] ?? 0
+      compactions.push({ after: messages.length, covers, summary: entry.summary ?? '' })
+    }
+    const message = entry.message && messageIn(entry.message)
+    if (message) messages.push(message)
+  }
+  return { messages, compactions }
+}
+
+function messageIn(recorded: NonNullable<Entry['message']>): MessageInput | undefined {
+  const { role, content, command, output, toolCallId, toolName, isError } = recorded
+  const blocks: Block[] = typeof content === 'string' ? [{ text: content }] : (content ?? [])
+  const texts = blocks.flatMap(block => block.text ?? []).join('\n')
+  if (role === 'bashExecution') return { role: 'user', author: 'shell', content: `$ ${command}\n${output}` }
+  if (role === 'user') return texts === '' ? undefined : { role: 'user', content: texts }
+  if (role === 'toolResult') {
+    const part: Part = {
+      type: 'tool-result',
+      callId: toolCallId ?? '',
+      ...(toolName && { name: toolName }),
+      output: texts,
+      ...(isError && { isError }),
+    }
+    return { role: 'user', author: 'tools', parts: [part] }
+  }
+  const parts = blocks.flatMap((block): Part[] => {
+    if (block.thinking) return [{ type: 'reasoning', text: block.thinking }]
+    if (block.name && block.id)
+      return [{ type: 'tool-call', callId: block.id, name: block.name, input: block.arguments ?? {} }]
+    return block.text ? [{ type: 'text', text: block.text }] : []
+  })
+  return parts.length > 0 ? { role: 'assistant', parts } : undefined
 }

@@ -189,7 +189,8 @@ export class RequestTable {
     this.problems.push(...checkRequest({ table: this, seat, request, asked, count: this.#count }))
     if (step.how === 'build') return
     const again = await sessions.previewRequest(id, trigger.asked, options)
-    this.problems.push(...checkSame(request, again))
+    // Which quotes are best depends on everything in the index, and other cases write to it meanwhile.
+    if (!step.recall) this.problems.push(...checkSame(request, again))
     if (step.how === 'preview' || step.message !== 'new' || step.recall) return
     await this.#say(seat, { role: 'assistant', parts: [{ type: 'text', text: `${markPlace} and on it goes` }] })
     const grown = await this.#orRefused(sessions.previewRequest(id, trigger.asked, options), seat, step)
