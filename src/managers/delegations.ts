@@ -145,12 +145,8 @@ export class Delegations {
     const content = `${to} ${outcome === 'completed' ? 'completed' : outcome} the delegation "${start.title}": ${result}`
     const entry = await this.#entry(start, { author: to, content, state: outcome })
     try {
-      const { events } = await this.#access.execute(parentId, {
-        decide: endDelegation(parentId, { delegationId, outcome, result }, entry),
-        asked: [],
-        options,
-      })
-      return events.length > 0
+      const decide = endDelegation(parentId, { delegationId, outcome, result }, entry)
+      return (await this.#access.settle(parentId, decide, options)) > 0
     } catch (error) {
       // It says so when it is opened again: the child keeps its word.
       if (error instanceof ConversationClosed) return false
@@ -184,10 +180,7 @@ export class Delegations {
     const { childId, from, to, task } = start
     const said = await this.#scribe.prepare({ role: 'user', author: from, content: task, addressees: [to] })
     const parent = { conversationId: parentId, threadId: childId, phase: firstPhase(this.#phases, undefined) }
-    await this.#access.execute(childId, {
-      decide: beginDelegated(parent, start, saidToConversation(said)),
-      asked: [],
-    })
+    await this.#access.settle(childId, beginDelegated(parent, start, saidToConversation(said)))
   }
 
   /** What the delegator, and nobody else, reads in the parent about its delegation. */

@@ -127,8 +127,7 @@ export class Executions {
     }
     if (dead.size === 0) return 0
     const lastSeen = await this.#lastSeen(head, one => dead.has(one.id))
-    const { events } = await this.#access.execute(head.info.id, { decide: closeCrashed(lastSeen), asked: [], options })
-    return events.length
+    return this.#access.settle(head.info.id, closeCrashed(lastSeen), options)
   }
 
   /** When the agents of some executions last did something that the log knows of. */
