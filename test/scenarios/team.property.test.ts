@@ -73,13 +73,11 @@ const fact: fc.Arbitrary<ConversationEvent> = fc.oneof(
     from: agent,
     to: agent,
     title: text,
-    task: fc.constant('x'),
   }),
   fc.record({
     type: fc.constant('delegation.ended' as const),
     delegationId: id,
     outcome: fc.constantFrom('completed' as const, 'aborted' as const),
-    result: text,
   }),
   fc.record({ type: fc.constant('file.read' as const), agent, path: fc.constantFrom('a.ts', 'b.ts', 'c.ts') }),
   fc.record({ type: fc.constant('execution.started' as const), executionId: id, agent }),
