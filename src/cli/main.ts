@@ -10,6 +10,7 @@ import { addExport } from './export.ts'
 import { tell } from './failure.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
+import { addPhase } from './phase.ts'
 import { addPurge } from './purge.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
@@ -17,6 +18,7 @@ import { addSearch } from './search.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { style } from './terminal.ts'
+import { addTurns } from './turns.ts'
 import { addVerify } from './verify.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -41,6 +43,8 @@ for (const add of [
   addLog,
   addSearch,
   addStats,
+  addPhase,
+  addTurns,
   addRequest,
   addCheckpoint,
   addCompact,

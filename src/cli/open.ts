@@ -12,17 +12,20 @@ const openColloquy = async (options: OpenOptions) => (await import('../index.ts'
 type Work<T> = (colloquy: Colloquy) => Promise<T>
 
 /** For commands that change nothing. */
-export function reading<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
+export function reading<T>(options: GlobalOptions & Pick<OpenOptions, 'phases'>, work: Work<T>): Promise<T> {
   return using(options, openForReading, work)
 }
 
 /** For commands that change something, or keep an index up to date. */
-export function writing<T>(options: GlobalOptions & Pick<OpenOptions, 'archives'>, work: Work<T>): Promise<T> {
+export function writing<T>(
+  options: GlobalOptions & Pick<OpenOptions, 'archives' | 'phases'>,
+  work: Work<T>,
+): Promise<T> {
   return using(options, openColloquy, work)
 }
 
 async function using<T>(
-  options: GlobalOptions & Pick<OpenOptions, 'archives'>,
+  options: GlobalOptions & Pick<OpenOptions, 'archives' | 'phases'>,
   open: (options: OpenOptions) => Promise<Colloquy>,
   work: Work<T>,
 ): Promise<T> {
@@ -33,6 +36,7 @@ async function using<T>(
     store: url,
     ...(options.project !== undefined && { project: options.project }),
     ...(options.archives !== undefined && { archives: options.archives }),
+    ...(options.phases !== undefined && { phases: options.phases }),
     actor: userName(),
     channel: 'cli',
     // A command is over long before the first sweep.

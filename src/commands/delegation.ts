@@ -70,7 +70,7 @@ export function returnDelegated(id: string, outcome: DelegationOutcome, result: 
     if (!delegated) throw new IllegalState(`Conversation ${id} was not delegated.`, { conversationId: id })
     const { delegationId } = delegated
     return [
-      { type: 'delegation.returned', delegationId, outcome, result },
+      { type: 'delegation.returned', delegationId, outcome },
       { type: 'conversation.completed', summary: result },
     ]
   }
@@ -79,7 +79,7 @@ export function returnDelegated(id: string, outcome: DelegationOutcome, result: 
 /** In the parent: what the child said, and what the delegator reads about it. Nothing, if that is known already. */
 export function endDelegation(
   id: string,
-  ended: { delegationId: string; outcome: DelegationOutcome; result: string },
+  ended: { delegationId: string; outcome: DelegationOutcome },
   entry: MessageAdded,
 ): Decision {
   return heads => {

@@ -7,6 +7,7 @@ import type { MessageAdded } from '../events/message.ts'
 import { type CompletionRecorded, type TurnResolved, TurnStarted, TurnText } from '../events/turn.ts'
 import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
 import { textOf } from '../views/message.ts'
+import { printOf } from '../views/text-print.ts'
 import { noTurns, type OpenTurn, type TurnsState } from '../views/turns.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 import { findLoop, type LoopSettings } from './loops.ts'
@@ -139,14 +140,14 @@ export function completeTurn(id: string, completion: z.output<typeof TurnComplet
 }
 
 /** The tool that agents say they are done with. */
-export const completionTool = 'complete'
+const completionTool = 'complete'
 
 /** What a message means for the open turn: a `complete` call of an agent that was routed to is its completion. */
 export function completionIn(head: ConversationHead, message: MessageAdded): ConversationEvent[] {
   const open = head.info.turns?.open
   if (!open || message.role !== 'assistant') return []
-  const call = message.parts.find(part => part.type === 'tool-call' && part.name === completionTool)
-  if (call?.type !== 'tool-call') return []
+  const said = completionText(message)
+  if (said === undefined) return []
   const { author: agent } = message
   if (!open.agents.includes(agent) || open.completions.some(one => one.agent === agent)) return []
   const recorded: CompletionRecorded = {
@@ -154,13 +155,19 @@ export function completionIn(head: ConversationHead, message: MessageAdded): Con
     turnId: open.id,
     agent,
     outcome: 'completed',
-    message: saidIn(call.input, textOf(message.parts)).slice(0, 20_000),
     found: head.version + 1,
+    print: printOf(said.slice(0, 20_000)),
   }
   return withResolution(head.info, open, recorded, head.version + 2)
 }
 
-/** What a `complete` call says: by one of the names such tools use, or the whole of its input. */
+/** What a message's `complete` call says; undefined when it has none. */
+export function completionText({ parts }: Pick<MessageAdded, 'parts'>): string | undefined {
+  const call = parts.find(part => part.type === 'tool-call' && part.name === completionTool)
+  return call?.type === 'tool-call' ? saidIn(call.input, textOf(parts)) : undefined
+}
+
+/** By one of the names such tools use, or the whole of its input. */
 function saidIn(input: unknown, text: string): string {
   if (typeof input === 'string' && input !== '') return input
   if (typeof input === 'object' && input !== null) {

@@ -9,9 +9,10 @@ export type DelegationOutcome = z.infer<typeof DelegationOutcome>
 export const Delegated = z.object({ conversationId: Id, delegationId: Id, from: Id, to: Id })
 export type Delegated = z.infer<typeof Delegated>
 
-const Text = z.string().min(1).max(100_000)
-
-/** In the parent. All that is needed to make the child is here, so that a crash in between can be made good. */
+/**
+ * In the parent; the message right after it tells the delegator, with the task. The two are all that is needed to make
+ * the child, so that a crash in between can be made good.
+ */
 export const DelegationStarted = z.object({
   type: z.literal('delegation.started'),
   delegationId: Id,
@@ -19,24 +20,21 @@ export const DelegationStarted = z.object({
   from: Id,
   to: Id,
   title: z.string(),
-  task: Text,
 })
 export type DelegationStarted = z.infer<typeof DelegationStarted>
 
-/** In the child: how it ended. The child's word is the truth. */
+/** In the child: how it ended; its summary is the result. The child's word is the truth. */
 export const DelegationReturned = z.object({
   type: z.literal('delegation.returned'),
   delegationId: Id,
   outcome: DelegationOutcome,
-  result: z.string().max(100_000),
 })
 export type DelegationReturned = z.infer<typeof DelegationReturned>
 
-/** In the parent: what the child said, once. */
+/** In the parent, once; the message right after it tells the delegator, with the result. */
 export const DelegationEnded = z.object({
   type: z.literal('delegation.ended'),
   delegationId: Id,
   outcome: DelegationOutcome,
-  result: z.string().max(100_000),
 })
 export type DelegationEnded = z.infer<typeof DelegationEnded>

@@ -31,9 +31,12 @@ export const CompletionRecorded = z.object({
   turnId: Id,
   agent: Id,
   outcome: z.enum(['completed', 'failed']),
-  message: TurnText,
+  /** What it said; absent when a message says it: erasing that message must leave no copy. */
+  message: TurnText.optional(),
   /** Version of the message whose `complete` call said so. */
   found: z.int().positive().optional(),
+  /** Print of what the message said, to compare it with others. */
+  print: z.string().optional(),
 })
 export type CompletionRecorded = z.infer<typeof CompletionRecorded>
 

@@ -1,7 +1,7 @@
 /** How the parts of the conversation manager read heads and single events, and write. */
 import type { Decision } from '../commands/decision.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { ConversationPurged, NotFound } from '../errors.ts'
+import { ConversationPurged, NotFound, StoreReadOnly } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Appended } from '../log/event-log.ts'
 import type { ConversationHead } from '../views/conversation.ts'
@@ -17,6 +17,8 @@ export interface ConversationAccess {
   /** The event at a version. */
   eventAt(conversationId: string, version: number): Promise<RecordedEvent | undefined>
   execute(conversationId: string, write: Write): Promise<Appended>
+  /** Records what is made good on the way. Where the store was opened for reading only, it stays as it is. */
+  settle(conversationId: string, decide: Decision, options?: WriteOptions): Promise<number>
 }
 
 export interface Write {
@@ -28,6 +30,8 @@ export interface Write {
 export function conversationAccess(engine: Engine, scope: Scope): ConversationAccess {
   const { store } = engine
   const { project } = scope
+  const execute: ConversationAccess['execute'] = (id, { decide, asked, options }) =>
+    engine.execute(scope, { conversation: { id }, decide, asked, options })
   return {
     engine,
     scope,
@@ -42,7 +46,14 @@ export function conversationAccess(engine: Engine, scope: Scope): ConversationAc
       const [recorded] = await store.read({ project, conversationId, from: version, to: version })
       return recorded
     },
-    execute: (id, { decide, asked, options }) =>
-      engine.execute(scope, { conversation: { id }, decide, asked, options }),
+    execute,
+    async settle(id, decide, options) {
+      try {
+        return (await execute(id, { decide, asked: [], options })).events.length
+      } catch (error) {
+        if (error instanceof StoreReadOnly) return 0
+        throw error
+      }
+    },
   }
 }

@@ -23,6 +23,7 @@ import type { DelegationOutcome, DelegationStarted } from '../events/delegation.
 import { isOfType } from '../events/recorded.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { DelegationState } from '../views/delegations.ts'
+import { textOf } from '../views/message.ts'
 import type { ConversationAccess } from './conversation-access.ts'
 import type { Scribe } from './scribe.ts'
 
@@ -66,9 +67,8 @@ export class Delegations {
       from,
       to,
       title,
-      task,
     }
-    const entry = await this.#entry(start, { author: from, content: `Delegated to ${to}: ${task}`, state: 'pending' })
+    const entry = await this.#entry(start, { author: from, content: `${delegatedTo(to)}${task}`, state: 'pending' })
     const { events } = await this.#access.execute(parentId, {
       decide: startDelegation(parentId, start, entry),
       asked: ['delegate', parentId, input],
@@ -76,8 +76,8 @@ export class Delegations {
     })
     // Under an idempotency key it may be an earlier call's.
     const recorded = events.find(one => isOfType(one, 'delegation.started'))!
-    await this.#begin(parentId, recorded.event)
-    return shown(parentId, recorded.event, { startedAt: recorded.at, status: 'pending' })
+    await this.#begin(parentId, recorded.event, task)
+    return shown(parentId, { ...recorded.event, task }, { startedAt: recorded.at, status: 'pending' })
   }
 
   /** Ends delegated work, called on the conversation it was done in. What it said first stands. */
@@ -133,7 +133,7 @@ export class Delegations {
     for (const one of info.delegations?.pending ?? []) {
       const started = await this.#access.eventAt(info.id, one.version)
       if (!started || !isOfType(started, 'delegation.started')) continue
-      const ending = await this.#ending(info.id, started.event)
+      const ending = await this.#ending(info.id, one, started.event)
       if (ending && (await this.#end(info.id, started.event, ending, options))) count++
     }
     return count
@@ -142,15 +142,11 @@ export class Delegations {
   async #end(parentId: string, start: DelegationStarted, ending: Ending, options?: WriteOptions): Promise<boolean> {
     const { delegationId, to } = start
     const { outcome, result } = ending
-    const content = `${to} ${outcome === 'completed' ? 'completed' : outcome} the delegation "${start.title}": ${result}`
+    const content = `${endedBy(start, outcome)}${result}`
     const entry = await this.#entry(start, { author: to, content, state: outcome })
     try {
-      const { events } = await this.#access.execute(parentId, {
-        decide: endDelegation(parentId, { delegationId, outcome, result }, entry),
-        asked: [],
-        options,
-      })
-      return events.length > 0
+      const decide = endDelegation(parentId, { delegationId, outcome }, entry)
+      return (await this.#access.settle(parentId, decide, options)) > 0
     } catch (error) {
       // It says so when it is opened again: the child keeps its word.
       if (error instanceof ConversationClosed) return false
@@ -159,35 +155,28 @@ export class Delegations {
   }
 
   /** How the child says it ended; makes it if a crash kept it from being made. */
-  async #ending(parentId: string, start: DelegationStarted): Promise<Ending | undefined> {
+  async #ending(parentId: string, one: DelegationState, start: DelegationStarted): Promise<Ending | undefined> {
     let child: ConversationHead
     try {
       child = await this.#access.head(start.childId)
     } catch (error) {
       if (error instanceof ConversationPurged) return { outcome: 'aborted', result: 'its conversation was purged' }
       if (!(error instanceof NotFound)) throw error
-      await this.#begin(parentId, start)
+      await this.#begin(parentId, start, await this.#saidAfter(parentId, one.version, delegatedTo(start.to)))
       return undefined
     }
-    const { delegated, status, statusBeforeArchive, summary } = child.info
-    if (delegated?.outcome !== undefined && delegated.returnedAt !== undefined) {
-      const returned = (await this.#access.eventAt(start.childId, delegated.returnedAt))?.event
-      const result = returned?.type === 'delegation.returned' ? returned.result : ''
-      return { outcome: delegated.outcome, result }
-    }
+    const { delegated, status, statusBeforeArchive, summary: result = '' } = child.info
+    if (delegated?.outcome !== undefined) return { outcome: delegated.outcome, result }
     // Somebody completed the conversation itself: that is an answer too.
     const isOver = status === 'completed' || statusBeforeArchive === 'completed'
-    return isOver ? { outcome: 'completed', result: summary ?? '' } : undefined
+    return isOver ? { outcome: 'completed', result } : undefined
   }
 
-  async #begin(parentId: string, start: DelegationStarted): Promise<void> {
-    const { childId, from, to, task } = start
+  async #begin(parentId: string, start: DelegationStarted, task: string): Promise<void> {
+    const { childId, from, to } = start
     const said = await this.#scribe.prepare({ role: 'user', author: from, content: task, addressees: [to] })
     const parent = { conversationId: parentId, threadId: childId, phase: firstPhase(this.#phases, undefined) }
-    await this.#access.execute(childId, {
-      decide: beginDelegated(parent, start, saidToConversation(said)),
-      asked: [],
-    })
+    await this.#access.settle(childId, beginDelegated(parent, start, saidToConversation(said)))
   }
 
   /** What the delegator, and nobody else, reads in the parent about its delegation. */
@@ -204,30 +193,40 @@ export class Delegations {
   }
 
   async #read(parentId: string, one: DelegationState): Promise<Delegation> {
-    const started = await this.#access.eventAt(parentId, one.version)
-    const ended = one.endedAt === undefined ? undefined : await this.#access.eventAt(parentId, one.endedAt)
-    const task = started && isOfType(started, 'delegation.started') ? started.event.task : ''
-    const result = ended && isOfType(ended, 'delegation.ended') ? ended.event.result : undefined
     const { id: delegationId, childId, from, to, startedAt, status } = one
+    const started = await this.#access.eventAt(parentId, one.version)
+    const title = started && isOfType(started, 'delegation.started') ? started.event.title : ''
+    const task = await this.#saidAfter(parentId, one.version, delegatedTo(to))
+    const result =
+      one.endedAt === undefined || status === 'pending'
+        ? undefined
+        : await this.#saidAfter(parentId, one.endedAt, endedBy({ to, title }, status))
     return shown(
       parentId,
       { delegationId, childId, from, to, task },
       { startedAt, status, ...(result !== undefined && { result }) },
     )
   }
+
+  /** The text of the message right after a fact, without the words it begins with. */
+  async #saidAfter(parentId: string, version: number, beginning: string): Promise<string> {
+    const event = (await this.#access.eventAt(parentId, version + 1))?.event
+    if (event?.type === 'message.added') return textOf(event.parts).slice(beginning.length)
+    return event ? `(${event.type})` : ''
+  }
 }
+
+const delegatedTo = (to: string) => `Delegated to ${to}: `
+
+const endedBy = ({ to, title }: { to: string; title: string }, outcome: DelegationOutcome) =>
+  `${to} ${outcome} the delegation "${title}": `
 
 function shown(
   parentId: string,
-  {
-    delegationId,
-    childId,
-    from,
-    to,
-    task,
-  }: Pick<DelegationStarted, 'delegationId' | 'childId' | 'from' | 'to' | 'task'>,
+  start: Omit<DelegationStarted, 'type' | 'title'> & { task: string },
   state: Pick<Delegation, 'startedAt' | 'status' | 'result'>,
 ): Delegation {
+  const { delegationId, childId, from, to, task } = start
   return { id: delegationId, conversationId: childId, parentId, from, to, task, ...state }
 }
 

@@ -7,6 +7,7 @@
 import { closeCrashed, startExecution, stopExecution } from '../commands/execution.ts'
 import { parseInput } from '../commands/input.ts'
 import type { Engine, WriteOptions } from '../engine.ts'
+import { LeaseLost } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import { isOfType, type RecordedEvent } from '../events/recorded.ts'
 import type { Lease } from '../log/leases.ts'
@@ -43,8 +44,10 @@ export function executionKeeper({ store }: Engine, leaseMs: number): ExecutionKe
   let timer: NodeJS.Timeout | undefined
   const renew = () => {
     for (const [id, lease] of kept) {
-      // A lease that is lost was taken by a successor; the execution is its to close.
-      store.renew({ ...lease, forMs: leaseMs }).catch(() => kept.delete(id))
+      store.renew({ ...lease, forMs: leaseMs }).catch(error => {
+        // A lease that is lost is for others to take; whatever else went wrong may go right the next time.
+        if (error instanceof LeaseLost) kept.delete(id)
+      })
     }
   }
   const keeper: ExecutionKeeper = {
@@ -127,8 +130,7 @@ export class Executions {
     }
     if (dead.size === 0) return 0
     const lastSeen = await this.#lastSeen(head, one => dead.has(one.id))
-    const { events } = await this.#access.execute(head.info.id, { decide: closeCrashed(lastSeen), asked: [], options })
-    return events.length
+    return this.#access.settle(head.info.id, closeCrashed(lastSeen), options)
   }
 
   /** When the agents of some executions last did something that the log knows of. */

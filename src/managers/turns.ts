@@ -28,7 +28,8 @@ export interface Turn extends Omit<TurnStarted, 'type' | 'turnId' | 'movedFrom'>
   endReason?: string
 }
 
-export interface Completion extends Omit<CompletionRecorded, 'type' | 'turnId'> {
+export interface Completion extends Omit<CompletionRecorded, 'type' | 'turnId' | 'message' | 'print'> {
+  message: string
   version: number
   /** ISO time. */
   at: string
@@ -51,9 +52,9 @@ export interface OrchestratorRoutingContext {
   current_routing: RoutingEntry | null
 }
 
-const pageSize = 200
-/** Before the first turn nobody looks further back for a person's message than this. */
-const furthestPages = 5
+const pageSize = 50
+/** Before the first turn nobody looks further back for a person's message than this, nor further on for the first. */
+const furthestPages = 20
 
 export class Turns {
   readonly #access: ConversationAccess
@@ -78,14 +79,15 @@ export class Turns {
       loops: turns.loops === 'off' ? undefined : turns.loops,
     })
     const asked = ['startOrchestratorTurn', conversationId, input]
-    const { events } = await this.#access.execute(conversationId, { decide, asked, options: { ...options, fence } })
+    const appended = await this.#access.execute(conversationId, { decide, asked, options: { ...options, fence } })
+    const { events } = appended
     const loop = events.find(recorded => isOfType(recorded, 'loop.detected'))
     if (loop) {
       const { kind, finding, evidence } = loop.event
       throw new RoutingBlocked({ conversationId, kind, finding, evidence, since: loop.version })
     }
     const started = events.find(recorded => isOfType(recorded, 'turn.started'))
-    return turnOf(started!, [], 'open')
+    return appended.replayed ? this.#changed(conversationId, appended) : turnOf(started!, [], 'open')
   }
 
   /** The lease of whoever routes. Kept until it runs out, so that another orchestrator is refused meanwhile. */
@@ -199,8 +201,13 @@ export class Turns {
     const about = events.map(({ event }) => ('turnId' in event ? event.turnId : undefined)).find(Boolean) ?? turnId
     const { open, recent = [], closedAt } = info.turns ?? {}
     if (open && (about === undefined || about === open.id)) return (await this.#open(info))!
-    const past = recent.find(turn => turn.id === about)?.closedAt ?? closedAt
-    return (await this.#closed(conversationId, past!))!.turn
+    let at = recent.find(turn => turn.id === about)?.closedAt ?? closedAt
+    // Only a repeated call can be about a turn that is not among the newest.
+    for (;;) {
+      const { turn, previous } = (await this.#closed(conversationId, at!))!
+      if (about === undefined || turn.id === about || previous === undefined) return turn
+      at = previous
+    }
   }
 
   async #open(info: ConversationInfo): Promise<Turn | undefined> {
@@ -237,12 +244,22 @@ export class Turns {
   }
 
   async #completions(conversationId: string, versions: readonly number[]): Promise<Completion[]> {
-    const found = await Promise.all(versions.map(version => this.#access.eventAt(conversationId, version)))
-    return found.flatMap(recorded => {
-      if (!recorded || !isOfType(recorded, 'completion.recorded')) return []
-      const { type: _, turnId: __, ...completion } = recorded.event
-      return [{ ...completion, version: recorded.version, at: recorded.at }]
-    })
+    const found = await Promise.all(versions.map(version => this.#completion(conversationId, version)))
+    return found.filter(completion => completion !== undefined)
+  }
+
+  async #completion(conversationId: string, version: number): Promise<Completion | undefined> {
+    const recorded = await this.#access.eventAt(conversationId, version)
+    if (!recorded || !isOfType(recorded, 'completion.recorded')) return undefined
+    const { type: _, turnId: __, print: ___, ...completion } = recorded.event
+    const { message = await this.#saidAt(conversationId, completion.found) } = completion
+    return { ...completion, message, version, at: recorded.at }
+  }
+
+  async #saidAt(conversationId: string, version: number | undefined): Promise<string> {
+    const event = version === undefined ? undefined : (await this.#access.eventAt(conversationId, version))?.event
+    if (event?.type === 'message.added') return command.completionText(event) ?? ''
+    return event ? `(${event.type})` : ''
   }
 
   // What a person asked for
@@ -263,8 +280,14 @@ export class Turns {
   }
 
   async #firstRequest(info: ConversationInfo): Promise<Message | undefined> {
-    const messages = await this.#talk(info.id, { limit: pageSize, after: 0 })
-    return messages.find(message => message.role === 'user' && !message.missing)
+    let after = 0
+    for (let page = 0; page < furthestPages; page++) {
+      const messages = await this.#talk(info.id, { limit: page === 0 ? 5 : pageSize, after })
+      const first = messages.find(message => message.role === 'user' && !message.missing)
+      if (first || messages.length === 0) return first
+      after = messages.at(-1)!.version
+    }
+    return undefined
   }
 
   #talk(conversationId: string, page: { limit: number; before?: number; after?: number }): Promise<Message[]> {

@@ -8,11 +8,11 @@ export interface DelegationState {
   from: string
   to: string
   status: 'pending' | DelegationOutcome
-  /** Version of its start; the task stands there. */
+  /** Version of its start; the message after it has the task. */
   version: number
   /** ISO time. */
   startedAt: string
-  /** Version of its end; the result stands there. */
+  /** Version of its end; the message after it has the result. */
   endedAt?: number
 }
 
@@ -27,8 +27,6 @@ export interface DelegationsState {
 /** How a conversation that was delegated came to be, and how it ended. */
 export interface DelegatedState extends Delegated {
   outcome?: DelegationOutcome
-  /** Version of the event that says so. */
-  returnedAt?: number
 }
 
 /** More at a time are refused. */
@@ -60,9 +58,9 @@ export function evolveDelegations(
 
 export function evolveDelegated(
   state: DelegatedState | undefined,
-  { event, version }: RecordedEvent,
+  { event }: RecordedEvent,
 ): DelegatedState | undefined {
   if (event.type === 'conversation.created') return event.delegated
-  if (event.type === 'delegation.returned' && state) return { ...state, outcome: event.outcome, returnedAt: version }
+  if (event.type === 'delegation.returned' && state) return { ...state, outcome: event.outcome }
   return state
 }

@@ -91,7 +91,10 @@ export function evolveTurns(state: TurnsState | undefined, recorded: RecordedEve
       const { open } = turns
       if (open?.id !== event.turnId) return state
       const completions = [...open.completions, { agent: event.agent, version, outcome: event.outcome }]
-      return { ...turns, open: { ...open, completions, answered: addPrints(open.answered, printOf(event.message)) } }
+      return {
+        ...turns,
+        open: { ...open, completions, answered: addPrints(open.answered, event.print ?? printOf(event.message ?? '')) },
+      }
     }
     case 'turn.resolved':
     case 'turn.undone': {

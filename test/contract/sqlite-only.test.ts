@@ -245,3 +245,32 @@ describe('other processes', () => {
     expect(code).toBe(0)
   })
 })
+
+describe('a file of an earlier schema', () => {
+  /** As the first schema left it. */
+  async function ofSchema1(): Promise<string> {
+    const path = join(temporaryFolder(), 'colloquy.db')
+    const store = await sqliteStore(path, { clock: Date.now })
+    await store.append(into('c', [begun({ phase: 'chat' }), said('hello')]))
+    await store.close()
+    const database = new DatabaseSync(path)
+    database.exec('drop index conversations_due; alter table conversations drop column due_at; pragma user_version = 1')
+    database.close()
+    return path
+  }
+
+  it('is brought up to date when it is opened, and nothing in it changes', async () => {
+    const store = await openAt(await ofSchema1())
+    expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
+    await store.append(into('c', { type: 'phase.changed', to: 'plan', timeoutMs: 1 }))
+    const { items } = await store.due(project, Date.now() + 1000, { limit: 10 })
+    expect(items.map(head => head.info.id)).toEqual(['c'])
+  })
+
+  it('can be read as it is by those who may not write', async () => {
+    const store = await sqliteStore(await ofSchema1(), { clock: Date.now, readOnly: true })
+    onTestFinished(() => store.close())
+    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['hello'])
+    expect((await store.conversation(project, 'c'))?.info.phase).toBe('chat')
+  })
+})

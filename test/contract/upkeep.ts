@@ -549,6 +549,37 @@ function describeDue(open: OpenStore): void {
       expect(await store.archivable(project, { createdBefore: clock.now }, 2)).toHaveLength(2)
       expect(await store.archivable('bank', { completed: true }, 10)).toEqual([])
     })
+
+    it('a conversation is to be looked after by time-outs, open delegations and running executions, a page at a time', async () => {
+      const { store, clock } = await open()
+      const start = clock.now
+      const due = async (now: number, page = { limit: 10 }) => {
+        const { items, next } = await store.due(project, now, page)
+        return { ids: items.map(head => head.info.id), next }
+      }
+      const delegation = { delegationId: 'd', childId: 'x', from: 'a', to: 'b', title: 't' }
+      await store.append(into('quiet', begun({ phase: 'chat' })))
+      await store.append(into('slow', begun({ phase: 'chat', phaseTimeoutMs: 3 * hour })))
+      await store.append(into('out', [begun(), { type: 'delegation.started', ...delegation }]))
+      await store.append(into('busy', [begun(), { type: 'execution.started', executionId: 'e', agent: 'dev' }]))
+      const dueAt = new Date(start + 2 * hour).toISOString()
+      const turn = { turnId: 't', number: 1, orchestrator: 'o', agents: ['dev'], reason: 'r', dueAt }
+      await store.append(into('waiting', [begun(), { type: 'turn.started', ...turn }]))
+
+      expect((await due(start + 60_000)).ids).toEqual(['out', 'busy'])
+      expect((await due(start + 2 * hour)).ids).toEqual(['out', 'busy', 'waiting'])
+      expect((await due(start + 3 * hour)).ids).toEqual(['out', 'busy', 'waiting', 'slow'])
+      const first = await store.due(project, start + 3 * hour, { limit: 3 })
+      const rest = await store.due(project, start + 3 * hour, { limit: 3, cursor: first.next! })
+      expect([first.items.length, rest.items.map(head => head.info.id), rest.next]).toEqual([3, ['slow'], undefined])
+      expect((await store.due('bank', start + 3 * hour, { limit: 10 })).items).toEqual([])
+
+      // What is over, moved on or stopped is due no more; an execution is also on a completed conversation.
+      await store.append(into('slow', { type: 'phase.changed', to: 'plan' }))
+      await store.append(into('out', { type: 'conversation.completed' }))
+      await store.append(into('busy', { type: 'conversation.completed' }))
+      expect((await due(start + 3 * hour)).ids).toEqual(['busy', 'waiting'])
+    })
   })
 }
 

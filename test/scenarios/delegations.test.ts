@@ -87,6 +87,16 @@ describe('a delegation', () => {
   })
 })
 
+it('[P4] erasing what the parent was told leaves no copy of it there', async () => {
+  const { colloquy, id } = await team()
+  const asked = { from: 'lead', to: 'qa', title: 'Browsers', task: 'The password is swordfish' }
+  const { conversationId } = await colloquy.conversations.delegate(id, asked)
+  await colloquy.conversations.completeDelegation(conversationId, { result: 'It is swordfish indeed' })
+  for (const message of await colloquy.conversations.getMessages(id)) await colloquy.conversations.erase(message.id)
+  expect(JSON.stringify(await colloquy.conversations.getEvents(id))).not.toContain('swordfish')
+  expect(await colloquy.conversations.getDelegations(id)).toMatchObject([{ task: '(erased)', result: '(erased)' }])
+})
+
 describe('a crash between the two logs', () => {
   /** Everything but the second of the two writes, as a process leaves it that dies in between. */
   async function withoutIts(second: 'child' | 'parent') {

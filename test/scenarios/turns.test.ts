@@ -80,6 +80,33 @@ describe('a turn', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
+  it('[P4] keeps no copy of a completion that a message says: erasing the message erases it', async () => {
+    const { colloquy, id } = await started()
+    await route(colloquy, id, ['dev'])
+    const parts = [
+      { type: 'tool-call' as const, callId: 'c', name: 'complete', input: { response: 'It is swordfish' } },
+    ]
+    const said = await colloquy.conversations.addEvent(id, { role: 'assistant', author: 'dev', parts })
+    expect((await colloquy.conversations.getTurns(id)).items[0]?.completions[0]?.message).toBe('It is swordfish')
+    await colloquy.conversations.erase(said.id)
+    expect(JSON.stringify(await colloquy.conversations.getEvents(id))).not.toContain('swordfish')
+    expect((await colloquy.conversations.getTurns(id)).items[0]?.completions).toMatchObject([{ message: '(erased)' }])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('is started once under an idempotency key, and the repeated call gives what became of it', async () => {
+    const { colloquy, id } = await started({ turns: { loops: 'off' } })
+    const turn = { agents: ['dev'], reason: 'once', orchestrator: 'router' }
+    const first = await colloquy.conversations.startOrchestratorTurn(id, turn, { idempotencyKey: 'route-1' })
+    await colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done' })
+    for (let number = 0; number < 15; number++) {
+      await route(colloquy, id, ['qa'])
+      await colloquy.conversations.addCompletionToTurn(id, { agent: 'qa', message: 'done' })
+    }
+    const again = await colloquy.conversations.startOrchestratorTurn(id, turn, { idempotencyKey: 'route-1' })
+    expect(again).toMatchObject({ id: first.id, status: 'completed' })
+  })
+
   it('refuses completions of agents it was not routed to, and without an open turn', async () => {
     const { colloquy, id } = await started()
     const complete = (agent: string) => colloquy.conversations.addCompletionToTurn(id, { agent, message: 'x' })
