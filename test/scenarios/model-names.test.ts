@@ -113,6 +113,37 @@ describe('a model by its name', () => {
   })
 })
 
+describe('a compaction by a hosted model', () => {
+  it('[P9] waits out an overload, records what it cost, and marks nothing for the cache', async () => {
+    const delta = JSON.stringify({ add: [{ section: 'facts', text: 'All is well', sources: [3] }] })
+    const server = await providerServer(
+      anthropic.refusesWith({ kind: 'overloaded' }),
+      anthropic.plays({ text: delta, usage: { input: 2000, output: 100 } }),
+    )
+    const model = await openModel('anthropic:claude-haiku-4-5', {
+      baseUrl: server.url,
+      apiKey: 'test-key',
+      retries: { firstWaitMs: 1 },
+    })
+    const requests = { budget: 4000 }
+    const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop', tokens: 'fast', model, requests })
+    const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'release' })
+    for (let turn = 0; turn < 40; turn++) {
+      await colloquy.sessions.addMessage(session.id, {
+        role: 'user',
+        content: `Question ${turn} ${'words '.repeat(60)}`,
+      })
+    }
+    expect(await colloquy.sessions.forceCompact(session.id)).toMatchObject({ outcome: 'taken' })
+    const events = await colloquy.conversations.getEvents(session.conversationId)
+    const taken = events.map(one => one.event).find(event => event.type === 'checkpoint.taken')
+    expect(taken).toMatchObject({ cost: 0.0025, checkpoint: { author: 'anthropic:claude-haiku-4-5' } })
+    expect(server.asked).toHaveLength(2)
+    expect(JSON.stringify(server.asked[1]!.body)).not.toContain('cache_control')
+    await colloquy.close()
+  })
+})
+
 describe('a script from a file', () => {
   const scripted = (name: string, content: string) => {
     const file = join(temporaryFolder(), name)

@@ -36,6 +36,7 @@ export function aiSdkModel({
     const hangUp = () => connection.abort(signal?.reason)
     signal?.addEventListener('abort', hangUp, { once: true })
     let reader: ReadableStreamDefaultReader<LanguageModelV3StreamPart> | undefined
+    let isOver = false
     try {
       if (signal?.aborted) {
         yield cancelled()
@@ -61,18 +62,34 @@ export function aiSdkModel({
           return
         }
         for (const part of translate(value)) {
+          isOver = part.type === 'finish' || part.type === 'failure'
           yield part
-          if (part.type === 'finish' || part.type === 'failure') return
+          if (isOver) return
         }
       }
     } catch (error) {
       yield signal?.aborted ? cancelled() : classify(error)
     } finally {
       signal?.removeEventListener('abort', hangUp)
-      // Also when the reader of this stream left it in the middle.
-      connection.abort()
-      reader?.cancel().catch(() => undefined)
+      if (isOver && reader) letGo(reader, connection)
+      else {
+        // Also when the reader of this stream left it in the middle.
+        connection.abort()
+        reader?.cancel().catch(() => undefined)
+      }
     }
+  }
+}
+
+/** Reads what little may come after the end, so that the next call can have the connection. Nobody waits for it. */
+async function letGo(reader: ReadableStreamDefaultReader<unknown>, connection: AbortController): Promise<void> {
+  const timer = setTimeout(() => connection.abort(), 1000).unref()
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // It was of no use to anybody any more.
+  } finally {
+    clearTimeout(timer)
   }
 }
 
