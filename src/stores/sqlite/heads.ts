@@ -14,6 +14,7 @@ import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import type { Database } from './database.ts'
+import { newestPosition, standing } from './places.ts'
 import { Recent } from './recent.ts'
 import { parsedOr, refolder } from './refold.ts'
 
@@ -50,6 +51,8 @@ const minute = 60_000
 /** As long as there are no more, all are looked at: a simpler question, sooner answered. */
 const fewLanes = 64
 
+const sums = 'messages, tokens, input, output'
+
 type LaneRow = [lane: number, kind: LaneKind, audience: string]
 
 export type HeadStore = ReturnType<typeof headStore>
@@ -72,8 +75,8 @@ export function headStore(database: Database) {
     insertProject: database.prepare('insert into projects (id, created_at) values (?, ?)'),
     byId: database.prepare(`
       select c.conversation, c.recent_at, c.info, e.version, e.hash, e.at
-      from conversations c join events e using (conversation)
-      where c.project = ? and c.id = ? order by e.version desc limit 1`),
+      from conversations c join events e on e.position = ${newestPosition('c.conversation')}
+      where c.project = ? and c.id = ?`),
     byWork: database.prepare('select id from conversations where project = ? and work_key = ?'),
     insertConversation: database.prepare(`
       insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info)
@@ -89,13 +92,13 @@ export function headStore(database: Database) {
       select lane, kind, audience from lanes where conversation = ?1 and audience_key < 'session '
       union all
       select lane, kind, audience from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
-    lastSums: database.prepare(`
-      select messages, tokens, input, output from events indexed by events_by_lane
-      where lane = ? order by version desc limit 1`),
-    sumsUpTo: database.prepare(`
-      select messages, tokens, input, output from events indexed by events_by_lane
-      where lane = ? and version <= ? order by version desc limit 1`),
-    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
+    lastSums: database.prepare(`${standing(sums, { where: 'lane = ?1', direction: 'desc' })} limit 1`),
+    sumsUpTo: database.prepare(
+      `${standing(sums, { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1`,
+    ),
+    lastAt: database.prepare(`
+      select e.at from (${standing('position', { where: 'lane = ?1', direction: 'desc' })} limit 1) place
+      join events e on e.position = place.position`),
     session: database.prepare(`
       select s.session, s.head, s.conversation, c.id, p.project
       from projects p join sessions s on s.project = p.project join conversations c on c.conversation = s.conversation
@@ -364,6 +367,8 @@ export function headStore(database: Database) {
     sessionByKey,
     saveSession,
     lastActiveAt,
+    /** When the newest message of a lane was written. */
+    lastAt: (lane: number) => (sql.lastAt.get(lane) as [number] | undefined)?.[0],
     postponeExpiry: (row: number, expiresAt: number) => sql.postponeExpiry.run(expiresAt, row),
     /** How much is kept; for those who watch over memory. */
     kept: () => ({ conversations: conversations.size, sessions: sessions.size }),
@@ -372,6 +377,6 @@ export function headStore(database: Database) {
 
 function sumsIn(row: unknown): LaneSums {
   if (row === undefined) return noSums
-  const [messages, tokens, input, output] = row as [number, number, number, number]
+  const [, messages, tokens, input, output] = row as [number, number, number, number, number]
   return { messages, tokens, input, output }
 }

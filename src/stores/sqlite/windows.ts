@@ -5,40 +5,49 @@ import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
-import type { HeadStore } from './heads.ts'
+import type { HeadStore, SeenLane } from './heads.ts'
+import { standing } from './places.ts'
 import { blobLoader, checksum, eventIn, type LoadBlob } from './rows.ts'
 
+/**
+ * A place and what the row at its position holds: nothing where the row is gone. Version and lane are the place's, so that
+ * the checksum also tells a place that leads to another row than its own.
+ */
 type MessageRow = [
   version: number,
-  schema: number,
-  at: number,
   lane: number,
+  schema: number | null,
+  at: number,
   message: string,
   crc: number,
   body: string | null,
 ]
 
+type Place = [version: number, lane: number, position: number]
+type PlaceWithSums = [...Place, messages: number, tokens: number, input: number, output: number]
+
 /** As few as will do: handing a text over from SQLite costs more than finding its row. */
-const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
+const messageColumns = 'e.schema, e.at, e.message, e.crc, e.body'
 
 export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
-  const page = (columns: string, direction: 'asc' | 'desc') => `
-    select ${columns} from events e indexed by events_by_lane
-    where e.lane = ? and e.version > ? and e.version < ? order by e.version ${direction} limit ?`
+  const places = (direction: 'asc' | 'desc') =>
+    `${standing('lane, position', { where: 'lane = ?1 and version > ?2 and version < ?3', direction })} limit ?4`
+  const page = (direction: 'asc' | 'desc') => `
+    select place.version, place.lane, ${messageColumns} from (${places(direction)}) place
+    left join events e on e.position = place.position order by place.version ${direction}`
+  const keptIn = (table: string) => `
+    select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
+    from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
-    newest: database.prepare(page(messageColumns, 'desc')),
-    oldest: database.prepare(page(messageColumns, 'asc')),
-    newestPlaces: database.prepare(page('e.version, e.position', 'desc')),
-    oldestPlaces: database.prepare(page('e.version, e.position', 'asc')),
+    newest: database.prepare(page('desc')),
+    oldest: database.prepare(page('asc')),
+    newestPlaces: database.prepare(places('desc')),
+    oldestPlaces: database.prepare(places('asc')),
     atPosition: database.prepare(`select ${messageColumns} from events e where e.position = ?`),
-    atVersion: database.prepare(`
-      select ${messageColumns} from events e where e.conversation = ? and e.version = ? and e.lane is not null`),
-    sumsAt: database.prepare(`
-      select lane, version, messages, tokens, input, output from events where conversation = ? and version = ?`),
+    kept: database.prepare(`${keptIn('places')} union all ${keptIn('recent')} order by 1`),
     atPlace: database.prepare(`
-      select ${messageColumns}, c.id from events e join conversations c using (conversation)
+      select e.version, e.lane, ${messageColumns}, c.id from events e join conversations c using (conversation)
       where e.position = ? and e.message = ? and c.project = ?`),
-    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
   }
   const blobs = blobLoader(database)
 
@@ -52,9 +61,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) rows.reverse()
     const found = rows.map(row => messageIn(row, window.conversationId, load))
-    const kept = keptMessages(conversation, window, new Set(lanes.map(lane => lane.row)), load).filter(
-      one => one.version > (after ?? 0) && one.version < before,
-    )
+    const kept = keptPlaces(window, lanes)
+      .filter(([version]) => version > (after ?? 0) && version < before)
+      .map(place => messageIn(rowAt(place), window.conversationId, load))
     if (kept.length === 0) return found
     const all = [...kept, ...found]
     return forwards ? all.slice(0, limit) : all.slice(-limit)
@@ -66,29 +75,24 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     /** Finds the places in the index alone, merges them, and reads only the bodies that are wanted. */
     function manyLanes(): MessageRow[] {
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
-      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Array<[number, number]>)
+      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Place[])
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
-      return places
-        .slice(0, limit)
-        .map(([version, position]) => (sql.atPosition.get(position) as MessageRow | undefined) ?? lostRow(version))
+      return places.slice(0, limit).map(rowAt)
     }
   }
 
-  /** Messages that a reset kept although they stand before the window. */
-  function keptMessages(
-    conversationRow: number,
-    window: Window,
-    lanes: ReadonlySet<number>,
-    load: LoadBlob,
-  ): Message[] {
+  function rowAt([version, lane, position]: Place | PlaceWithSums): MessageRow {
+    const row = sql.atPosition.get(position) as [number, number, string, number, string | null] | undefined
+    return row ? [version, lane, ...row] : [version, lane, null, 0, '', -1, null]
+  }
+
+  /**
+   * Messages that a reset kept although they stand before the window. Their lanes say who sees them and of which kind they
+   * are, as for all others.
+   */
+  function keptPlaces(window: Window, lanes: readonly SeenLane[]): PlaceWithSums[] {
     if (window.kept.length === 0) return []
-    const found: Message[] = []
-    for (const version of window.kept) {
-      const row = sql.atVersion.get(conversationRow, version) as MessageRow | undefined
-      // The lane says who sees it and of which kind it is, for these as for all others.
-      if (row && lanes.has(row[3])) found.push(messageIn(row, window.conversationId, load))
-    }
-    return found
+    return sql.kept.all(JSON.stringify(window.kept), JSON.stringify(lanes.map(lane => lane.row))) as PlaceWithSums[]
   }
 
   function measure(window: Window): LaneSums & { lastActiveAt: string | undefined } {
@@ -101,20 +105,14 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       const newest = heads.lastSums(row)
       if (newest.messages === 0) continue
       total = addSums(total, window.start > 0 ? subtractSums(newest, heads.sumsUpTo(row, window.start)) : newest)
-      const [at] = sql.lastAt.get(row) as [number]
-      if (at > last) last = at
+      last = Math.max(last, heads.lastAt(row) ?? 0)
     }
-    const rows = new Set(lanes.map(lane => lane.row))
-    for (const version of window.kept) total = addSums(total, sumsOf(conversation, version, rows))
+    for (const [version, lane, , messages, tokens, input, output] of keptPlaces(window, lanes)) {
+      // What one message adds to its lane is the difference to the one before.
+      const before = heads.sumsUpTo(lane, version - 1)
+      total = addSums(total, subtractSums({ messages, tokens, input, output }, before))
+    }
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
-  }
-
-  /** What one message adds to its lane: the difference to the one before. */
-  function sumsOf(conversationRow: number, version: number, lanes: ReadonlySet<number>): LaneSums {
-    const row = sql.sumsAt.get(conversationRow, version) as [number | null, ...number[]] | undefined
-    if (!row || row[0] === null || !lanes.has(row[0])) return noSums
-    const [lane, , messages, tokens, input, output] = row as [number, number, number, number, number, number]
-    return subtractSums({ messages, tokens, input, output }, heads.sumsUpTo(lane, version - 1))
   }
 
   /** The message at a position the index gave. */
@@ -133,7 +131,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 }
 
 function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
-  const [version, schema, at, lane, id, crc, body] = row
+  const [version, lane, schema, at, id, crc, body] = row
+  // A place whose row is gone keeps it, and says that it is damaged.
+  if (schema === null) return messageIn([version, lane, 1, 0, '', -1, null], conversationId, load)
   const stored = { type: 'message.added', version, at, lane, schema, message: id, crc, body }
   const place = { id, conversationId, version, timestamp: isoTime(at) }
   if (body !== null && schema === packedSchema && checksum(stored) === crc) {
@@ -144,9 +144,4 @@ function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Mes
     }
   }
   return messageOf({ conversationId, version, at: place.timestamp, event: eventIn(stored, load) }, id)!
-}
-
-/** The index knows a message whose row is gone: it keeps its place, and says that it is damaged. */
-function lostRow(version: number): MessageRow {
-  return [version, 1, 0, 0, '', -1, null]
 }

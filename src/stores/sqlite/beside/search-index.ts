@@ -37,7 +37,7 @@ export interface SearchIndex {
   close(): void
 }
 
-const schemaVersion = '1'
+const schemaVersion = '2'
 const batchSize = 500
 
 const schema = `
@@ -58,7 +58,7 @@ create table docs (
 );
 -- Here and not in the log: an append would write a page more for a look-up that is seldom made.
 create index docs_by_message on docs (message);
-create index docs_by_conversation on docs (conversation);
+create index docs_by_conversation on docs (conversation, version);
 create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
 create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;

@@ -14,13 +14,27 @@ import { type ConversationHead, evolveConversation } from '../../../views/conver
 import { evolveSession, type SessionHead, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
+import { inVersionOrder, newestPosition } from '../places.ts'
 import { parsedOr } from '../refold.ts'
 import { blobLoader, eventIn } from '../rows.ts'
 import { type ArchiveRow, archiveColumns } from './archived-rows.ts'
 
-type ConversationRow = [conversation: number, id: string, info: string, project: number, projectId: string]
+type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
+
+type ConversationRow = [
+  conversation: number,
+  id: string,
+  info: string,
+  project: number,
+  projectId: string,
+  newest: number,
+]
 
 const sliceSize = 500
+
+/** A place `p` says of a message what its row `e` says. */
+const sameAsEvent = `p.lane = e.lane and p.version = e.version and p.position = e.position and p.messages = e.messages
+  and p.tokens = e.tokens and p.input = e.input and p.output = e.output`
 
 export function verifier(database: Database) {
   const sql = {
@@ -36,14 +50,21 @@ export function verifier(database: Database) {
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
       where (?1 is null or p.id = ?1) order by c.conversation`),
     conversation: database.prepare(`
-      select c.conversation, c.id, c.info, p.project, p.id
+      select c.conversation, c.id, c.info, p.project, p.id,
+        coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)
       from conversations c join projects p using (project) where c.conversation = ?`),
-    events: database.prepare(`
-      select ${archiveColumns}, e.crc from events e where e.conversation = ? and e.version > ? order by e.version limit ${sliceSize}`),
+    events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc, place.version`)),
     lanes: database.prepare('select lane, audience_key, kind from lanes where conversation = ?'),
     sessions: database.prepare('select id, status, head from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
+    unplaced: database.prepare(`
+      select count(*) from events e where lane is not null
+        and not exists (select 1 from places p where ${sameAsEvent})
+        and not exists (select 1 from recent p where ${sameAsEvent})`),
+    misplaced: database.prepare(`
+      select (select count(*) from places p where not exists (select 1 from events e where ${sameAsEvent}))
+        + (select count(*) from recent p where not exists (select 1 from events e where ${sameAsEvent}))`),
     structure: database.prepare('pragma quick_check(20)'),
   }
   const blobs = blobLoader(database)
@@ -81,6 +102,15 @@ export function verifier(database: Database) {
         what: `${missing} events were removed from the end of conversations`,
       })
     }
+    const [unplaced] = sql.unplaced.get() as [number]
+    const [misplaced] = sql.misplaced.get() as [number]
+    if (damages.length === 0 && (unplaced > 0 || misplaced > 0)) {
+      damages.push({
+        project: '',
+        conversationId: '',
+        what: `${Math.max(unplaced, misplaced)} messages are not where the lanes say`,
+      })
+    }
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
@@ -94,7 +124,7 @@ export function verifier(database: Database) {
     const found = sql.conversation.get(row) as ConversationRow | undefined
     // Purged since the list was made.
     if (!found) return undefined
-    const [conversation, conversationId, infoText, projectRow, project] = found
+    const [conversation, conversationId, infoText, projectRow, project, newest] = found
     const damages: Damage[] = []
     const report = (what: string, version?: number) =>
       damages.push({ project, conversationId, ...(version !== undefined && { version }), what })
@@ -113,19 +143,20 @@ export function verifier(database: Database) {
     let chained = true
     let gaps = 0
 
-    for (;;) {
-      const rows = sql.events.all(conversation, version) as Array<[...ArchiveRow, number]>
+    for (let first = 1; first <= newest; first += sliceSize) {
+      if (first > 1) {
+        progress(version)
+        await breathe()
+      }
+      const rows = sql.events.all(conversation, first, first + sliceSize - 1) as VerifiedRow[]
       for (const one of rows) verifyEvent(one)
-      if (rows.length < sliceSize) break
-      progress(version)
-      await breathe()
     }
     compareHeads()
     return { events: version, gaps, damages }
 
-    function verifyEvent(one: [...ArchiveRow, number]): void {
+    function verifyEvent(one: VerifiedRow): void {
       const [found, type, schema, at, actor, channel, request, message, laneRow] = one
-      const [messages, tokens, input, output, salt, body, digest, storedEventHash, crc] = one.slice(9) as [
+      const [messages, tokens, input, output, salt, body, digest, storedEventHash, crc, placedAt] = one.slice(9) as [
         number,
         number,
         number,
@@ -135,7 +166,13 @@ export function verifier(database: Database) {
         Uint8Array,
         Uint8Array,
         number,
+        number,
       ]
+      if (found !== placedAt) report(`version ${found} stands in its place`, placedAt)
+      if (found <= version) {
+        report(`version ${found} is there more than once`, found)
+        return
+      }
       if (found !== version + 1) {
         report(
           found === version + 2
