@@ -6,7 +6,7 @@
  * message of a busy store would write a page of its own, and writing pages is most of what a commit costs.
  *
  * Versions of a lane grow with time, so whatever is in `recent` comes after what is in `places`. Each question below is
- * one statement over both, because another process may move them between two.
+ * one statement over both, because another process may move entries between two.
  */
 import type { Database } from './database.ts'
 

@@ -9,44 +9,42 @@ import type { HeadStore, SeenLane } from './heads.ts'
 import { standing } from './places.ts'
 import { blobLoader, checksum, eventIn, type LoadBlob } from './rows.ts'
 
-/**
- * A place and what the row at its position holds: nothing where the row is gone. Version and lane are the place's, so that
- * the checksum also tells a place that leads to another row than its own.
- */
-type MessageRow = [
-  version: number,
-  lane: number,
-  schema: number | null,
-  at: number,
-  message: string,
-  crc: number,
-  body: string | null,
-]
+/** More than there are of a message's schema; a higher number is damage, and the checksum says so. */
+const schemas = 256
+
+/** The version of a place and what the row at its position holds: nothing where the row is gone. */
+type MessageRow = [version: number, at: number, message: string, checkAndSchema: number | null, body: string | null]
+
+type RowOf<R> = R extends [number, ...infer Rest] ? Rest : never
+const goneRow: RowOf<MessageRow> = [0, '', null, null]
 
 type Place = [version: number, lane: number, position: number]
 type PlaceWithSums = [...Place, messages: number, tokens: number, input: number, output: number]
 
-/** As few as will do: handing a text over from SQLite costs more than finding its row. */
-const messageColumns = 'e.schema, e.at, e.message, e.crc, e.body'
+/** As few as will do: handing values over from SQLite costs more than finding their row. So two of them go as one. */
+const messageColumns = `e.at, e.message, e.crc * ${schemas} + e.schema, e.body`
 
 export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
   const places = (direction: 'asc' | 'desc') =>
     `${standing('lane, position', { where: 'lane = ?1 and version > ?2 and version < ?3', direction })} limit ?4`
-  const page = (direction: 'asc' | 'desc') => `
-    select place.version, place.lane, ${messageColumns} from (${places(direction)}) place
-    left join events e on e.position = place.position order by place.version ${direction}`
+  const newestIn = (table: 'places' | 'recent') => `
+    select p.version, ${messageColumns} from ${table} p left join events e on e.position = p.position
+    where p.lane = ? and p.version > ? and p.version < ? order by p.version desc limit ?`
   const keptIn = (table: string) => `
     select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
     from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
-    newest: database.prepare(page('desc')),
-    oldest: database.prepare(page('asc')),
+    newestRecent: database.prepare(newestIn('recent')),
+    newestPlaced: database.prepare(newestIn('places')),
+    oldest: database.prepare(`
+      select place.version, ${messageColumns} from (${places('asc')}) place
+      left join events e on e.position = place.position order by place.version`),
     newestPlaces: database.prepare(places('desc')),
     oldestPlaces: database.prepare(places('asc')),
     atPosition: database.prepare(`select ${messageColumns} from events e where e.position = ?`),
     kept: database.prepare(`${keptIn('places')} union all ${keptIn('recent')} order by 1`),
     atPlace: database.prepare(`
-      select e.version, e.lane, ${messageColumns}, c.id from events e join conversations c using (conversation)
+      select e.version, ${messageColumns}, e.lane, c.id from events e join conversations c using (conversation)
       where e.position = ? and e.message = ? and c.project = ?`),
   }
   const blobs = blobLoader(database)
@@ -58,32 +56,43 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
-    const rows = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
-    if (!forwards) rows.reverse()
-    const found = rows.map(row => messageIn(row, window.conversationId, load))
+    const found = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
+    if (!forwards) found.reverse()
     const kept = keptPlaces(window, lanes)
       .filter(([version]) => version > (after ?? 0) && version < before)
-      .map(place => messageIn(rowAt(place), window.conversationId, load))
+      .map(messageAt)
     if (kept.length === 0) return found
     const all = [...kept, ...found]
     return forwards ? all.slice(0, limit) : all.slice(-limit)
 
-    function oneLane(lane: number): MessageRow[] {
-      return (forwards ? sql.oldest : sql.newest).all(lane, from, before, limit) as MessageRow[]
+    function oneLane(lane: number): Message[] {
+      const rows = forwards ? (sql.oldest.all(lane, from, before, limit) as MessageRow[]) : newestOf(lane)
+      return rows.map(row => messageIn(row, lane, window.conversationId, load))
     }
 
-    /** Finds the places in the index alone, merges them, and reads only the bodies that are wanted. */
-    function manyLanes(): MessageRow[] {
+    /**
+     * In two questions, a sixth less than in one. What another process moves between them is not seen twice, because the
+     * second asks for what comes before the first's, and not missed, because it moves towards the second.
+     */
+    function newestOf(lane: number): MessageRow[] {
+      const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
+      if (rows.length === limit) return rows
+      const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]
+      return rows.length === 0 ? older : [...rows, ...older]
+    }
+
+    /** Finds the places alone, merges them, and reads only the bodies that are wanted. */
+    function manyLanes(): Message[] {
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
       const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Place[])
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
-      return places.slice(0, limit).map(rowAt)
+      return places.slice(0, limit).map(messageAt)
     }
-  }
 
-  function rowAt([version, lane, position]: Place | PlaceWithSums): MessageRow {
-    const row = sql.atPosition.get(position) as [number, number, string, number, string | null] | undefined
-    return row ? [version, lane, ...row] : [version, lane, null, 0, '', -1, null]
+    function messageAt([version, lane, position]: Place | PlaceWithSums): Message {
+      const row = sql.atPosition.get(position) as RowOf<MessageRow> | undefined
+      return messageIn([version, ...(row ?? goneRow)], lane, window.conversationId, load)
+    }
   }
 
   /**
@@ -119,8 +128,10 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   function message(project: string, messageId: string, position: number): Message | undefined {
     const projectRow = heads.projectRow(project)
     if (projectRow === undefined) return undefined
-    const row = sql.atPlace.get(position, messageId, projectRow) as [...MessageRow, string] | undefined
-    return row && messageIn(row.slice(0, -1) as MessageRow, row[row.length - 1] as string, blobs(projectRow))
+    const found = sql.atPlace.get(position, messageId, projectRow) as [...MessageRow, number, string] | undefined
+    if (!found) return undefined
+    const [version, at, id, checkAndSchema, body, lane, conversationId] = found
+    return messageIn([version, at, id, checkAndSchema, body], lane, conversationId, blobs(projectRow))
   }
 
   function seen(conversationRow: number, window: Window) {
@@ -130,10 +141,13 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   return { messages, measure, message }
 }
 
-function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
-  const [version, lane, schema, at, id, crc, body] = row
+/** Version and lane are the place's, so that the checksum also tells a place that leads to another row than its own. */
+function messageIn(row: MessageRow, lane: number, conversationId: string, load: LoadBlob): Message {
+  const [version, at, id, checkAndSchema, body] = row
   // A place whose row is gone keeps it, and says that it is damaged.
-  if (schema === null) return messageIn([version, lane, 1, 0, '', -1, null], conversationId, load)
+  if (checkAndSchema === null) return messageIn([version, 0, '', -1, null], lane, conversationId, load)
+  const schema = checkAndSchema % schemas
+  const crc = (checkAndSchema - schema) / schemas
   const stored = { type: 'message.added', version, at, lane, schema, message: id, crc, body }
   const place = { id, conversationId, version, timestamp: isoTime(at) }
   if (body !== null && schema === packedSchema && checksum(stored) === crc) {
