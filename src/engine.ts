@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
 import type { Origin } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
-import type { Appended } from './log/event-log.ts'
+import type { Appended, Proposal } from './log/event-log.ts'
 import { withLineage } from './log/lineage.ts'
 import type { Store } from './log/store.ts'
 
@@ -51,16 +51,17 @@ export function engine({ store, clock, newId }: { store: Store; clock: () => num
     newId,
     execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {
       const { idempotencyKey, expectedVersion = 'any', fence } = options
-      return store.append({
+      const proposal: Proposal = {
         project,
         conversation,
-        ...(session && { session }),
         expected: expectedVersion,
         decide: heads => decide(heads, clock()),
-        origin: { actor, channel, ...(requestId !== undefined && { requestId }) },
-        ...(idempotencyKey !== undefined && { once: { key: idempotencyKey, digest: digestOf(asked) } }),
-        ...(fence && { fence }),
-      })
+        origin: requestId === undefined ? { actor, channel } : { actor, channel, requestId },
+      }
+      if (session) proposal.session = session
+      if (idempotencyKey !== undefined) proposal.once = { key: idempotencyKey, digest: digestOf(asked) }
+      if (fence) proposal.fence = fence
+      return store.append(proposal)
     },
   }
 }

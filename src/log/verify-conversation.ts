@@ -75,6 +75,10 @@ export function conversationCheck({
       Uint8Array,
       number,
     ]
+    if (found <= version) {
+      report(`version ${found} is there more than once`, found)
+      return
+    }
     if (found !== version + 1) {
       report(
         found === version + 2

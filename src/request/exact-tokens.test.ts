@@ -46,6 +46,23 @@ describe('the exact estimator', () => {
     )
   })
 
+  it('counts what the tokenizer counts of plain text, however it is mixed', () => {
+    const mixed = fc.constantFrom(...`aZ09 \t\n\r'"/.-_sSlLvVeErRtTdDmM<>(){}\0\x0b\x7f\x1c`)
+    fc.assert(
+      fc.property(fc.array(mixed, { maxLength: 40 }), characters => {
+        const text = characters.join('')
+        expect(count(text)).toBe(directly(text))
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('counts a long text as it counts a short one', () => {
+    const text = 'src/session/openPage.ts: 12345 files, don\'t "touch"\n\n  THEM é. '.repeat(400)
+    expect(count(text)).toBe(directly(text))
+    expect(count(text.replaceAll('é', 'e'))).toBe(directly(text.replaceAll('é', 'e')))
+  })
+
   it('counts any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), text => {

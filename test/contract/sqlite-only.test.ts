@@ -10,6 +10,7 @@ import { sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, into, joined, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import { toFirstSchema } from '../support/first-schema.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { openSqlite } from './open-sqlite.ts'
 
@@ -253,9 +254,7 @@ describe('a file of an earlier schema', () => {
     const store = await sqliteStore(path, { clock: Date.now })
     await store.append(into('c', [begun({ phase: 'chat' }), said('hello')]))
     await store.close()
-    const database = new DatabaseSync(path)
-    database.exec('drop index conversations_due; alter table conversations drop column due_at; pragma user_version = 1')
-    database.close()
+    toFirstSchema(path)
     return path
   }
 

@@ -148,7 +148,8 @@ export function appender({
         lane,
         adds,
       }
-      hash = hashOf(hash, header, digest)
+      const link = hashOf(hash, header, digest)
+      hash = link
       const position = nextPosition()
       const event: RecordedEvent = {
         project,
@@ -159,7 +160,7 @@ export function appender({
         actor: origin.actor,
         channel: origin.channel,
         ...(origin.requestId !== undefined && { requestId: origin.requestId }),
-        hash: Buffer.from(hash).toString('hex'),
+        hash: link.toString('hex'),
         event: events[index]!,
       }
       head = evolveConversation(head, event)

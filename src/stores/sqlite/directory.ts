@@ -8,6 +8,7 @@ import type { SessionHead } from '../../views/session.ts'
 import { numbersIn } from './cursor.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
+import { newestPosition } from './places.ts'
 import { refolder } from './refold.ts'
 
 type ConversationRow = [
@@ -26,13 +27,16 @@ export function directory({ database, heads }: { database: Database; heads: Head
     counts: database.prepare(`
       select (select count(*) from conversations where project = ?1),
              (select count(*) from sessions where project = ?1 and status <> 'deleted'),
-             (select coalesce(sum((select max(version) from events e where e.conversation = c.conversation)), 0)
+             (select coalesce(sum(
+                (select version from events where position = ${newestPosition('c.conversation')})), 0)
               from conversations c where c.project = ?1),
              (select coalesce(sum(json_extract(head, '$.compactions')), 0) from sessions where project = ?1)`),
     sums: database.prepare(`
       select coalesce(sum(e.messages), 0), coalesce(sum(e.tokens), 0), coalesce(sum(e.input), 0), coalesce(sum(e.output), 0)
       from conversations c join lanes l using (conversation)
-      join events e on e.lane = l.lane and e.version = (select max(version) from events where lane = l.lane)
+      join events e on e.position = coalesce(
+        (select position from recent where lane = l.lane order by version desc limit 1),
+        (select position from places where lane = l.lane order by version desc limit 1))
       where c.project = ?`),
   }
 
@@ -55,8 +59,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
     const rows = database
       .prepare(`
         select c.conversation, c.recent_at, c.info, e.version, e.at, c.id
-        from conversations c join events e on e.conversation = c.conversation
-          and e.version = (select max(version) from events where conversation = c.conversation)
+        from conversations c join events e on e.position = ${newestPosition('c.conversation')}
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
       .all(...values, limit + 1) as ConversationRow[]
     const shown = rows.slice(0, limit)

@@ -18,6 +18,7 @@ import type { ConversationHead, ConversationInfo } from '../../views/conversatio
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { Database } from './database.ts'
+import { inVersionOrder, newestPosition, standing } from './places.ts'
 import { refolder } from './refold.ts'
 
 export interface ConversationEntry {
@@ -53,6 +54,8 @@ const minute = 60_000
 /** As long as there are no more, all are looked at: a simpler question, sooner answered. */
 const fewLanes = 64
 
+const sums = 'messages, tokens, input, output'
+
 type LaneRow = [lane: number, kind: LaneKind, audience: string]
 
 export type HeadStore = ReturnType<typeof headStore>
@@ -75,9 +78,9 @@ export function headStore(database: Database) {
     insertProject: database.prepare('insert into projects (id, created_at) values (?, ?)'),
     byId: database.prepare(`
       select c.conversation, c.recent_at, c.info, e.version, e.hash, e.at
-      from conversations c join events e using (conversation)
-      where c.project = ? and c.id = ? order by e.version desc limit 1`),
-    hashAt: database.prepare('select hash from events where conversation = ? and version = ?'),
+      from conversations c join events e on e.position = ${newestPosition('c.conversation')}
+      where c.project = ? and c.id = ?`),
+    hashAt: database.prepare(inVersionOrder('e.hash')),
     branch: database.prepare(`
       select id from conversations where project = ? and json_valid(info)
         and json_extract(info, '$.branchOf.conversationId') = ? limit 1`),
@@ -96,13 +99,14 @@ export function headStore(database: Database) {
       select lane, kind, audience from lanes where conversation = ?1 and audience_key < 'session '
       union all
       select lane, kind, audience from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
-    lastSums: database.prepare(`
-      select messages, tokens, input, output from events indexed by events_by_lane
-      where lane = ? order by version desc limit 1`),
-    sumsUpTo: database.prepare(`
-      select messages, tokens, input, output from events indexed by events_by_lane
-      where lane = ? and version <= ? order by version desc limit 1`),
-    lastAt: database.prepare('select at from events where lane = ? order by version desc limit 1'),
+    lastSums: database.prepare(`${standing(sums, { where: 'lane = ?1', direction: 'desc' })} limit 1`),
+    sumsUpTo: database.prepare(
+      `${standing(sums, { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1`,
+    ),
+    lastAt: database.prepare(`
+      select e.at from (
+        ${standing('position', { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1) place
+      join events e on e.position = place.position`),
     session: database.prepare(`
       select s.session, s.head, s.conversation, c.id, p.project
       from projects p join sessions s on s.project = p.project join conversations c on c.conversation = s.conversation
@@ -354,7 +358,7 @@ export function headStore(database: Database) {
   function lastActiveAt(conversationRow: number, head: SessionHead, viewer: Viewer): number {
     let last = Date.parse(head.updatedAt)
     for (const { row } of lanesSeen(conversationRow, viewer)) {
-      const found = sql.lastAt.get(row) as [number] | undefined
+      const found = sql.lastAt.get(row, Number.MAX_SAFE_INTEGER) as [number] | undefined
       if (found && found[0] > last) last = found[0]
     }
     return last
@@ -380,7 +384,7 @@ export function headStore(database: Database) {
     /** The hash of an event of another conversation, for what hangs on it. */
     hashAt(project: string, { conversationId, version }: BranchPoint): Uint8Array | undefined {
       const row = conversationRow(project, conversationId)
-      return row === undefined ? undefined : (sql.hashAt.get(row, version) as [Uint8Array] | undefined)?.[0]
+      return row === undefined ? undefined : (sql.hashAt.get(row, version, version) as [Uint8Array] | undefined)?.[0]
     },
     /** A conversation that branches off this one, if there is any. */
     branchOf(project: string, id: string): string | undefined {
@@ -392,6 +396,8 @@ export function headStore(database: Database) {
     sessionByKey,
     saveSession,
     lastActiveAt,
+    /** When the newest message of a lane was written. */
+    lastAt: (lane: number, upTo: number) => (sql.lastAt.get(lane, upTo) as [number] | undefined)?.[0],
     postponeExpiry: (row: number, expiresAt: number) => sql.postponeExpiry.run(expiresAt, row),
     /** How much is kept; for those who watch over memory. */
     kept: () => ({ conversations: conversations.size, sessions: sessions.size }),
@@ -400,6 +406,6 @@ export function headStore(database: Database) {
 
 function sumsIn(row: unknown): LaneSums {
   if (row === undefined) return noSums
-  const [messages, tokens, input, output] = row as [number, number, number, number]
+  const [, messages, tokens, input, output] = row as [number, number, number, number, number]
   return { messages, tokens, input, output }
 }

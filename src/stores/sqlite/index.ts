@@ -22,9 +22,11 @@ import { asStoreError, isBusy } from './errors.ts'
 import { headStore } from './heads.ts'
 import { leaseKeeper } from './leases.ts'
 import { maintenance } from './maintenance.ts'
-import { migrate, refuseForeign } from './migrate.ts'
+import { migrate, readAsToday, refuseForeign } from './migrate.ts'
+import { filing } from './places.ts'
 import { reader } from './read.ts'
 import { feed } from './subscribe.ts'
+import { inTransaction } from './transaction.ts'
 import { commitsBeforeGrowth, growWal } from './wal.ts'
 import { windowReader } from './windows.ts'
 import { type Writer, writer } from './writer.ts'
@@ -82,6 +84,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     generation = heads.generation()
   }
   const housekeeping = keepHouse(side)
+  const recent = filing(database)
   const write: Writer = writer({
     database,
     busyTimeoutMs,
@@ -92,6 +95,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
+      recent.moveIfDue()
     },
     refresh() {
       heads.refresh()
@@ -106,6 +110,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     committed(writes) {
       wrote = true
+      recent.add(writes)
       events.wake()
       housekeeping.committed(writes)
     },
@@ -150,7 +155,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     append: (proposal: Proposal) =>
       writing(
         () => append(proposal),
-        () => appendLightly(proposal),
+        () => (recent.isDue() ? undefined : appendLightly(proposal)),
       ),
     read: range => reading(() => read(range)),
     subscribe(options) {
@@ -233,7 +238,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       housekeeping.stop()
       events.close()
       await side.close()
-      if (wrote) settle(database)
+      if (wrote) settle(database, recent.move)
       database.close()
       if (temporary) rmSync(temporary, { recursive: true, force: true })
     },
@@ -254,7 +259,8 @@ function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: bo
   }
   const database = openDatabase({ path, durability, readOnly, inspect })
   try {
-    if (!readOnly) migrate(database, schema)
+    if (readOnly) readAsToday(database)
+    else migrate(database, schema)
     return database
   } catch (error) {
     database.close()
@@ -263,11 +269,12 @@ function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: bo
 }
 
 /**
- * Leaves everything in the one file, so that a copy of it is a backup, and notes how far the log went, so that `verify`
+ * Leaves everything in the one file and in its place, so that a copy of it is a backup, and notes how far the log went, so that `verify`
  * notices when its end is cut off. If others are at work, they will do it.
  */
-function settle(database: Database): void {
+function settle(database: Database, moveRecent: () => void): void {
   try {
+    inTransaction(database, moveRecent)
     database.exec(`
       update meta set value = (select max(coalesce(max(position), 0), cast(meta.value as integer)) from events)
       where name = 'position_floor' and cast(value as integer) < (select coalesce(max(position), 0) from events)`)

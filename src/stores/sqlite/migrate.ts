@@ -6,13 +6,14 @@ import { StoreUnusable } from '../../errors.ts'
 import type { Database } from './database.ts'
 import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
-import { due } from './migrations/002-due.ts'
+import { places, placesInOlderFile } from './migrations/002-places.ts'
+import { due } from './migrations/003-due.ts'
 import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
 
-const migrations: readonly string[] = [log, due]
+const migrations: readonly string[] = [log, places, due]
 
 export const newestSchema = migrations.length
 
@@ -31,6 +32,11 @@ export function migrate(database: Database, found: number): void {
       database.exec(`pragma user_version = ${version + 1}`)
     })
   }
+}
+
+/** Makes an older file that is only read look like one of today, for this connection. */
+export function readAsToday(database: Database): void {
+  if (schemaVersion(database) === 1) database.exec(placesInOlderFile)
 }
 
 /** Refuses a file that is somebody else's, or a newer program's. Writes nothing. Returns the schema it has. */

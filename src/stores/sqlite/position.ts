@@ -18,7 +18,8 @@ export function positionText(epoch: string, row: number, hash: Uint8Array | unde
 }
 
 export function checkOf(hash: Uint8Array): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, 6).toString('base64url')
+  const bytes = Buffer.isBuffer(hash) ? hash : Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength)
+  return bytes.toString('base64url', 0, 6)
 }
 
 export function positionParts(position: string): PositionParts {

@@ -171,19 +171,18 @@ function scan<R extends unknown[]>(
   }
 }
 
-/** Rows that the table's own order does not lead to any more, but an index does. */
+/** Rows that the table's own order does not lead to any more, but an index or the list of places does. */
 function foundByIndex<R extends unknown[]>(source: Database, known: readonly R[], sql: string): R[] {
   const missing = new Set<number>()
-  for (const [index, order] of [
-    ['events_by_version', 'conversation, version'],
-    ['events_by_lane', 'lane, version'],
-  ] as const) {
-    const where = index === 'events_by_lane' ? 'where lane is not null' : ''
-    const positions = inOrderOf<[number]>(
-      source,
-      `select position from events indexed by ${index} ${where} order by ${order}`,
-    )
-    for (const [position] of positions) missing.add(position)
+  for (const one of [
+    'places',
+    'recent',
+    'events indexed by facts_by_version where lane is null order by conversation, version',
+    // The indexes of schema 1.
+    'events indexed by events_by_version order by conversation, version',
+    'events indexed by events_by_lane where lane is not null order by lane, version',
+  ]) {
+    for (const [position] of inOrderOf<[number]>(source, `select position from ${one}`)) missing.add(position)
   }
   for (const [position] of known) missing.delete(position as number)
   const one = source.prepare(sql)

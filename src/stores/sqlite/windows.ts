@@ -6,49 +6,47 @@ import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
-import type { HeadStore } from './heads.ts'
+import type { HeadStore, SeenLane } from './heads.ts'
+import { standing } from './places.ts'
 import { blobLoader } from './rows.ts'
 
-type MessageRow = [
-  version: number,
-  schema: number,
-  at: number,
-  lane: number,
-  message: string,
-  crc: number,
-  body: string | null,
-]
+/** More than there are of a message's schema; a higher number is damage, and the checksum says so. */
+const schemas = 256
 
-const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
+/** The version of a place and what the row at its position holds: nothing where the row is gone. */
+type MessageRow = [version: number, at: number, message: string, checkAndSchema: number | null, body: string | null]
 
-type QuickRow = [version: number, at: number, message: string, crc: number, body: string | null]
+type RowOf<R> = R extends [number, ...infer Rest] ? Rest : never
+const goneRow: RowOf<MessageRow> = [0, '', null, null]
 
-/**
- * As few as will do: handing a value over from SQLite costs more than finding its row. A message that these do not prove
- * sound, or of another schema, is read again with all there is of it.
- */
-const quickColumns = `e.version, e.at, e.message, iif(e.schema = ${packedSchema}, e.crc, -1), e.body`
+type Place = [version: number, lane: number, position: number]
+type PlaceWithSums = [...Place, messages: number, tokens: number, input: number, output: number]
+
+/** As few as will do: handing values over from SQLite costs more than finding their row. So two of them go as one. */
+const messageColumns = `e.at, e.message, e.crc * ${schemas} + e.schema, e.body`
 
 export function windowReader({ database, heads }: { database: Database; heads: HeadStore }) {
-  const page = (columns: string, direction: 'asc' | 'desc') => `
-    select ${columns} from events e indexed by events_by_lane
-    where e.lane = ? and e.version > ? and e.version < ? order by e.version ${direction} limit ?`
+  const places = (direction: 'asc' | 'desc') =>
+    `${standing('lane, position', { where: 'lane = ?1 and version > ?2 and version < ?3', direction })} limit ?4`
+  const newestIn = (table: 'places' | 'recent') => `
+    select p.version, ${messageColumns} from ${table} p left join events e on e.position = p.position
+    where p.lane = ? and p.version > ? and p.version < ? order by p.version desc limit ?`
+  const keptIn = (table: string) => `
+    select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
+    from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
-    newest: database.prepare(page(quickColumns, 'desc')),
-    oldest: database.prepare(page(quickColumns, 'asc')),
-    newestPlaces: database.prepare(page('e.version, e.position, e.lane', 'desc')),
-    oldestPlaces: database.prepare(page('e.version, e.position, e.lane', 'asc')),
-    atPosition: database.prepare(`select ${quickColumns} from events e where e.position = ?`),
-    inLane: database.prepare(`
-      select ${messageColumns} from events e indexed by events_by_lane where e.lane = ? and e.version = ?`),
-    atVersion: database.prepare(`
-      select ${messageColumns} from events e where e.conversation = ? and e.version = ? and e.lane is not null`),
-    sumsAt: database.prepare(`
-      select lane, version, messages, tokens, input, output from events where conversation = ? and version = ?`),
+    newestRecent: database.prepare(newestIn('recent')),
+    newestPlaced: database.prepare(newestIn('places')),
+    oldest: database.prepare(`
+      select place.version, ${messageColumns} from (${places('asc')}) place
+      left join events e on e.position = place.position order by place.version`),
+    newestPlaces: database.prepare(places('desc')),
+    oldestPlaces: database.prepare(places('asc')),
+    atPosition: database.prepare(`select ${messageColumns} from events e where e.position = ?`),
+    kept: database.prepare(`${keptIn('places')} union all ${keptIn('recent')} order by 1`),
     atPlace: database.prepare(`
-      select ${messageColumns}, c.id from events e join conversations c using (conversation)
+      select e.version, ${messageColumns}, e.lane, c.id from events e join conversations c using (conversation)
       where e.position = ? and e.message = ? and c.project = ?`),
-    lastAt: database.prepare('select at from events where lane = ? and version <= ? order by version desc limit 1'),
   }
   const blobs = blobLoader(database)
 
@@ -62,53 +60,50 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const forwards = after !== undefined
     const found = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) found.reverse()
-    const kept = keptMessages(conversation, window, new Set(lanes.map(lane => lane.row)), load).filter(
-      one => one.version > (after ?? 0) && one.version < before,
-    )
+    const kept = keptPlaces(window, lanes)
+      .filter(([version]) => version > (after ?? 0) && version < before)
+      .map(messageAt)
     if (kept.length === 0) return found
     const all = [...kept, ...found]
     return forwards ? all.slice(0, limit) : all.slice(-limit)
 
     function oneLane(lane: number): Message[] {
-      const rows = (forwards ? sql.oldest : sql.newest).all(lane, from, before, limit) as QuickRow[]
-      return rows.map(row => soundMessage(row, lane, window.conversationId, load) ?? again(row[0], lane))
+      const rows = forwards ? (sql.oldest.all(lane, from, before, limit) as MessageRow[]) : newestOf(lane)
+      return rows.map(row => messageIn(row, lane, window.conversationId, load))
     }
 
-    /** Finds the places in the index alone, merges them, and reads only the bodies that are wanted. */
+    /**
+     * In two questions, a sixth less than in one. What another process moves between them is not seen twice, because the
+     * second asks for what comes before the first's, and not missed, because it moves towards the second.
+     */
+    function newestOf(lane: number): MessageRow[] {
+      const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
+      if (rows.length === limit) return rows
+      const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]
+      return rows.length === 0 ? older : [...rows, ...older]
+    }
+
+    /** Finds the places alone, merges them, and reads only the bodies that are wanted. */
     function manyLanes(): Message[] {
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
-      const places = lanes.flatMap(
-        lane =>
-          statement.all(lane.row, from, before, limit) as Array<[version: number, position: number, lane: number]>,
-      )
+      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Place[])
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
-      return places.slice(0, limit).map(([version, position, lane]) => {
-        const row = sql.atPosition.get(position) as QuickRow | undefined
-        return (row && soundMessage(row, lane, window.conversationId, load)) ?? again(version, lane)
-      })
+      return places.slice(0, limit).map(messageAt)
     }
 
-    function again(version: number, lane: number): Message {
-      const row = (sql.inLane.get(lane, version) as MessageRow | undefined) ?? lostRow(version)
-      return messageIn(row, window.conversationId, load)
+    function messageAt([version, lane, position]: Place | PlaceWithSums): Message {
+      const row = sql.atPosition.get(position) as RowOf<MessageRow> | undefined
+      return messageIn([version, ...(row ?? goneRow)], lane, window.conversationId, load)
     }
   }
 
-  /** Messages that a reset kept although they stand before the window. */
-  function keptMessages(
-    conversationRow: number,
-    window: Window,
-    lanes: ReadonlySet<number>,
-    load: LoadBlob,
-  ): Message[] {
+  /**
+   * Messages that a reset kept although they stand before the window. Their lanes say who sees them and of which kind they
+   * are, as for all others.
+   */
+  function keptPlaces(window: Window, lanes: readonly SeenLane[]): PlaceWithSums[] {
     if (window.kept.length === 0) return []
-    const found: Message[] = []
-    for (const version of window.kept) {
-      const row = sql.atVersion.get(conversationRow, version) as MessageRow | undefined
-      // The lane says who sees it and of which kind it is, for these as for all others.
-      if (row && lanes.has(row[3])) found.push(messageIn(row, window.conversationId, load))
-    }
-    return found
+    return sql.kept.all(JSON.stringify(window.kept), JSON.stringify(lanes.map(lane => lane.row))) as PlaceWithSums[]
   }
 
   function measure(window: Window): LaneSums & { lastActiveAt: string | undefined } {
@@ -123,28 +118,25 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       if (newest.messages === 0) continue
       const start = Math.min(window.start, end)
       total = addSums(total, start > 0 ? subtractSums(newest, heads.sumsUpTo(row, start)) : newest)
-      const [at] = sql.lastAt.get(row, end) as [number]
-      if (at > last) last = at
+      last = Math.max(last, heads.lastAt(row, end) ?? 0)
     }
-    const rows = new Set(lanes.map(lane => lane.row))
-    for (const version of window.kept) if (version <= end) total = addSums(total, sumsOf(conversation, version, rows))
+    for (const [version, lane, , messages, tokens, input, output] of keptPlaces(window, lanes)) {
+      if (version > end) continue
+      // What one message adds to its lane is the difference to the one before.
+      const before = heads.sumsUpTo(lane, version - 1)
+      total = addSums(total, subtractSums({ messages, tokens, input, output }, before))
+    }
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
-  }
-
-  /** What one message adds to its lane: the difference to the one before. */
-  function sumsOf(conversationRow: number, version: number, lanes: ReadonlySet<number>): LaneSums {
-    const row = sql.sumsAt.get(conversationRow, version) as [number | null, ...number[]] | undefined
-    if (!row || row[0] === null || !lanes.has(row[0])) return noSums
-    const [lane, , messages, tokens, input, output] = row as [number, number, number, number, number, number]
-    return subtractSums({ messages, tokens, input, output }, heads.sumsUpTo(lane, version - 1))
   }
 
   /** The message at a position the index gave. */
   function message(project: string, messageId: string, position: number): Message | undefined {
     const projectRow = heads.projectRow(project)
     if (projectRow === undefined) return undefined
-    const row = sql.atPlace.get(position, messageId, projectRow) as [...MessageRow, string] | undefined
-    return row && messageIn(row.slice(0, -1) as MessageRow, row[row.length - 1] as string, blobs(projectRow))
+    const found = sql.atPlace.get(position, messageId, projectRow) as [...MessageRow, number, string] | undefined
+    if (!found) return undefined
+    const [version, at, id, checkAndSchema, body, lane, conversationId] = found
+    return messageIn([version, at, id, checkAndSchema, body], lane, conversationId, blobs(projectRow))
   }
 
   function seen(conversationRow: number, window: Window) {
@@ -158,20 +150,13 @@ function endOf({ end }: Window): number {
   return Math.min(end ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER - 1)
 }
 
-/** The message in a row whose checksum is right; undefined when it is not, or when it was packed another way. */
-function soundMessage(row: QuickRow, lane: number, conversationId: string, load: LoadBlob): Message | undefined {
-  const [version, at, id, crc, body] = row
-  const stored = { type: 'message.added', version, at, lane, message: id, body }
-  if (body === null || checksum(stored) !== crc) return undefined
-  try {
-    return unpackedMessage(body, { id, conversationId, version, timestamp: isoTime(at) }, load)
-  } catch {
-    return undefined
-  }
-}
-
-function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Message {
-  const [version, schema, at, lane, id, crc, body] = row
+/** Version and lane are the place's, so that the checksum also tells a place that leads to another row than its own. */
+function messageIn(row: MessageRow, lane: number, conversationId: string, load: LoadBlob): Message {
+  const [version, at, id, checkAndSchema, body] = row
+  // A place whose row is gone keeps it, and says that it is damaged.
+  if (checkAndSchema === null) return messageIn([version, 0, '', -1, null], lane, conversationId, load)
+  const schema = checkAndSchema % schemas
+  const crc = (checkAndSchema - schema) / schemas
   const stored = { type: 'message.added', version, at, lane, schema, message: id, crc, body }
   const place = { id, conversationId, version, timestamp: isoTime(at) }
   if (body !== null && schema === packedSchema && checksum(stored) === crc) {
@@ -182,9 +167,4 @@ function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Mes
     }
   }
   return messageOf({ conversationId, version, at: place.timestamp, event: eventIn(stored, load) }, id)!
-}
-
-/** The index knows a message whose row is gone: it keeps its place, and says that it is damaged. */
-function lostRow(version: number): MessageRow {
-  return [version, 1, 0, 0, '', -1, null]
 }

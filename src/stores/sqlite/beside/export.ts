@@ -5,6 +5,7 @@ import { type ArchiveRow, archiveColumns, archivist } from '../../../log/archive
 import type { LaneKind } from '../../../log/lane.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
+import { inVersionOrder } from '../places.ts'
 import { blobLoader } from '../rows.ts'
 import type { Operations } from './protocol.ts'
 
@@ -16,8 +17,7 @@ export function exporter(database: Database) {
   const heads = headStore(database)
   const blobs = blobLoader(database)
   const sql = {
-    rows: database.prepare(`
-      select ${archiveColumns} from events e where e.conversation = ? and e.version > ? and e.version <= ? order by e.version limit ${pageRows}`),
+    rows: database.prepare(inVersionOrder(archiveColumns)),
     lane: database.prepare('select audience_key, kind, audience from lanes where lane = ?'),
   }
 
@@ -57,7 +57,11 @@ export function exporter(database: Database) {
     })
     let last = after
     let bytes = 0
-    const rows = sql.rows.all(entry.row, after, upTo) as ArchiveRow[]
+    let rows: ArchiveRow[] = []
+    // In a file that lost some, a page may be empty.
+    for (let first = after + 1; rows.length === 0 && first <= upTo; first += pageRows) {
+      rows = sql.rows.all(entry.row, first, Math.min(upTo, first + pageRows - 1)) as ArchiveRow[]
+    }
     for (const row of rows) {
       for (const line of linesOf(row)) lines.push(JSON.stringify(line))
       last = row[0]

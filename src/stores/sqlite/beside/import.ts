@@ -13,6 +13,7 @@ import { evolveSession, sessionOf } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'
+import { filing } from '../places.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
@@ -67,6 +68,7 @@ export function conversationImporter(database: Database) {
   }
 
   const insert = eventInserter(database, heads)
+  const recent = filing(database)
 
   return function write(asked: ConversationImport): string {
     const { project, lines, now, strict } = asked
@@ -88,6 +90,7 @@ export function conversationImporter(database: Database) {
           throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
         }
         writeAll(conversationId, asked)
+        recent.move()
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)
       })
     } finally {

@@ -38,8 +38,9 @@ export interface SearchIndex {
   close(): void
 }
 
-const schemaVersion = '1'
-const batchSize = 500
+const schemaVersion = '2'
+/** The more at once, the fewer pages are written for each; so many keep the worker from others for some 50 ms. */
+const batchSize = 2000
 
 const schema = `
 create table meta (name text primary key, value text not null) without rowid;
@@ -54,12 +55,12 @@ create table docs (
   author integer not null,
   role integer not null,
   phase integer,
-  -- A number made of its id: half the size, and the log tells those apart that share one.
+  -- A number made of its id: a third of the size, and the log tells those apart that share one.
   message integer not null
 );
 -- Here and not in the log: an append would write a page more for a look-up that is seldom made.
 create index docs_by_message on docs (message);
-create index docs_by_conversation on docs (conversation);
+create index docs_by_conversation on docs (conversation, version);
 create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
 create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;
@@ -77,7 +78,6 @@ type FeedRow = [
   crc: number,
   body: string | null,
   project: number,
-  hash: Uint8Array,
 ]
 
 export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
@@ -146,6 +146,8 @@ function startOver(database: Database): void {
   // Erased words must not linger in the index's own pages.
   for (const table of ['words', 'titles'])
     database.exec(`insert into ${table} (${table}, rank) values ('secure-delete', 1)`)
+  // Merging half as often takes a sixth off the feed, and leaves a search a few more lists to look through.
+  database.exec(`insert into words (words, rank) values ('automerge', 8)`)
 }
 
 function tableExists(database: Database, name: string): boolean {
@@ -157,7 +159,7 @@ function searchIndex(database: Database): SearchIndex {
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
     events: database.prepare(`
-      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project, e.hash
+      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project
       from log.events e join log.conversations c using (conversation)
       where e.position > ? order by e.position limit ${batchSize}`),
     name: database.prepare('select name from names where text = ?'),
@@ -171,7 +173,7 @@ function searchIndex(database: Database): SearchIndex {
     // The index keeps no text, so it has to be told which words to take out.
     deleteWords: database.prepare(`insert into words (words, rowid, text) values ('delete', ?, ?)`),
     body: database.prepare(`
-      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project, e.hash
+      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project
       from log.events e join log.conversations c using (conversation) where e.position = ?`),
     docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
@@ -187,6 +189,18 @@ function searchIndex(database: Database): SearchIndex {
   }
   const blobs = blobLoader(database)
   const names = new Map<string, number>()
+  /** What is known of phases within one transaction. */
+  const phases = new Map<number, number | null>()
+
+  function phaseOf(conversation: number): number | null {
+    let name = phases.get(conversation)
+    if (name === undefined) {
+      const phase = sql.phase.get(conversation) as [string] | undefined
+      name = phase ? nameOf(phase[0]) : null
+      phases.set(conversation, name)
+    }
+    return name
+  }
 
   function nameOf(text: string): number {
     const known = names.get(text)
@@ -215,9 +229,8 @@ function searchIndex(database: Database): SearchIndex {
     switch (event.type) {
       case 'message.added': {
         if (lane === null) return
-        const phase = sql.phase.get(conversation) as [string] | undefined
         const author = nameOf(event.author)
-        const phaseName = phase ? nameOf(phase[0]) : null
+        const phaseName = phaseOf(conversation)
         sql.insertDoc.run(
           position,
           project,
@@ -252,7 +265,10 @@ function searchIndex(database: Database): SearchIndex {
         return
       case 'conversation.created':
         sql.putTitle.run(conversation, splitScript(event.title))
-        if (event.phase !== undefined) sql.putPhase.run(conversation, event.phase)
+        if (event.phase !== undefined) {
+          sql.putPhase.run(conversation, event.phase)
+          phases.delete(conversation)
+        }
         return
       case 'conversation.annotated':
         if (event.title !== undefined) sql.putTitle.run(conversation, splitScript(event.title))
@@ -278,6 +294,7 @@ function searchIndex(database: Database): SearchIndex {
   /** One short transaction. Returns how many events it took. */
   function batch(): number {
     let taken = 0
+    phases.clear()
     change(() => {
       if (!isOfThisLog()) {
         startOver(database)
@@ -289,7 +306,8 @@ function searchIndex(database: Database): SearchIndex {
       const last = rows.at(-1)
       if (last) {
         sql.moveOn.run('position', String(last[0]))
-        sql.moveOn.run('check', Buffer.from(last[11]).toString('hex'))
+        const [hash] = sql.hashAt.get(last[0]) as [Uint8Array]
+        sql.moveOn.run('check', Buffer.from(hash).toString('hex'))
       }
       taken = rows.length
     })
@@ -339,7 +357,15 @@ function searchIndex(database: Database): SearchIndex {
   }
 }
 
-/** 48 bits of the id's hash. */
+const beginsWithTime = /^[0-9a-f]{8}-[0-9a-f]{4}-7/
+
+/**
+ * 48 bits for a look-up: of ids as we make them those that grow with time, so that the index over them is written at its
+ * end; of all others a hash.
+ */
 function messageNumber(messageId: string): number {
+  if (beginsWithTime.test(messageId)) {
+    return Number.parseInt(messageId.slice(0, 8), 16) * 0x10000 + Number.parseInt(messageId.slice(9, 13), 16)
+  }
   return createHash('sha256').update(messageId).digest().readUIntBE(0, 6)
 }

@@ -39,8 +39,7 @@ export function searcher({ database }: SearchIndex) {
   const sql = {
     project: database.prepare('select project from log.projects where id = ?'),
     audience: database.prepare('select audience from log.lanes where lane = ?'),
-    around: database.prepare(`
-      select position, lane from log.events where conversation = ? and version between ? and ? and lane is not null`),
+    around: database.prepare('select position, lane from docs where conversation = ? and version between ? and ?'),
     having: database.prepare(
       'select rowid from words where words match ? and rowid in (select value from json_each(?))',
     ),

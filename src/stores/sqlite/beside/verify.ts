@@ -11,11 +11,26 @@ import { conversationCheck } from '../../../log/verify-conversation.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
+import { headStore } from '../heads.ts'
+import { inVersionOrder, newestPosition } from '../places.ts'
 import { blobLoader } from '../rows.ts'
 
-type ConversationRow = [conversation: number, id: string, info: string, project: number, projectId: string]
+type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
+
+type ConversationRow = [
+  conversation: number,
+  id: string,
+  info: string,
+  project: number,
+  projectId: string,
+  newest: number,
+]
 
 const sliceSize = 500
+
+/** A place `p` says of a message what its row `e` says. */
+const sameAsEvent = `p.lane = e.lane and p.version = e.version and p.position = e.position and p.messages = e.messages
+  and p.tokens = e.tokens and p.input = e.input and p.output = e.output`
 
 export function verifier(database: Database) {
   const sql = {
@@ -31,20 +46,25 @@ export function verifier(database: Database) {
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
       where (?1 is null or p.id = ?1) order by c.conversation`),
     conversation: database.prepare(`
-      select c.conversation, c.id, c.info, p.project, p.id
+      select c.conversation, c.id, c.info, p.project, p.id,
+        coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)
       from conversations c join projects p using (project) where c.conversation = ?`),
-    events: database.prepare(`
-      select ${archiveColumns}, e.crc from events e where e.conversation = ? and e.version > ? order by e.version limit ${sliceSize}`),
+    events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc, place.version`)),
     lanes: database.prepare('select lane, audience_key, kind from lanes where conversation = ?'),
     sessions: database.prepare('select id, status, head from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
-    hashAt: database.prepare(`
-      select e.hash from events e join conversations c using (conversation)
-      where c.project = ? and c.id = ? and e.version = ?`),
+    unplaced: database.prepare(`
+      select count(*) from events e where lane is not null
+        and not exists (select 1 from places p where ${sameAsEvent})
+        and not exists (select 1 from recent p where ${sameAsEvent})`),
+    misplaced: database.prepare(`
+      select (select count(*) from places p where not exists (select 1 from events e where ${sameAsEvent}))
+        + (select count(*) from recent p where not exists (select 1 from events e where ${sameAsEvent}))`),
     structure: database.prepare('pragma quick_check(20)'),
   }
   const blobs = blobLoader(database)
+  const heads = headStore(database)
 
   return async ({ project, onProgress }: { project?: string; onProgress: Progress }): Promise<VerifyReport> => {
     const damages: Damage[] = []
@@ -79,6 +99,15 @@ export function verifier(database: Database) {
         what: `${missing} events were removed from the end of conversations`,
       })
     }
+    const [unplaced] = sql.unplaced.get() as [number]
+    const [misplaced] = sql.misplaced.get() as [number]
+    if (damages.length === 0 && (unplaced > 0 || misplaced > 0)) {
+      damages.push({
+        project: '',
+        conversationId: '',
+        what: `${Math.max(unplaced, misplaced)} messages are not where the lanes say`,
+      })
+    }
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
@@ -92,31 +121,39 @@ export function verifier(database: Database) {
     const found = sql.conversation.get(row) as ConversationRow | undefined
     // Purged since the list was made.
     if (!found) return undefined
-    const [conversation, conversationId, info, projectRow, project] = found
+    const [conversation, conversationId, info, projectRow, project, newest] = found
     const lanes = new Map(
       (sql.lanes.all(conversation) as Array<[number, string, LaneKind]>).map(([lane, audience, kind]) => [
         lane,
         { audience, kind },
       ]),
     )
-    const base = baseOf(projectRow, info)
+    const base = baseOf(project, info)
     const check = conversationCheck({ project, conversationId, lanes, load: blobs(projectRow), base })
-    for (;;) {
-      const rows = sql.events.all(conversation, check.version) as Array<[...ArchiveRow, number]>
-      for (const one of rows) check.take(one)
-      if (rows.length < sliceSize) break
-      progress(check.events)
-      await breathe()
+    for (let first = check.version + 1; first <= newest; first += sliceSize) {
+      if (first > sliceSize) {
+        progress(check.events)
+        await breathe()
+      }
+      const rows = sql.events.all(conversation, first, first + sliceSize - 1) as VerifiedRow[]
+      for (const row of rows) {
+        const placedAt = row[row.length - 1] as number
+        if (row[0] !== placedAt) {
+          const what = `version ${row[0]} stands in its place`
+          check.damages.push({ project, conversationId, version: placedAt, what })
+        }
+        check.take(row.slice(0, -1) as [...ArchiveRow, number])
+      }
     }
     check.compareHeads({ info, sessions: sql.sessions.all(conversation) as Array<[string, string, string]> })
     return { events: check.events, gaps: check.gaps, damages: check.damages }
   }
 
   /** Where a branch leaves its parent. A head that cannot be read is reported for itself. */
-  function baseOf(projectRow: number, info: string): { version: number; hash: Uint8Array | undefined } | undefined {
+  function baseOf(project: string, info: string): { version: number; hash: Uint8Array | undefined } | undefined {
     const { branchOf } = parsedOr<Partial<ConversationInfo>>(info, () => ({}))
     if (!branchOf) return undefined
-    const found = sql.hashAt.get(projectRow, branchOf.conversationId, branchOf.version) as [Uint8Array] | undefined
-    return { version: branchOf.version, hash: found?.[0] }
+    heads.forget()
+    return { version: branchOf.version, hash: heads.hashAt(project, branchOf) }
   }
 }

@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sqliteCode } from '../errors.ts'
+import { readAsToday } from '../migrate.ts'
 import { checkpointer } from './checkpoint.ts'
 import { exporter } from './export.ts'
 import { importer } from './import.ts'
@@ -31,6 +32,7 @@ let openLog: Database | undefined
 function log(): Database {
   if (!openLog) {
     openLog = openDatabase({ ...settings, busyTimeoutMs })
+    if (settings.readOnly) readAsToday(openLog)
     openLog.prepareToWrite()
   }
   return openLog
@@ -75,6 +77,7 @@ const handlers: Handlers = {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
     try {
+      readAsToday(database)
       return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
     } finally {
       database.close()
