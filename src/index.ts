@@ -7,7 +7,7 @@ export type { Scope, WriteOptions } from './engine.ts'
 export * from './errors.ts'
 export { Audience } from './events/audience.ts'
 export { Checkpoint, type CheckpointItem, type CheckpointSection } from './events/checkpoint.ts'
-export { SessionContext } from './events/context.ts'
+export { ContextLimits, SessionContext } from './events/context.ts'
 export { AgentDescription } from './events/description.ts'
 export {
   ConversationEvent,
@@ -42,10 +42,12 @@ export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } fr
 export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
 export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
 export type { Session, SessionStats } from './managers/session.ts'
+export type { FoundItem } from './managers/session-checkpoints.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'
 export type { MessagePage } from './managers/session-messages.ts'
 export type { SessionMetrics } from './managers/session-metrics.ts'
 export { SessionOptions } from './managers/session-options.ts'
+export type { CompactOptions } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Model, ModelFailureKind, ModelPart, ModelRequest } from './models/model.ts'
@@ -53,6 +55,7 @@ export { type ProviderTokensOptions, providerTokens } from './models/provider-to
 export { scriptedModel } from './models/scripted.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
+export type { ModelLimits } from './request/models.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
 export {
   type ConversationHead,

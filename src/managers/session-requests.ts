@@ -70,7 +70,9 @@ export function sessionRequests({
     metrics: sessionId => metricsOf(sessionId, access, packing),
 
     async preview(sessionId, message, options = {}) {
-      return agentRequest(await packing.pack(await access.head(sessionId), message, options, true))
+      const made = await packing.pack(await access.head(sessionId), message, options, true)
+      if (compaction.dueFor(made)) made.ledger.notes.push('older messages would be compacted before it is sent')
+      return agentRequest(made)
     },
 
     async build(sessionId, message, options = {}) {
