@@ -192,5 +192,5 @@ describe('mergeDelta', () => {
       ),
       { numRuns: 60 },
     )
-  })
+  }, 120_000)
 })

@@ -255,7 +255,7 @@ describe('summariseOffline', () => {
       '- [ ] '.repeat(150_000),
       'must '.repeat(200_000),
     ]
-    const started = performance.now()
+    const started = process.cpuUsage()
     summariseOffline({
       items: [],
       messages: pasted.flatMap(text => [
@@ -263,8 +263,9 @@ describe('summariseOffline', () => {
         agent([call('bash', { command: text }), call('write', { path: text, content: text })]),
       ]),
     })
-    expect(performance.now() - started).toBeLessThan(3_000)
-  })
+    // Anything quadratic in a megabyte takes minutes, however busy the machine is.
+    expect(process.cpuUsage(started).user).toBeLessThan(20_000_000)
+  }, 120_000)
 })
 
 function jsonSafe(parts: Part[]): Part[] {
