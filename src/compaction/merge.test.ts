@@ -192,5 +192,5 @@ describe('mergeDelta', () => {
       ),
       { numRuns: 20 },
     )
-  })
+  }, 120_000)
 })

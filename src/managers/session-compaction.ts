@@ -95,9 +95,8 @@ export function sessionCompaction({
       if (strategy.name !== 'checkpoint' && strategy.name !== 'summarization') return undefined
       // What made no progress will make none before something new was said.
       if (head.latched && saidSince(head.failed?.version ?? 0, gathered) < budget * worthAnotherTry) return undefined
-      if (packed.overflows) return 'overflow'
+      if (packed.overflows || (!head.latched && packed.omitted.messages > 0)) return 'overflow'
       if (size > budget * trigger || (head.latched && packed.omitted.messages > 0)) return 'trigger'
-      if (strategy.name === 'summarization' && packed.omitted.messages > 0) return 'overflow'
       return everyMessages !== null && gathered.window.messages >= everyMessages ? 'every-n' : undefined
     },
     inBackground(made) {

@@ -79,7 +79,9 @@ export function sessionRequests({
     options: RequestOptions = {},
     conversation?: ConversationInfo,
   ): Promise<AgentRequest> {
-    return agentRequest(await packing.pack(head, message, options, true, conversation))
+    const made = await packing.pack(head, message, options, true, conversation)
+    if (compaction.dueFor(made)) made.ledger.notes.push('older messages would be compacted before it is sent')
+    return agentRequest(made)
   }
 
   return {
