@@ -107,9 +107,8 @@ async function openStore(path: string, size: number, budget: number): Promise<St
   const versions = ledger.entries.flatMap(one => (one.why === 'recent' ? (one.versions ?? []) : []))
   const database = new DatabaseSync(path, { readOnly: true })
   const select = database.prepare(
-    `select version, at, message, body from events indexed by events_by_lane
-     where lane = (select lane from events where version = ? and lane is not null)
-       and version between ? and ? order by version`,
+    `select e.version, e.at, e.message, e.body from places p join events e on e.position = p.position
+     where p.lane = (select lane from places where version = ?) and p.version between ? and ? order by p.version`,
   )
   select.setReturnArrays(true)
   const [first, last] = [Math.min(...versions), Math.max(...versions)]
