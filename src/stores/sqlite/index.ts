@@ -292,8 +292,8 @@ function keepHouse(side: Beside) {
   const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
   return {
     committed(writes: number) {
-      // A commit writes the end of the log and of its indexes; about five messages fill a page more.
-      pages += 4 + writes / 5
+      // A commit writes the end of the log and of `recent`; three messages more fill or touch a page more.
+      pages += 2 + writes / 3
       if (pages >= pagesPerCheckpoint) {
         pages = 0
         quietly(side.call('checkpoint', undefined))

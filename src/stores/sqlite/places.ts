@@ -34,7 +34,10 @@ export function newestPosition(conversation: string): string {
       from lanes l where l.conversation = ${conversation}), 0))`
 }
 
-/** The events of conversation ?1 with versions from ?2 to ?3, messages and other facts, as `e`. */
+/**
+ * The events of conversation ?1 with versions from ?2 to ?3, messages and other facts, as `e`. The limit that is none makes
+ * SQLite sort the places, and not the rows with their bodies.
+ */
 export function inVersionOrder(columns: string, direction: 'asc' | 'desc' = 'asc'): string {
   return `
     select ${columns} from (
@@ -45,7 +48,7 @@ export function inVersionOrder(columns: string, direction: 'asc' | 'desc' = 'asc
       union all
       select r.version, r.position from lanes l cross join recent r on r.lane = l.lane
       where l.conversation = ?1 and r.version between ?2 and ?3
-      order by 1 ${direction}) place
+      order by 1 ${direction} limit -1) place
     cross join events e on e.position = place.position order by place.version ${direction}`
 }
 
