@@ -1,6 +1,6 @@
 /**
- * JSON text of small, well-known shapes, the same to the byte as `JSON.stringify` writes it, in a fraction of its time:
- * hashes are taken over it, and every append writes two.
+ * JSON text of a flat object, the same to the byte as `JSON.stringify` writes it, in half the time where the texts in it
+ * are plain: hashes are taken over it, and every append writes one.
  */
 
 /** Printable ASCII that JSON writes as it is. */
@@ -20,10 +20,4 @@ export function jsonObjectText(fields: object): string {
     if (value !== undefined) text += `${text === '' ? '' : ','}"${key}":${value}`
   }
   return `{${text}}`
-}
-
-export function jsonArrayText(items: readonly unknown[]): string {
-  let text = ''
-  for (const item of items) text += `${text === '' ? '' : ','}${jsonText(item) ?? 'null'}`
-  return `[${text}]`
 }

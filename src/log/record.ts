@@ -12,7 +12,7 @@ import type { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { Origin } from '../events/recorded.ts'
 import { type Message, textOf } from '../views/message.ts'
-import { jsonArrayText, jsonObjectText } from './json-text.ts'
+import { jsonObjectText } from './json-text.ts'
 import { type Lane, type LaneSums, laneOf } from './lane.ts'
 
 /** Parts whose JSON is longer than this many characters are stored beside the log, addressed by their content. */
@@ -275,7 +275,7 @@ function scratchFor(bytes: number): Buffer {
 
 function headerText(header: Header): string {
   const { version, type, schema, at, actor, channel, requestId = null, messageId = null, lane, adds } = header
-  return jsonArrayText([
+  return JSON.stringify([
     version,
     type,
     schema,

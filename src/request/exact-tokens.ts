@@ -30,7 +30,7 @@ function fitsInPieces(text: string): boolean {
 }
 
 /**
- * How o200k cuts a text before it merges bytes, for ASCII alone: without the classes of Unicode a tenth of the time. A
+ * How o200k cuts a text before it merges bytes, for ASCII alone, without the classes of Unicode. A
  * piece for itself is cut no further, so that its count can be remembered.
  */
 const contraction = `(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?`

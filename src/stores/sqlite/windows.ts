@@ -73,7 +73,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     }
 
     /**
-     * In two questions, a sixth less than in one. What another process moves between them is not seen twice, because the
+     * In two questions, because merging the two tables costs more than asking an empty one. What another process moves between them is not seen twice, because the
      * second asks for what comes before the first's, and not missed, because it moves towards the second.
      */
     function newestOf(lane: number): MessageRow[] {
