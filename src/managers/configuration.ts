@@ -35,6 +35,7 @@ export const RequestsInput = z
     target: Share,
     background: Share,
     everyMessages: Count.nullable(),
+    answerWithinMs: DurationMs,
     recall: z.boolean(),
   })
   .partial()
