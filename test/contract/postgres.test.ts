@@ -1,4 +1,5 @@
 /** The PostgreSQL store passes every contract, on a real server. */
+import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
 import { openPostgres } from './open-postgres.ts'
@@ -11,3 +12,4 @@ describeLeases('postgres', openPostgres)
 describeWindows('postgres', openPostgres)
 describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)
+describeBranches('postgres', openPostgres)

@@ -14,6 +14,8 @@ import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import { evolveConversation } from '../../views/conversation.ts'
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../views/session.ts'
+import { teamDueAt } from '../../views/team.ts'
+import type { BranchBase } from './branches.ts'
 import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, lastActiveAt, workHash } from './heads.ts'
 import type { Batch } from './insert-events.ts'
 import { type Place, positionText } from './position.ts'
@@ -68,6 +70,8 @@ export interface Draft {
   readonly base: ConversationEntry | undefined
   /** The numbers of its project and conversation. */
   readonly numbers: { project: number; conversation: number }
+  /** Of a branch that is new: where it goes on from. */
+  branch: BranchBase | undefined
   /** As it will be. */
   entry: ConversationEntry | undefined
   /** Events whose position is known when they are written. */
@@ -83,7 +87,7 @@ export function draftOn(
   base: ConversationEntry | undefined,
   numbers: { project: number; conversation: number },
 ): Draft {
-  return { g, project, id, base, numbers, entry: base, recorded: [], sessions: new Map() }
+  return { g, project, id, base, numbers, branch: undefined, entry: base, recorded: [], sessions: new Map() }
 }
 
 /** Adds a proposal's events to the batch. Throws before it changes anything. */
@@ -100,7 +104,7 @@ export function addEvents(
   const lanes = new Map(draft.entry?.lanes)
   const sessions = new Map(draft.entry?.sessions)
   let head = draft.entry?.head
-  let hash: Uint8Array = draft.entry?.hash ?? genesis(project, id)
+  let hash: Uint8Array = draft.entry?.hash ?? draft.branch?.hash ?? genesis(project, id)
   let sessionHead = session
   const recorded: RecordedEvent[] = []
   const added: Pick<Batch, 'rows' | 'lanes' | 'blobs'> = { rows: [], lanes: [], blobs: [] }
@@ -109,7 +113,7 @@ export function addEvents(
 
   for (const event of events) {
     const { type, schema, body, messageId, lane: laneName, adds, blobs } = encode(event)
-    const version = (head?.version ?? 0) + 1
+    const version = (head?.version ?? draft.branch?.version ?? 0) + 1
     const salt = freshSalt()
     const digest = digestOf(salt, body)
     const { actor, channel, requestId } = origin
@@ -216,7 +220,7 @@ export function addEvents(
 
 /** The rows of a draft that are written once, however many proposals it holds. */
 export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
-  const { g, base, entry, numbers } = draft
+  const { g, base, branch, entry, numbers } = draft
   const { project: p, conversation: c } = numbers
   if (!entry || draft.recorded.length === 0) {
     batch.groups.push({ g, k: lockKey, p, c })
@@ -238,12 +242,14 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       status: info.status,
       info: JSON.stringify(info),
       grams: titleGrams(p, info.title),
+      due: teamDueAt(info) ?? null,
     }),
     ...(!base && {
       id: info.id,
       work: workHash(info.workItem),
       kind: info.workItem.type,
       created: Date.parse(info.createdAt),
+      ...(branch && { parent: branch.conversation, branched: branch.version }),
     }),
   })
   for (const { head, new: isNew, at: changedAt } of draft.sessions.values()) {

@@ -6,6 +6,7 @@ import type { ArchiveEnd, ArchiveHeading } from '../../log/archive.ts'
 import { type ArchiveRow, archiveColumns, archivist, type LaneMeaning } from '../../log/archived-rows.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
 import { isoTime } from '../../log/time.ts'
+import { baseOf } from './branches.ts'
 import type { Database } from './database.ts'
 import { blobsOf } from './rows.ts'
 
@@ -17,7 +18,15 @@ export async function* archiveLines(
   place: { project: string; number: number; conversationId: string; conversation: number; upTo: number },
 ): AsyncGenerator<string> {
   const { project, number, conversationId, conversation, upTo } = place
-  const heading: ArchiveHeading = { colloquy: 'archive', format: 1, project, conversationId, events: upTo }
+  const base = await baseOf(database.read, number, conversation)
+  const heading: ArchiveHeading = {
+    colloquy: 'archive',
+    format: 1,
+    project,
+    conversationId,
+    events: upTo,
+    ...(base && { branchOf: { ...base, hash: Buffer.from(base.hash ?? []).toString('base64') } }),
+  }
   yield JSON.stringify(heading)
   const lanes = new Map<number, LaneMeaning>()
   let loaded: (digest: string) => string | undefined = () => undefined

@@ -1,7 +1,7 @@
 /** Finding conversations and sessions, one by one or a page at a time. */
-import { InvalidInput } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
 import type { WorkItem } from '../../events/work-item.ts'
+import { numbersIn } from '../../log/cursor.ts'
 import type { ConversationQuery, Directory, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
@@ -124,7 +124,7 @@ export function directory({ database, projects }: { database: Database; projects
     }
     const [row] = await database.read<[number, number, number, number, number, number, number, number]>(
       `select c.conversations, s.sessions, c.events, s.compactions, l.messages, l.tokens, l.input, l.output
-      from (select count(*) as conversations, coalesce(sum(version), 0)::bigint as events
+      from (select count(*) as conversations, coalesce(sum(version - coalesce(branch_version, 0)), 0)::bigint as events
           from conversations where project = $1) c,
         (select count(*) filter (where status <> 'deleted') as sessions,
             coalesce(sum(compactions), 0)::bigint as compactions
@@ -179,12 +179,4 @@ export function conditions(column: string, first: Value) {
     return parts.join(' and ')
   }
   return { where, values }
-}
-
-function numbersIn(cursor: string, count: number): number[] {
-  const numbers = cursor.split('.').map(Number)
-  if (numbers.length !== count || !numbers.every(Number.isSafeInteger)) {
-    throw new InvalidInput('cursor', 'is not one that a list gave')
-  }
-  return numbers
 }

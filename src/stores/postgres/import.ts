@@ -4,7 +4,7 @@
  */
 import { IllegalState } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
-import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
+import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../log/archive.ts'
 import { archiveLineIn, checkArchived, headingOf } from '../../log/archive-check.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { blobsIn, decode, genesis } from '../../log/record.ts'
@@ -13,6 +13,7 @@ import { isoTime } from '../../log/time.ts'
 import { evolveConversation } from '../../views/conversation.ts'
 import { evolveSession, type SessionHead, sessionOf } from '../../views/session.ts'
 import { closeDraft, draftOn } from './append.ts'
+import { type BranchBase, baseAt } from './branches.ts'
 import type { Run } from './database.ts'
 import { type LaneEntry, laneKeyOf, workHash } from './heads.ts'
 import { type Batch, emptyBatch, insertEvents } from './insert-events.ts'
@@ -39,7 +40,8 @@ export interface ImportInput {
 /** Runs in a transaction that holds the conversation's lock. */
 export async function importConversation(run: Run, input: ImportInput): Promise<void> {
   const { project, numbers, base, lockKey, now } = input
-  const { conversationId } = headingOf(input.lines, { project, strict: true })
+  const heading = headingOf(input.lines, { project, strict: true })
+  const { conversationId } = heading
   const { project: p, conversation: c } = numbers
   const [taken] = await run<[string]>('select id from conversations where project = $1 and id = $2', [
     p,
@@ -48,13 +50,14 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   if (taken) throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
 
   const draft = draftOn(0, project, conversationId, undefined, numbers)
+  draft.branch = await baseOf(run, p, heading)
   const batch = emptyBatch()
   const blobs = new Map<string, string>()
   const lanes = new Map<string, LaneEntry>()
   const sessions = new Map<string, SessionHead>()
   let head: ReturnType<typeof evolveConversation>
-  let hash: Uint8Array = genesis(project, conversationId)
-  let version = 0
+  let hash: Uint8Array = draft.branch?.hash ?? genesis(project, conversationId)
+  let version = draft.branch?.version ?? 0
   for (const line of input.lines) {
     if ('blob' in line) blobs.set(line.blob, line.json)
     if (!('version' in line)) continue
@@ -137,6 +140,18 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
     lanes.set(key, made)
     return made
   }
+}
+
+/** A branch is brought back only onto what it hangs on. */
+async function baseOf(run: Run, project: number, { branchOf }: ArchiveHeading): Promise<BranchBase | undefined> {
+  if (!branchOf) return undefined
+  const { conversationId, version } = branchOf
+  const base = await baseAt(run, project, branchOf)
+  if (base && Buffer.from(branchOf.hash, 'base64').equals(base.hash)) return base
+  throw new IllegalState(
+    `It branches off conversation ${conversationId} at version ${version}, which is not there. Restore that first. Nothing was restored.`,
+    { conversationId, version },
+  )
 }
 
 async function refuseRival(run: Run, project: number, work: string): Promise<void> {

@@ -10,6 +10,7 @@ import { headingOf } from '../../log/archive-check.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
+import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
 import { erase } from './erase.ts'
@@ -237,6 +238,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     purge: ({ project, conversationId, to, reason, origin }) =>
       writing(async () => {
         const head = await headOf(project, conversationId)
+        await refuseWithBranches(database.read, { ...head, conversationId })
         const lines = archiveLines(database, { project, conversationId, ...head })
         const archive = await to.write(`${project}-${conversationId}`, lines)
         const { number, hash } = head
@@ -277,6 +279,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     },
     expiring: (project, now, limit) => reading(() => upkeep.expiring(project, now, limit)),
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
+    due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     async close() {
       if (closed) return

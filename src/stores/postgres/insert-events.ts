@@ -18,11 +18,15 @@ export interface GroupRow {
   status?: string
   info?: string
   grams?: string[]
+  due?: number | null
   /** Of a new conversation. */
   id?: string
   work?: string
   kind?: string
   created?: number
+  /** Of a new branch: the number of its parent, and where it leaves it. */
+  parent?: number
+  branched?: number
 }
 
 /** An event. Bytes are hexadecimal. */

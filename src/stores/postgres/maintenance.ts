@@ -1,4 +1,6 @@
 /** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+import { numbersIn } from '../../log/cursor.ts'
+import type { Listed } from '../../log/directory.ts'
 import type { Proposal } from '../../log/event-log.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead } from '../../views/session.ts'
@@ -29,6 +31,10 @@ export function maintenance({
         or created_at <= $3::bigint
         or (recent_at <= $4::bigint and active_at <= $4::bigint))
       order by conversation limit $5`,
+    due: `
+      select conversation, id, due_at from conversations
+      where project = $1 and due_at <= $2 and (due_at, conversation) > ($3, $4)
+      order by due_at, conversation limit $5`,
   }
 
   return {
@@ -65,6 +71,23 @@ export function maintenance({
       const rows = await database.read<[string]>(sql.archivable, values)
       const found = await Promise.all(rows.map(([id]) => conversation(project, id)))
       return found.filter(head => head !== undefined)
+    },
+
+    async due(
+      project: string,
+      now: number,
+      { limit, cursor }: { limit: number; cursor?: string },
+    ): Promise<Listed<ConversationHead>> {
+      const number = await projects.find(project)
+      if (number === undefined) return { items: [] }
+      const [dueAt = 0, last = 0] = cursor === undefined ? [] : numbersIn(cursor, 2)
+      const rows = await database.read<[number, string, number]>(sql.due, [number, now, dueAt, last, limit + 1])
+      const lastShown = rows[limit - 1]
+      const found = await Promise.all(rows.slice(0, limit).map(([, id]) => conversation(project, id)))
+      return {
+        items: found.filter(head => head !== undefined),
+        ...(rows.length > limit && lastShown && { next: `${lastShown[2]}.${lastShown[0]}` }),
+      }
     },
   }
 }

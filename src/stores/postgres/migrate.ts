@@ -8,8 +8,9 @@ import { type Epoch, settleEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
 import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
+import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation]
+const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches]
 
 export const newestSchema = migrations.length
 

@@ -1,6 +1,7 @@
 /** Removes a conversation after its archive was written. One transaction: it is all there, or all gone. */
 import { IllegalState } from '../../errors.ts'
 import type { Origin } from '../../events/recorded.ts'
+import { refuseWithBranches } from './branches.ts'
 import type { Run } from './database.ts'
 
 export interface PurgeInput {
@@ -26,6 +27,7 @@ export async function purge(run: Run, input: PurgeInput): Promise<number> {
       `Conversation ${conversationId} changed while its archive was written. Nothing was purged; purge it again.`,
     )
   }
+  await refuseWithBranches(run, { number, conversation: found[0], conversationId })
   const place = [number, found[0]]
   await run('delete from docs where project = $1 and conversation = $2', place)
   const uses = await run<[string]>(

@@ -6,6 +6,9 @@ import { isoTime } from '../../log/time.ts'
 import type { Run } from './database.ts'
 import { positionText } from './position.ts'
 
+/** Versions are 32 bits wide. */
+export const highestVersion = 0x7fff_ffff
+
 /** What reading an event back takes, in this order. */
 export const eventColumns =
   'e.tx, e.n, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.crc, e.body, e.hash'

@@ -20,7 +20,7 @@ import type { ConversationInfo } from '../../views/conversation.ts'
 import type { Database } from './database.ts'
 import { conditions } from './directory.ts'
 import type { Projects } from './projects.ts'
-import { blobsOf } from './rows.ts'
+import { blobsOf, highestVersion } from './rows.ts'
 import { conversationMark, projectMark, type SearchIndex } from './search-index.ts'
 
 /** A word, or words in a row. */
@@ -118,7 +118,7 @@ export function searcher({
     if (query.author !== undefined) where('d.author = ?', query.author)
     if (query.role !== undefined) where('d.role = ?', query.role)
     if (query.phase !== undefined) where('d.phase = ?', query.phase)
-    if (query.before !== undefined) where('d.version < ?', query.before)
+    if (query.before !== undefined) where('d.version < ?', Math.min(query.before, highestVersion))
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
     if (query.archived !== undefined) where(`(c.status = 'archived') = ?`, query.archived)

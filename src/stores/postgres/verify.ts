@@ -6,6 +6,7 @@ import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
 import type { Damage, Progress, VerifyReport } from '../../log/upkeep.ts'
 import { conversationCheck } from '../../log/verify-conversation.ts'
 import { lanesOf } from './archives.ts'
+import { baseOf } from './branches.ts'
 import type { Database, Run } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { blobsOf } from './rows.ts'
@@ -18,7 +19,7 @@ export function verifier(database: Database) {
   return async ({ project, onProgress }: { project?: string; onProgress?: Progress }): Promise<VerifyReport> => {
     const damages: Damage[] = []
     const [count] = await database.read<[number]>(
-      `select coalesce(sum(c.version), 0)::bigint from conversations c join projects p using (project)
+      `select coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint from conversations c join projects p using (project)
       where $1::text is null or p.id = $1`,
       [project ?? null],
     )
@@ -72,6 +73,7 @@ async function verifyConversation(
     conversationId,
     lanes,
     load: digest => loaded(digest),
+    base: await baseOf(run, number, conversation),
     checksumLane: () => null,
   })
   let last: [...ArchiveRow, number] | undefined
@@ -89,7 +91,7 @@ async function verifyConversation(
     for (const row of rows) check.take(row)
     last = rows.at(-1) ?? last
     if (rows.length < sliceSize) break
-    progress(check.version)
+    progress(check.events)
   }
   const report = (what: string) => check.damages.push({ project, conversationId, version, what })
   if (check.version < version) report(`versions after ${check.version} are missing`)
@@ -101,5 +103,5 @@ async function verifyConversation(
     [number, conversation],
   )
   check.compareHeads({ info, sessions })
-  return { events: check.version, damages: check.damages }
+  return { events: check.events, damages: check.damages }
 }

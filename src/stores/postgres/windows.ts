@@ -11,7 +11,7 @@ import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
 import type { Projects } from './projects.ts'
-import { blobsOf } from './rows.ts'
+import { blobsOf, highestVersion } from './rows.ts'
 
 type MessageRow = [
   version: number,
@@ -35,7 +35,6 @@ interface Lanes {
   lanes: Array<{ lane: number; kind: LaneKind; audience: Audience }>
 }
 
-const highestVersion = 0x7fff_ffff
 const kept = 512
 
 const stamp = `
@@ -67,7 +66,7 @@ export function windowReader({ database, projects }: { database: Database; proje
       from c left join lateral (select unnest($3::integer[]) as lane) l on true
       left join lateral (
         select messages, tokens, input, output, at from events e
-        where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
+        where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane and e.version <= $5
         order by version desc limit 1) n on true
       left join lateral (
         select messages, tokens, input, output from events e
@@ -132,24 +131,26 @@ export function windowReader({ database, projects }: { database: Database; proje
     }
   }
 
-  async function messages(window: Window, { before = highestVersion, after, limit }: Page): Promise<Message[]> {
+  async function messages(window: Window, { before: asked, after, limit }: Page): Promise<Message[]> {
     const project = await projects.find(window.project)
     if (project === undefined || idProblem(window.conversationId) || limit <= 0) return []
     const forwards = after !== undefined
-    const end = Math.min(before, highestVersion)
+    const before = Math.min(asked ?? highestVersion, endOf(window) + 1)
     const found = await ask<MessageRow>(project, window, lanes =>
       database.read(forwards ? sql.oldest : sql.newest, [
         project,
         window.conversationId,
         lanes,
         Math.max(window.start, after ?? 0),
-        end,
+        before,
         Math.min(limit, highestVersion),
       ]),
     )
     if (!found) return []
     let rows = found.rows.filter(row => row[0] !== null).sort((a, b) => a[0] - b[0])
-    const versions = window.kept.filter(version => version > (after ?? 0) && version < end && version <= window.start)
+    const versions = window.kept.filter(
+      version => version > (after ?? 0) && version < before && version <= window.start,
+    )
     if (versions.length > 0) {
       const values = [project, found.conversation, versions, found.lanes]
       rows = [...(await database.read<MessageRow>(sql.kept, values)), ...rows]
@@ -167,8 +168,10 @@ export function windowReader({ database, projects }: { database: Database; proje
     const project = await projects.find(window.project)
     const nothing = { ...noSums, lastActiveAt: undefined }
     if (project === undefined || idProblem(window.conversationId)) return nothing
+    const end = endOf(window)
+    const start = Math.min(window.start, end)
     const found = await ask<Array<number | null>>(project, window, lanes =>
-      database.read(sql.measure, [project, window.conversationId, lanes, window.start]),
+      database.read(sql.measure, [project, window.conversationId, lanes, start, end]),
     )
     if (!found) return nothing
     let total = noSums
@@ -178,7 +181,7 @@ export function windowReader({ database, projects }: { database: Database; proje
       total = addSums(total, subtractSums(sumsIn([messages, tokens!, input!, output!]), sumsIn(before)))
       if (at! > last) last = at!
     }
-    const versions = window.kept.filter(version => version <= window.start)
+    const versions = window.kept.filter(version => version <= start)
     if (versions.length > 0) {
       const values = [project, found.conversation, versions, found.lanes]
       for (const row of await database.read<number[]>(sql.keptSums, values)) total = addSums(total, sumsIn(row))
@@ -204,6 +207,11 @@ export function windowReader({ database, projects }: { database: Database; proje
   }
 
   return { messages, measure, message }
+}
+
+/** The newest version that is inside. */
+function endOf({ end }: Window): number {
+  return Math.min(end ?? highestVersion, highestVersion - 1)
 }
 
 function sumsIn([messages, tokens, input, output]: ReadonlyArray<number | null>): LaneSums {

@@ -18,6 +18,7 @@ import { refuseOddText } from '../../log/proposal.ts'
 import type { SessionHead } from '../../views/session.ts'
 import { sessionKey } from '../../views/session.ts'
 import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, placeEvents, sessionsIn } from './append.ts'
+import { branchBase } from './branches.ts'
 import type { Database, Run } from './database.ts'
 import { asStoreError, isCollision, isConstraint, isLostConnection } from './errors.ts'
 import { type Found, type HeadStore, workHash } from './heads.ts'
@@ -326,9 +327,10 @@ export function writer({
     return now?.status === 'active' ? now : undefined
   }
 
-  /** The numbers that a draft's rows need, and the sessions its events are about. */
+  /** The numbers that a draft's rows need, what a new branch goes on from, and the sessions its events are about. */
   async function prepare(run: Run, draft: Draft, events: readonly ConversationEvent[], now: number): Promise<void> {
     const { numbers } = draft
+    if (!draft.entry) draft.branch = await branchBase(run, await projects.find(draft.project), events)
     if (numbers.project === 0)
       numbers.project = projects.known(draft.project) ?? (await projects.ensure(draft.project, now))
     if (numbers.conversation === 0 && events.length > 0) numbers.conversation = await freshNumber()

@@ -8,9 +8,10 @@
  * it shows on `events` that it is going to write (so that readers can tell it from transactions that have nothing to do
  * with the log), and it waits for the locks of its conversations (so that of two transactions on one conversation the
  * later one has the higher number).
+ *
+ * The text is today's. A step that changes the tables under it creates it again; until the last step nobody calls it.
  */
-export const append: readonly string[] = [
-  `create function append_events(
+export const appendFunction = `create or replace function append_events(
     base bigint, first_n integer, groups json, rows json, new_lanes json, heads json, new_keys json, fences json,
     new_blobs json
   ) returns json language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -65,19 +66,20 @@ export const append: readonly string[] = [
     number := pg_current_xact_id()::text::bigint + base;
 
     insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-      title_grams, version, hash, active_at)
+      title_grams, version, hash, active_at, due_at, branch_of, branch_version)
     select x.p, x.c, x.id, x.work, x.kind, x.status, x.created, x.recent, x.info, x.grams, x.version,
-      decode(x.hash, 'hex'), x.at
+      decode(x.hash, 'hex'), x.at, x.due, x.parent, x.branched
     from json_to_recordset(groups) as x(g integer, p bigint, c bigint, id text, work text, kind text, expected integer,
-      version integer, hash text, at bigint, recent bigint, created bigint, status text, info text, grams text[])
+      version integer, hash text, at bigint, recent bigint, created bigint, status text, info text, grams text[],
+      due bigint, parent bigint, branched integer)
     where x.expected = 0 and x.version > 0 and x.g <> all (bad);
 
     update conversations h
     set version = x.version, hash = decode(x.hash, 'hex'), active_at = x.at,
       recent_at = greatest(h.recent_at, x.recent), status = coalesce(x.status, h.status), info = coalesce(x.info, h.info),
-      title_grams = coalesce(x.grams, h.title_grams)
+      title_grams = coalesce(x.grams, h.title_grams), due_at = case when x.info is null then h.due_at else x.due end
     from json_to_recordset(groups) as x(g integer, p bigint, c bigint, expected integer, version integer, hash text,
-      at bigint, recent bigint, status text, info text, grams text[])
+      at bigint, recent bigint, status text, info text, grams text[], due bigint)
     where h.project = x.p and h.conversation = x.c and x.expected > 0 and x.version > x.expected and x.g <> all (bad);
 
     if new_lanes is not null then
@@ -132,5 +134,6 @@ export const append: readonly string[] = [
     end if;
 
     return json_build_object('tx', number, 'refused', refused);
-  end $$`,
-]
+  end $$`
+
+export const append: readonly string[] = [appendFunction]
