@@ -5,6 +5,7 @@ import { calibration } from './calibration.ts'
 import { disk } from './disk.ts'
 import { loops } from './loops.ts'
 import { open } from './open.ts'
+import { postgres } from './postgres.ts'
 import { processes } from './processes.ts'
 import { read } from './read.ts'
 import { requests } from './requests.ts'
@@ -24,4 +25,5 @@ export const benchmarks: readonly Benchmark[] = [
   calibration,
   retention,
   loops,
+  postgres,
 ]

@@ -1,11 +1,11 @@
 /** Finding conversations and sessions, a page at a time. */
 import { workItemKey } from '../../events/work-item.ts'
+import { numbersIn } from '../../log/cursor.ts'
 import type { ConversationQuery, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
-import { numbersIn } from './cursor.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { newestPosition } from './places.ts'

@@ -1,10 +1,10 @@
 /** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+import { numbersIn } from '../../log/cursor.ts'
 import type { Listed } from '../../log/directory.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead } from '../../views/session.ts'
 import type { Access } from './access.ts'
-import { numbersIn } from './cursor.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { newestPosition } from './places.ts'

@@ -1,5 +1,5 @@
 /** Cursors of lists: numbers of the last row, in one string. */
-import { InvalidInput } from '../../errors.ts'
+import { InvalidInput } from '../errors.ts'
 
 export function numbersIn(cursor: string, count: number): number[] {
   const numbers = cursor.split('.').map(Number)
