@@ -1,5 +1,5 @@
 /** The account of a request as a person reads it: what each section takes of the budget, then what became of each part. */
-import type { AgentRequest, Ledger, LedgerEntry, Session } from '../index.ts'
+import type { AgentRequest, Ledger, LedgerEntry } from '../index.ts'
 import { safeLine } from './safe-text.ts'
 import { type Column, fields, table } from './table.ts'
 import { style } from './terminal.ts'
@@ -16,12 +16,15 @@ const alikeFrom = 4
 const barWidth = 32
 const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
-export function ledgerLines({ ledger, strategy, checkpoint, omitted }: AgentRequest, session: Session): string[] {
+export function ledgerLines(
+  { ledger, strategy, checkpoint, omitted }: Pick<AgentRequest, 'ledger' | 'strategy' | 'checkpoint' | 'omitted'>,
+  { id, agentName }: { id?: string | undefined; agentName: string },
+): string[] {
   const { budget, used, free, entries, calibrated, model, set, notes } = ledger
   return [
-    style.bold(safeLine(`Request for ${session.agentName}: ${count(used)} of ${count(budget, 'token')}`)),
+    style.bold(safeLine(`Request for ${agentName}: ${count(used)} of ${count(budget, 'token')}`)),
     ...fields([
-      ['session', safeLine(session.id)],
+      ['session', id === undefined ? 'none yet' : safeLine(id)],
       ['strategy', `${strategy} (of the ${set.strategy})`],
       ['budget', `${count(budget, 'token')} (of the ${set.budget}, or what the model takes)`],
       ['model', model.name === undefined ? 'none named' : safeLine(model.name)],
@@ -61,6 +64,7 @@ const colours: Record<string, Share['paint']> = {
   context: style.cyan,
   checkpoint: style.magenta,
   messages: style.green,
+  'catch-up': style.yellow,
   changes: style.cyan,
   recall: style.yellow,
   'new message': style.red,
@@ -75,7 +79,8 @@ function sharesOf({ entries, used, calibrated }: Ledger): Share[] {
     const isMessage = what === 'message' || what === 'messages'
     const name = !isMessage ? what : index === entries.length - 1 ? 'new message' : 'messages'
     // Quotes and messages add up. Another section that is there twice was trimmed twice, and the later entry holds.
-    taken.set(name, tokens + (entry.versions ? (taken.get(name) ?? 0) : 0))
+    const addsUp = entry.versions !== undefined || what === 'catch-up'
+    taken.set(name, tokens + (addsUp ? (taken.get(name) ?? 0) : 0))
   })
   const rest = used - [...taken.values()].reduce((sum, tokens) => sum + tokens, 0)
   const shares = [...taken].map(([name, tokens]) => ({ name, tokens, paint: colours[name] ?? style.white }))

@@ -5,7 +5,7 @@ import { otherProjects, reading } from './open.ts'
 import { examples, type GlobalOptions, someOf, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { table } from './table.ts'
-import { note, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { count, relativeTime, statusText, workItemText } from './words.ts'
 
 interface ListOptions extends GlobalOptions {
@@ -83,8 +83,13 @@ async function listConversations(colloquy: Colloquy, options: ListOptions): Prom
   const items = await Promise.all(
     page.items.map(async item => ({ ...item, messages: (await colloquy.conversations.stats(item.id)).messages })),
   )
-  if (json) return printJson({ items, ...(page.next !== undefined && { next: page.next }) })
-  if (items.length === 0) return nothing(colloquy, 'conversations')
+  if (json) return printJson({ ...page, items })
+  for (const { conversationId, reason } of page.damaged ?? []) {
+    note(`${errorStyle.red('damaged')}  ${safeLine(conversationId)}  ${safeLine(reason)}`)
+  }
+  if (page.damaged) note("'colloquy verify' says what is wrong, and 'show ID' has what can be read.")
+  else if (items.length === 0) return nothing(colloquy, 'conversations')
+  if (items.length === 0) return
   await printLines(
     table<Conversation & { messages: number }>(items, [
       { heading: 'ID', of: item => safeLine(item.id) },

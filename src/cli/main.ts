@@ -3,23 +3,29 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addArchive } from './archive.ts'
+import { addBranch } from './branch.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
+import { addCompare } from './compare.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
+import { addMerge } from './merge.ts'
 import { addPhase } from './phase.ts'
 import { addPurge } from './purge.ts'
+import { addReplay } from './replay.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
 import { addSearch } from './search.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { style } from './terminal.ts'
+import { addTimeline } from './timeline.ts'
 import { addTurns } from './turns.ts'
 import { addVerify } from './verify.ts'
+import { addView } from './view.ts'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -41,13 +47,19 @@ for (const add of [
   addList,
   addShow,
   addLog,
+  addTimeline,
   addSearch,
   addStats,
   addPhase,
   addTurns,
+  addView,
   addRequest,
   addCheckpoint,
   addCompact,
+  addReplay,
+  addBranch,
+  addCompare,
+  addMerge,
   addVerify,
   addExport,
   addArchive,

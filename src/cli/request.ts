@@ -1,12 +1,12 @@
 /** `colloquy request`: what the agent of a session would be sent, and why that and nothing else. Sends nothing. */
 import { type Command, Option } from 'commander'
-import type { AgentRequest, Colloquy, RequestPart, Session, Strategy } from '../index.ts'
+import type { AgentRequest, Colloquy, Session, Strategy } from '../index.ts'
 import { ledgerLines } from './ledger.ts'
 import { reading } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
-import { safeLine, safeText } from './safe-text.ts'
+import { promptText, requestLines } from './request-lines.ts'
 import { sessionOf } from './session-of.ts'
-import { columns, errorStyle, note, print, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, print, printJson, printLines } from './terminal.ts'
 import { count } from './words.ts'
 
 const formats = ['messages', 'prompt'] as const
@@ -23,7 +23,6 @@ interface RequestCommandOptions extends GlobalOptions {
 
 /** A message that waits for its answer longer than this has been passed over. */
 const messagesLookedAt = 200
-const indent = '  '
 
 export function addRequest(program: Command): void {
   program
@@ -95,9 +94,7 @@ async function show(request: AgentRequest, session: Session, options: RequestCom
     return printJson({ ...account, ...(!explain && { format, ...rendering }) })
   }
   if (explain) return printLines(ledgerLines(request, session))
-  await (format === 'prompt'
-    ? print(`${safeText(systemPrompt)}\n\n${rule()}\n\n${safeText(userPrompt)}\n`)
-    : printLines(messageLines(request)))
+  await (format === 'prompt' ? print(promptText(request)) : printLines(requestLines(request)))
   const { totalTokens, budget, checkpoint, omitted } = request
   const facts = [
     `${count(totalTokens)} of ${count(budget, 'token')}`,
@@ -106,47 +103,4 @@ async function show(request: AgentRequest, session: Session, options: RequestCom
     '--explain says why',
   ]
   note(errorStyle.dim(facts.filter(Boolean).join(' · ')))
-}
-
-function rule(): string {
-  return style.dim('─'.repeat(Math.min(columns(), 80)))
-}
-
-/** Names at the margin and texts indented, so that no text passes for the start of another message. */
-function messageLines({ system, messages }: AgentRequest): string[] {
-  return [
-    style.bold('system'),
-    ...indented(system),
-    ...messages.flatMap(({ role, content }) => [
-      '',
-      style.bold(role),
-      ...content.flatMap(part => partLines(part, { isNamed: content.length > 1 || part.type !== 'text' })),
-    ]),
-  ]
-}
-
-function partLines(part: RequestPart, { isNamed }: { isNamed: boolean }): string[] {
-  const { name, text } = described(part)
-  return [...(isNamed ? [style.cyan(` ${safeLine(name)}`)] : []), ...indented(text)]
-}
-
-function described(part: RequestPart): { name: string; text: string } {
-  switch (part.type) {
-    case 'text':
-      return { name: 'text', text: part.text }
-    case 'reasoning':
-      return { name: 'reasoning', text: part.text }
-    case 'tool-call':
-      return { name: `call ${part.name} (${part.callId})`, text: JSON.stringify(part.input) ?? '' }
-    case 'tool-result': {
-      const name = part.name === undefined ? '' : ` ${part.name}`
-      return { name: `${part.isError ? 'failure' : 'result'}${name} (${part.callId})`, text: part.text }
-    }
-  }
-}
-
-function indented(text: string): string[] {
-  return safeText(text)
-    .split('\n')
-    .map(line => (line === '' ? '' : indent + line))
 }

@@ -1,6 +1,6 @@
 /** `colloquy search`: messages by their words, conversations by their titles. */
 import { type Command, Option } from 'commander'
-import type { Role, SearchHit, TitleHit } from '../index.ts'
+import type { Role, SearchHit, TitleHit, WorkItem } from '../index.ts'
 import { writing } from './open.ts'
 import { examples, type GlobalOptions, since, until, wholeNumber } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
@@ -16,7 +16,14 @@ interface SearchOptions extends GlobalOptions {
   since?: string
   until?: string
   archived?: boolean
+  participant?: string
+  agent?: string
+  feature?: string
+  task?: string
+  bead?: string
+  thread?: string
   limit: number
+  offset: number
 }
 
 const roles: readonly Role[] = ['user', 'assistant', 'system']
@@ -28,18 +35,25 @@ export function addSearch(program: Command): void {
     .command('search')
     .summary('search what was said')
     .description(
-      'Searches messages by their words (stemmed; "quoted words" stand together) and conversations by title.',
+      'Searches messages by their words (stemmed; "quoted words" stand together) and conversations by title (mistakes allowed). Without words: the conversations that pass the filters, most recent first.',
     )
-    .argument('<text...>', 'what to look for')
+    .argument('[text...]', 'what to look for')
     .option('--conversation <ID>', 'only in one conversation')
     .option('--author <NAME>', 'only what one author said')
     .addOption(new Option('--role <ROLE>', 'only messages of a role').choices(roles))
-    .option('--phase <PHASE>', 'only what was said in a phase')
+    .option('--phase <PHASE>', 'only what was said in a phase, and conversations in it')
+    .option('--participant <NAME>', 'only conversations in which somebody said something')
+    .option('--agent <NAME>', 'only conversations that an agent has a session on')
+    .option('--feature <ID>', 'only about a feature; with --task, about a task of it')
+    .option('--task <ID>', 'only about a task (with --feature)')
+    .option('--bead <ID>', 'only about a bead')
+    .option('--thread <ID>', 'only a thread')
     .option('--since <TIME>', 'not before: 2026-03-01, 2026-03-01T14:00, or an age such as 7d', since)
     .option('--until <TIME>', 'not after', until)
     .option('--archived', 'only in archived conversations')
     .option('--no-archived', 'not in archived conversations')
     .option('--limit <N>', 'how many messages', wholeNumber, 10)
+    .option('--offset <N>', 'leave out so many, the best', wholeNumber, 0)
     .addHelpText(
       'after',
       examples(
@@ -47,33 +61,59 @@ export function addSearch(program: Command): void {
         ['search \'"login page"\'', 'the words side by side'],
         ['search timeout --author dev --since 7d', 'what dev said about it this week'],
         ['search invoice --no-archived --json', 'for a script'],
+        ['search timeout --offset 10', 'the next page'],
+        ['search --participant qa --since 7d', 'conversations of this week in which qa said something'],
+        ['search --feature login --task form', 'the conversation about a task'],
       ),
     )
     .action(async (words: string[], _: unknown, command: Command) => {
-      const { conversation, author, role, phase, archived, limit, json, ...options } =
-        command.optsWithGlobals<SearchOptions>()
+      const { conversation, limit, offset, json, ...options } = command.optsWithGlobals<SearchOptions>()
+      const workItem = workItemOf(options, command)
+      const { author, role, phase, since, until, archived, participant, agent } = options
+      const filters = { author, role, phase, since, until, archived, participant, agent, workItem }
+      const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+      if (words.length === 0 && Object.keys(given).length === 0) {
+        command.error('error: say what to look for: words, or a filter such as --participant NAME.')
+      }
       await writing(options, async colloquy => {
         const found = await colloquy.conversations.search({
           text: words.join(' '),
           limit,
+          offset,
           ...(conversation !== undefined && { conversationId: conversation }),
-          ...(author !== undefined && { author }),
-          ...(role && { role }),
-          ...(phase !== undefined && { phase }),
-          ...(options.since !== undefined && { since: options.since }),
-          ...(options.until !== undefined && { until: options.until }),
-          ...(archived !== undefined && { archived }),
+          ...given,
         })
         if (json) return printJson(found)
-        const titles = conversation === undefined ? found.conversations.slice(0, titlesShown) : []
+        const most = words.length === 0 ? limit : titlesShown
+        const titles = conversation === undefined ? found.conversations.slice(0, most) : []
         if (found.messages.length + titles.length === 0) {
           note(safeLine(`Nothing found in project "${colloquy.project}".`))
           return
         }
-        const blocks = [...found.messages.map(hitLines), ...(titles.length > 0 ? [titleLines(titles)] : [])]
+        const blocks = [
+          ...found.messages.map(hitLines),
+          ...(titles.length > 0 ? [titleLines(titles, words.length > 0)] : []),
+        ]
         await printLines(blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])))
       })
     })
+}
+
+/** What the options say a conversation is about; a task is named within its feature. */
+function workItemOf(
+  { feature, task, bead, thread }: Pick<SearchOptions, 'feature' | 'task' | 'bead' | 'thread'>,
+  command: Command,
+): WorkItem | undefined {
+  const given = [feature, bead, thread].filter(one => one !== undefined)
+  if (given.length > 1) command.error('error: choose one of --feature, --bead and --thread.')
+  if (task !== undefined && feature === undefined) command.error('error: --task needs --feature.')
+  if (feature !== undefined) {
+    return task === undefined
+      ? { type: 'feature', featureId: feature }
+      : { type: 'task', featureId: feature, taskId: task }
+  }
+  if (bead !== undefined) return { type: 'bead', beadId: bead }
+  return thread === undefined ? undefined : { type: 'thread', threadId: thread }
 }
 
 function hitLines(hit: SearchHit): string[] {
@@ -97,9 +137,9 @@ function highlighted({ snippet, highlights }: SearchHit): string {
   return (marked + plain(snippet.slice(end))).trim()
 }
 
-function titleLines(titles: readonly TitleHit[]): string[] {
+function titleLines(titles: readonly TitleHit[], isByTitle: boolean): string[] {
   return [
-    style.dim('Conversations with a title like it:'),
+    style.dim(isByTitle ? 'Conversations with a title like it:' : 'Conversations:'),
     ...titles.map(
       hit =>
         `  ${style.bold(safeLine(hit.title))}  ${statusText(hit.status)}  ${style.dim(safeLine(hit.conversationId))}`,

@@ -1,9 +1,12 @@
-/** `colloquy verify`: checks every record, names each that is damaged, and rescues what can be read into a new file. */
-import type { Command } from 'commander'
+/**
+ * `colloquy verify`: checks every record, names each that is damaged, puts right what is derived from the log, and rescues
+ * what can be read into a new file.
+ */
+import { type Command, Option } from 'commander'
 import { StoreDamaged, StoreUnusable } from '../errors.ts'
-import type { Damage, VerifyReport } from '../index.ts'
+import type { Damage, RepairedHead, VerifyReport } from '../index.ts'
 import { exitCode } from './failure.ts'
-import { configurationOf, reading } from './open.ts'
+import { configurationOf, reading, writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { progressLine } from './progress.ts'
 import { safeLine } from './safe-text.ts'
@@ -14,29 +17,33 @@ import { count } from './words.ts'
 interface VerifyOptions extends GlobalOptions {
   salvage?: string
   allProjects?: boolean
+  repair?: boolean
 }
 
 export function addVerify(program: Command): void {
   program
     .command('verify')
-    .summary('check every record; rescue a damaged file')
+    .summary('check every record; repair heads and index; rescue a damaged file')
     .description(
-      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing. Exits with 3 when there is damage.',
+      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing, unless told to repair: then heads that differ from the log are written anew from its valid events, and the full-text index is built again; the log itself stays as it is. Exits with 3 when there is damage (left).',
     )
     .option('--all-projects', 'every project of the store')
+    .addOption(new Option('--repair', 'put heads and the full-text index right by the log').conflicts('salvage'))
     .option('--salvage <NEW>', 'write what can be read of the whole store to a new file, and verify that')
     .addHelpText(
       'after',
       examples(
         ['verify', 'is everything as it was written?'],
         ['verify --all-projects --json', 'the whole store, for a script'],
+        ['verify --repair', 'write damaged heads and the search index anew, from the log'],
         ['verify --salvage rescued.db', 'rescue what can be read of a damaged file'],
       ),
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<VerifyOptions>()
-      if (options.salvage === undefined) await verify(options)
-      else await salvageInto(options.salvage, options)
+      if (options.salvage !== undefined) await salvageInto(options.salvage, options)
+      else if (options.repair) await repair(options)
+      else await verify(options)
     })
 }
 
@@ -46,10 +53,37 @@ async function verify(options: VerifyOptions): Promise<void> {
   else await printLines([...report.damages.map(damageLine), verdict(report)])
   if (report.clean) return
   process.exitCode = exitCode.damageFound
+  if (!options.json && report.damages.some(isOfHead)) {
+    note("'colloquy verify --repair' writes heads anew from the log.")
+  }
   // Damage in a record leaves the file readable, and salvage would bring it along; damage to the file itself does not.
   if (!options.json && report.damages.some(isOfStructure)) {
     note("The file's structure is damaged. 'colloquy verify --salvage NEW' rescues what can be read into a new file.")
   }
+}
+
+async function repair(options: VerifyOptions): Promise<void> {
+  const { allProjects = false, json } = options
+  const progress = progressLine('Repairing', 'event')
+  const { heads, indexed } = await writing(options, colloquy =>
+    colloquy.repair({ allProjects, onProgress: progress.report }),
+  ).finally(progress.end)
+  const report = await check(options)
+  if (json) await printJson({ repaired: { heads, indexed }, report })
+  else {
+    await printLines([
+      ...heads.map(headLine),
+      `The full-text index is built again: ${count(indexed, 'message')}.`,
+      ...report.damages.map(damageLine),
+      verdict(report),
+    ])
+  }
+  if (!report.clean) process.exitCode = exitCode.damageFound
+}
+
+function headLine({ project, conversationId, sessionId, what }: RepairedHead): string {
+  const whose = sessionId === undefined ? '' : ` session ${sessionId}`
+  return `${style.green('repaired')} ${style.bold(safeLine(`${project} ${conversationId}${whose}`))}  head: ${safeLine(what)}`
 }
 
 /** A file too damaged to look into is a finding too, not a failure to look. */
@@ -98,6 +132,11 @@ function damageLine({ project, conversationId, version, what }: Damage): string 
 
 function isOfStructure({ conversationId }: Damage): boolean {
   return conversationId === ''
+}
+
+/** Damage that has no version is in what was folded from the log. */
+function isOfHead({ conversationId, version }: Damage): boolean {
+  return conversationId !== '' && version === undefined
 }
 
 function verdict({ conversations, events, damages, clean }: VerifyReport): string {

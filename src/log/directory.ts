@@ -8,6 +8,8 @@ export interface ConversationQuery {
   project: string
   status?: readonly ConversationStatus[]
   type?: WorkItem['type']
+  /** Only branches of this conversation. */
+  branchesOf?: string
   /** The `next` of the page before. */
   cursor?: string
   /** Default 50. */
@@ -29,6 +31,14 @@ export interface SessionQuery {
 export interface Listed<T> {
   items: T[]
   next?: string
+  /** What belongs on this page and cannot be shown: its records are damaged. Absent when there is none. */
+  damaged?: DamagedConversation[]
+}
+
+/** A conversation of which neither the head nor the log says what it is about. Its messages may well be readable. */
+export interface DamagedConversation {
+  conversationId: string
+  reason: string
 }
 
 export interface ProjectTotals extends LaneSums {
@@ -41,7 +51,7 @@ export interface ProjectTotals extends LaneSums {
 export interface Directory {
   conversation(project: string, id: string): Promise<ConversationHead | undefined>
   conversationOf(project: string, workItem: WorkItem): Promise<ConversationHead | undefined>
-  /** Most recently active first, to the minute. */
+  /** Most recently active first, to the minute. A damaged one is named apart, and hides no other. */
   conversations(query: ConversationQuery): Promise<Listed<ConversationHead>>
   session(project: string, id: string): Promise<SessionHead | undefined>
   /** The active session of a natural key. */

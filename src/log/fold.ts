@@ -6,6 +6,8 @@ import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
 export interface FoldedHeads {
   info: ConversationInfo
   sessions: Map<string, SessionHead>
+  /** False when the record of how it began is damaged too. */
+  isNamed: boolean
 }
 
 /** Folds the facts of a conversation, its messages left out or not. */
@@ -13,18 +15,30 @@ export function foldHeads(
   facts: Iterable<RecordedEvent>,
   place: { project: string; conversationId: string },
 ): FoldedHeads {
+  const fold = headFold(place)
+  for (const recorded of facts) fold.take(recorded)
+  return fold.heads()
+}
+
+export interface HeadFold {
+  take(recorded: RecordedEvent): void
+  heads(): FoldedHeads
+}
+
+/** The same event by event, for a log that is read in pages. */
+export function headFold(place: { project: string; conversationId: string }): HeadFold {
   let head: ConversationHead | undefined
   const sessions = new Map<string, SessionHead>()
-  for (const recorded of facts) {
-    head = evolveConversation(head, recorded)
-    const about = sessionOf(recorded)
-    const next =
-      about === undefined
-        ? undefined
-        : evolveSession(sessions.get(about), recorded, (head?.info ?? nameless(place)).workItem)
-    if (next) sessions.set(next.id, next)
+  return {
+    take(recorded) {
+      head = evolveConversation(head, recorded)
+      const about = sessionOf(recorded)
+      if (about === undefined) return
+      const next = evolveSession(sessions.get(about), recorded, (head?.info ?? nameless(place)).workItem)
+      if (next) sessions.set(next.id, next)
+    },
+    heads: () => ({ info: head?.info ?? nameless(place), sessions, isNamed: head !== undefined }),
   }
-  return { info: head?.info ?? nameless(place), sessions }
 }
 
 /** The little that can be said of a conversation whose beginning is damaged too. */
@@ -40,10 +54,11 @@ export function nameless({ project, conversationId }: { project: string; convers
   }
 }
 
-/** JSON that may be damaged. */
+/** The JSON of a head, which may be damaged. */
 export function parsedOr<T>(text: string, otherwise: () => T): T {
   try {
-    return JSON.parse(text) as T
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as T) : otherwise()
   } catch {
     return otherwise()
   }

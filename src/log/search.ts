@@ -5,7 +5,19 @@ import type { WorkItem } from '../events/work-item.ts'
 import type { ConversationStatus } from '../views/conversation.ts'
 import type { Viewer } from './visibility.ts'
 
-export interface SearchQuery {
+/** Which conversations to look in: those that pass all that is given. */
+export interface SearchedConversations {
+  /** Somebody of this name said something in it. */
+  participant?: string
+  /** This agent has, or had, a session on it. */
+  agent?: string
+  /** It is about this. */
+  workItem?: WorkItem
+  /** Default: archived ones too. */
+  archived?: boolean
+}
+
+export interface SearchQuery extends SearchedConversations {
   project: string
   /** What a person typed. Words are stemmed; "quoted words" stand together. */
   text: string
@@ -21,8 +33,6 @@ export interface SearchQuery {
   /** ISO times, inclusive. */
   since?: string
   until?: string
-  /** Default: archived conversations too. */
-  archived?: boolean
   /** Default: the whole log. */
   viewer?: Viewer
   /** Default 20. */
@@ -56,7 +66,25 @@ export interface TitleHit {
   score: number
 }
 
+export interface TitleQuery extends SearchedConversations {
+  project: string
+  /**
+   * What a person typed, mistakes included. Empty: every conversation that passes the filters, most recent first; without
+   * any filter, none.
+   */
+  text: string
+  /** The phase it is in now. */
+  phase?: string
+  /** ISO times, inclusive: something happened in it not before, or it began not after. */
+  since?: string
+  until?: string
+  /** Default 20. */
+  limit?: number
+  offset?: number
+}
+
 export interface Search {
   search(query: SearchQuery): Promise<SearchHit[]>
-  searchTitles(query: { project: string; text: string; archived?: boolean; limit?: number }): Promise<TitleHit[]>
+  /** Most alike first; as alike, most recent first. */
+  searchTitles(query: TitleQuery): Promise<TitleHit[]>
 }

@@ -21,6 +21,21 @@ export interface VerifyReport {
   clean: boolean
 }
 
+/** A head that said something else than its log, or nothing readable, and says it now. */
+export interface RepairedHead {
+  project: string
+  conversationId: string
+  /** Absent when it is the conversation's own. */
+  sessionId?: string
+  what: string
+}
+
+export interface RepairReport {
+  heads: RepairedHead[]
+  /** How many messages the full-text index has, built anew. */
+  indexed: number
+}
+
 export type Progress = (done: number, total: number) => void
 
 export interface Erased {
@@ -40,6 +55,13 @@ export interface Purged {
 export interface Upkeep {
   /** Refolds every head and sum, checks every hash, and reports each damaged record. Changes nothing. */
   verify(options?: { project?: string; onProgress?: Progress }): Promise<VerifyReport>
+
+  /**
+   * Puts right what is derived: heads that differ from what the log says are folded anew, the full-text index is built
+   * again. The log is not touched. Where the log itself is damaged, a head that can be read stays: it may know more than
+   * the log still says. A store that lacks it derives nothing that can go wrong.
+   */
+  repair?(options?: { project?: string; onProgress?: Progress }): Promise<RepairReport>
 
   /**
    * Removes a message's content and salt, its blobs and its words in the index. The hash chain stays provable.

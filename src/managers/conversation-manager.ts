@@ -124,10 +124,10 @@ export class ConversationManager extends TeamConversations {
     return head && shown(head)
   }
 
-  /** Most recently active first. */
+  /** Most recently active first. One too damaged to be shown is named in `damaged`, and hides no other. */
   async listConversations(query: Omit<ConversationQuery, 'project'> = {}): Promise<Listed<Conversation>> {
-    const { items, next } = await this.#engine.store.conversations({ project: this.#scope.project, ...query })
-    return { items: items.map(shown), ...(next !== undefined && { next }) }
+    const { items, ...rest } = await this.#engine.store.conversations({ project: this.#scope.project, ...query })
+    return { items: items.map(shown), ...rest }
   }
 
   /** Records a message in the conversation itself, outside any session. Everyone sees it unless it says otherwise. */
@@ -326,21 +326,18 @@ export class ConversationManager extends TeamConversations {
     return this.#branches.merge(await this.#head(branchId), options, write)
   }
 
-  /** Messages by text and conversations by title, in one call. */
+  /**
+   * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters.
+   */
   async search(query: Omit<SearchQuery, 'project'>): Promise<SearchResult> {
     const { project } = this.#scope
     const { store } = this.#engine
-    const { text, archived, limit, conversationId } = query
+    const { conversationId } = query
     const branchOf =
       conversationId === undefined ? undefined : (await store.conversation(project, conversationId))?.info.branchOf
     const [messages, conversations] = await Promise.all([
       store.search({ ...query, project, ...(branchOf && { branchOf }) }),
-      store.searchTitles({
-        project,
-        text,
-        ...(archived !== undefined && { archived }),
-        ...(limit !== undefined && { limit }),
-      }),
+      store.searchTitles({ ...query, project }),
     ])
     return { messages, conversations }
   }

@@ -149,15 +149,16 @@ export function materialGatherer(
       : { known: rest, unseen: [] }
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
+    const stateTokens = Math.floor(budget * stateShare)
     const facts = {
       session: head,
       conversation: info,
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
-      shared: await sharedWith({ engine, head, conversation: info, counter, end }),
+      shared: await sharedWith({ engine, head, conversation: info, counter, end, maxTokens: stateTokens }),
     }
-    const state = renderState(computed.state, facts, { maxTokens: Math.floor(budget * stateShare), estimator: counter })
+    const state = renderState(computed.state, facts, { maxTokens: stateTokens, estimator: counter })
     return {
       description,
       context,

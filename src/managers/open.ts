@@ -8,7 +8,7 @@ import { Id } from '../events/id.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ProjectTotals } from '../log/directory.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
-import type { Progress, VerifyReport } from '../log/upkeep.ts'
+import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
@@ -86,6 +86,12 @@ export interface Colloquy {
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
   verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
+  /**
+   * Puts right what is derived from the log: heads that differ from it, and the full-text index. Changes nothing in it.
+   *
+   * @throws {StoreUnusable} when the store has no such thing
+   */
+  repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
   /** Totals of the project. */
   stats(): Promise<ProjectTotals>
   /** Runs the maintenance sweep now. */
@@ -171,6 +177,10 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
+      async repair({ onProgress, allProjects = false } = {}) {
+        if (!store.repair) throw new StoreUnusable('This store cannot be repaired: it derives nothing from its log.')
+        return store.repair({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) })
+      },
       stats: () => store.totals(scope.project),
       maintain: () => sweep(core, scope, { archive: settings.archive, team }),
       as: changes => within(checkedScope({ ...scope, ...changes })),

@@ -16,6 +16,8 @@ import { eventAt } from './session-access.ts'
 const mostSessions = 4
 const mostMessages = 10
 const mostTokensEach = 1_500
+/** In a small request too the beginning of the newest has room. */
+const shareEach = 0.4
 
 export interface SharedInput {
   engine: Engine
@@ -24,9 +26,12 @@ export interface SharedInput {
   counter: TokenEstimator
   /** Only what was there at this version. */
   end: number | undefined
+  /** What all of the state may take in the request: of one session not more than a part of it. */
+  maxTokens: number
 }
 
-export async function sharedWith({ engine, head, conversation, counter, end }: SharedInput): Promise<ComputedLine[]> {
+export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
+  const { engine, head, conversation, counter, end, maxTokens } = input
   if (head.sharing === 'separate') return []
   const { project } = head
   const { delegated } = conversation ?? {}
@@ -86,7 +91,8 @@ export async function sharedWith({ engine, head, conversation, counter, end }: S
 
   function beginning(text: string): string {
     const tokens = counter.count(text)
-    return trimText(text, { to: mostTokensEach, tokens, estimator: counter, how: 'the log has all of it' }).text
+    const to = Math.min(mostTokensEach, Math.floor(maxTokens * shareEach))
+    return trimText(text, { to, tokens, estimator: counter, how: 'the log has all of it' }).text
   }
 }
 

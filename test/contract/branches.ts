@@ -68,6 +68,17 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
+    it('lists the branches of a conversation, and no others', async () => {
+      const store = await parent()
+      await store.append(into('branch', branchAt(2)))
+      await store.append(into('twig', begun({ branchOf: { conversationId: 'branch', version: 3 } })))
+      const ids = async (branchesOf: string) =>
+        (await store.conversations({ project, branchesOf })).items.map(({ info }) => info.id)
+      expect(await ids('parent')).toEqual(['branch'])
+      expect(await ids('branch')).toEqual(['twig'])
+      expect(await ids('twig')).toEqual([])
+    })
+
     it('reads the events that are not messages, on any page', async () => {
       const { store } = await open()
       await store.append(into('c', [begun(), said('a'), joined('s'), said('b'), said('c'), joined('t')]))

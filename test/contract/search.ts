@@ -1,9 +1,19 @@
 /** What every store promises about search: see `src/log/search.ts`. */
-import type { Audience, MessageAdded, SearchHit, SearchQuery, Store, Viewer } from 'colloquy'
+import type {
+  Audience,
+  MessageAdded,
+  SearchHit,
+  SearchQuery,
+  Store,
+  TitleHit,
+  TitleQuery,
+  Viewer,
+  WorkItem,
+} from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, everyone, into, origin, said } from '../support/builders.ts'
+import { begun, everyone, into, joined, origin, said } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -234,6 +244,53 @@ function describeFilters(open: OpenStore): void {
       (await store.search({ project, text: 'apple', phase })).map(hit => hit.conversationId)
     expect(await conversations('plan')).toEqual(['planned'])
     expect(await conversations('execute')).toEqual([])
+    await store.append(into('planned', [{ type: 'phase.changed', from: 'plan', to: 'execute' }, said('apple built')]))
+    expect(await conversations('plan')).toEqual(['planned'])
+    expect((await store.search({ project, text: 'apple', phase: 'execute' })).map(hit => hit.version)).toEqual([4])
+  })
+
+  it('a branch goes on in the phase it inherits', async () => {
+    const { store } = await open()
+    await store.append(into('parent', [begun({ phase: 'plan' }), said('pear')]))
+    const branchOf = { conversationId: 'parent', version: 2 }
+    await store.append(into('branch', [begun({ branchOf, inherits: { phase: 'plan' } }), said('apple')]))
+    expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
+  })
+
+  it('by who said something in the conversation, whoever said what is found', async () => {
+    const { store } = await open()
+    await store.append(into('a', [begun(), said('apple'), said('seen', { role: 'assistant', author: 'qa' })]))
+    await store.append(into('b', [begun(), said('apple'), joined('qa')]))
+    const conversations = async (participant: string) =>
+      (await store.search({ project, text: 'apple', participant })).map(hit => hit.conversationId)
+    expect(await conversations('qa')).toEqual(['a'])
+    expect((await conversations('user')).sort()).toEqual(['a', 'b'])
+    expect(await conversations('nobody')).toEqual([])
+    expect(await conversations('q\0a')).toEqual([])
+  })
+
+  it('by the agents that have a session on the conversation, or had one', async () => {
+    const { store } = await open()
+    const gone = joined('s2', { agentName: 'dev' })
+    await store.append(into('a', [begun(), said('apple'), joined('s1', { agentName: 'qa' })]))
+    await store.append(into('b', [begun(), said('apple'), gone, { type: 'session.deleted', sessionId: 's2' }]))
+    const conversations = async (agent: string) =>
+      (await store.search({ project, text: 'apple', agent })).map(hit => hit.conversationId)
+    expect(await conversations('qa')).toEqual(['a'])
+    expect(await conversations('dev')).toEqual(['b'])
+    expect(await conversations('user')).toEqual([])
+  })
+
+  it('by what the conversation is about', async () => {
+    const { store } = await open()
+    const workItem = { type: 'task', featureId: 'login', taskId: 'form' } as const
+    await store.append(into('a', [begun({ workItem }), said('apple')]))
+    await store.append(into('b', [begun({ workItem: { type: 'feature', featureId: 'login' } }), said('apple')]))
+    const conversations = async (workItem: WorkItem) =>
+      (await store.search({ project, text: 'apple', workItem })).map(hit => hit.conversationId)
+    expect(await conversations(workItem)).toEqual(['a'])
+    expect(await conversations({ type: 'feature', featureId: 'login' })).toEqual(['b'])
+    expect(await conversations({ type: 'bead', beadId: 'login' })).toEqual([])
   })
 
   it('a conversation does not inherit the phase of one that was purged', async () => {
@@ -461,10 +518,53 @@ function describeTitles(open: OpenStore): void {
     expect(await found(false)).toEqual(['c1'])
   })
 
+  it('a page at a time, nothing twice and nothing left out', async () => {
+    const { store } = await titled(...Array.from({ length: 45 }, (_, index) => `Login page ${index}`), 'Something else')
+    const pages: TitleHit[][] = []
+    for (let offset = 0; offset < 60; offset += 20) {
+      pages.push(await store.searchTitles({ project, text: 'Login page', limit: 20, offset }))
+    }
+    expect(pages.map(page => page.length)).toEqual([20, 20, 5])
+    expect(new Set(pages.flat().map(hit => hit.conversationId)).size).toBe(45)
+  })
+
+  it('by phase, participant, agent, work item and time, with a text or without', async () => {
+    const { store, clock } = await open()
+    const day = 24 * 60 * 60 * 1000
+    const at = (ms: number) => new Date(ms).toISOString()
+    const workItem = { type: 'feature', featureId: 'login' } as const
+    const start = clock.now
+    await store.append(into('a', [begun({ title: 'Login page', workItem }), said('one', { author: 'owner' })]))
+    clock.now += day
+    await store.append(into('b', [begun({ title: 'Login form', phase: 'plan' }), joined('s', { agentName: 'qa' })]))
+    clock.now += day
+    await store.append(into('b', { type: 'phase.changed', from: 'plan', to: 'execute' }))
+    const found = async (more: Partial<TitleQuery>) =>
+      (await store.searchTitles({ project, text: 'login', ...more })).map(hit => hit.conversationId).sort()
+    const cases: Array<[Partial<TitleQuery>, string[]]> = [
+      [{ participant: 'owner' }, ['a']],
+      [{ agent: 'qa' }, ['b']],
+      [{ workItem }, ['a']],
+      [{ phase: 'execute' }, ['b']],
+      [{ phase: 'plan' }, []],
+      [{ since: at(start + day / 2) }, ['b']],
+      [{ until: at(start + day / 2) }, ['a']],
+      [{ since: at(start + 1.5 * day), until: at(start + 1.5 * day) }, ['b']],
+      [{ archived: false, agent: 'qa', phase: 'execute' }, ['b']],
+    ]
+    for (const [more, expected] of cases) {
+      expect(await found(more), JSON.stringify(more)).toEqual(expected)
+      expect(await found({ ...more, text: '' }), JSON.stringify(more)).toEqual(expected)
+    }
+    expect(await found({ text: '', archived: false })).toEqual(['a', 'b'])
+    expect(await found({ text: ' ' })).toEqual([])
+  })
+
   it('[P4] a purged conversation is not found by its title', async () => {
     const { store, found } = await titled('Login page')
     await purge(store, 'c0')
     expect(await found('Login page')).toEqual([])
+    expect(await store.searchTitles({ project, text: '', archived: false })).toEqual([])
   })
 }
 

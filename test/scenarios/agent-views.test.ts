@@ -279,74 +279,115 @@ describe('pins', () => {
 
 const agents = ['pm', 'dev', 'qa', 'merge', 'harness', 'writer'] as const
 
-type Step =
-  | { do: 'say'; to: readonly (typeof agents)[number][] }
-  | { do: 'answer' | 'look' | 'compact'; agent: (typeof agents)[number] }
+type Agent = (typeof agents)[number]
 
+/** `line` picks one of the conversations there are by then: the first, and what branched off. */
+type Step = { line: number } & (
+  | { do: 'say'; to: readonly Agent[] }
+  | { do: 'answer' | 'look' | 'compact'; agent: Agent }
+  | { do: 'branch'; back: number }
+)
+
+const line = fc.nat(3)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('say' as const), to: fc.subarray([...agents]) }) },
+  { weight: 4, arbitrary: fc.record({ line, do: fc.constant('say' as const), to: fc.subarray([...agents]) }) },
   {
     weight: 5,
     arbitrary: fc.record({
+      line,
       do: fc.constantFrom('answer' as const, 'answer' as const, 'look' as const, 'compact' as const),
       agent: fc.constantFrom(...agents),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ line, do: fc.constant('branch' as const), back: fc.nat(8) }) },
 )
 
-describe('any interleaving of agents, people, acknowledgements and compactions', () => {
+/** What is true of one conversation after a step: what concerns each agent, what it was given, what it would answer. */
+interface Expected {
+  version: number
+  concerns: ReadonlyMap<string, readonly number[]>
+  given: ReadonlyMap<string, readonly number[]>
+  newest: ReadonlyMap<string, Message>
+}
+
+describe('any interleaving of agents, people, acknowledgements, compactions and branches', () => {
   it('[P6] each agent is given every message that concerns it exactly once, in order, and nothing that does not', async () => {
     const { colloquy } = await opened({ requests: { recall: false } })
+    const { conversations } = colloquy
+    const nothing = new Map(agents.map(agent => [agent as string, [] as readonly number[]]))
+
+    /** One conversation, and how things stood after each of its steps. */
+    const begun = (id: string, past: Expected[]) => ({ id, past, now: () => past.at(-1)! })
+    type Line = ReturnType<typeof begun>
+
+    const record = (now: Expected, message: Message, to: readonly string[]): Expected => {
+      const concerned = (to.length === 0 ? agents : to).filter(agent => agent !== message.author)
+      const concerns = new Map(now.concerns)
+      const newest = new Map(now.newest)
+      for (const agent of concerned) {
+        concerns.set(agent, [...concerns.get(agent)!, message.version])
+        newest.set(agent, message)
+      }
+      return { ...now, concerns, newest }
+    }
+
+    /** Carries out a step; gives how things stand then, if anything changed for anybody. */
+    async function carryOut({ id, now }: Line, one: Exclude<Step, { do: 'branch' }>): Promise<Expected | undefined> {
+      if (one.do === 'say') {
+        const audience = one.to.length === 0 ? undefined : { to: 'agents' as const, agents: [...one.to] }
+        const message = { role: 'user' as const, content: 'hear this', ...(audience && { audience }) }
+        return record(now(), await conversations.addEvent(id, message), one.to)
+      }
+      const { agent } = one
+      const trigger = now().newest.get(agent)
+      if (!trigger) return undefined
+      if (one.do === 'compact') {
+        const [session] = (await colloquy.sessions.listSessions({ conversationId: id, agentName: agent })).items
+        if (session) await colloquy.sessions.forceCompact(session.id)
+        return now()
+      }
+      const view = await conversations.buildAgentMessages(id, agent, { trigger: { messageId: trigger.id } })
+      const versions = (what: string) =>
+        view.ledger.entries.filter(entry => entry.what === what).flatMap(entry => entry.versions ?? [])
+      const already = now().given.get(agent)!
+      const told = [...versions('catch-up'), ...versions('message')].filter(version => !already.includes(version))
+      const own = (await conversations.getMessages(id)).filter(message => message.author === agent)
+      const fresh = told.filter(version => !own.some(message => message.version === version))
+      // What is new to the agent stands in the block, or is the trigger; to a late joiner all is history.
+      if (already.length > 0) {
+        expect(fresh.filter(version => version !== trigger.version)).toEqual(versions('catch-up'))
+      }
+      expect(new Set(told).size).toBe(told.length)
+      if (one.do === 'look') return now()
+      const given = new Map(now().given).set(agent, [...already, ...fresh])
+      await conversations.acknowledge(id, agent, view.upTo)
+      const answer = await colloquy.sessions.addMessage(view.sessionId!, { role: 'assistant', content: 'done' })
+      return record({ ...now(), given }, answer, [])
+    }
+
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async steps => {
-        const { id } = await colloquy.conversations.createConversation({ title: 'any' })
-        const seenBy = new Map<string, number[]>(agents.map(agent => [agent, []]))
-        const given = new Map<string, number[]>(agents.map(agent => [agent, []]))
-        const newest = new Map<string, Message>()
-
-        const record = (message: Message, to: readonly string[]) => {
-          for (const agent of to.length === 0 ? agents : to) {
-            if (agent === message.author) continue
-            seenBy.get(agent)!.push(message.version)
-            newest.set(agent, message)
-          }
-        }
+        const { id, version } = await conversations.createConversation({ title: 'any' })
+        const lines = [begun(id, [{ version, concerns: nothing, given: nothing, newest: new Map() }])]
         for (const one of steps) {
-          if (one.do === 'say') {
-            const audience = one.to.length === 0 ? undefined : { to: 'agents' as const, agents: [...one.to] }
-            const message = { role: 'user' as const, content: 'hear this', ...(audience && { audience }) }
-            record(await colloquy.conversations.addEvent(id, message), one.to)
+          const line = lines[one.line % lines.length]!
+          if (one.do === 'branch') {
+            const { past } = line
+            const then = past[Math.max(0, past.length - 1 - one.back)]!
+            const branch = await conversations.branch(line.id, then.version)
+            lines.push(begun(branch.id, [{ ...then, version: branch.version }]))
             continue
           }
-          const trigger = newest.get(one.agent)
-          if (!trigger) continue
-          if (one.do === 'compact') {
-            const [session] = (await colloquy.sessions.listSessions({ conversationId: id, agentName: one.agent })).items
-            if (session) await colloquy.sessions.forceCompact(session.id)
-            continue
-          }
-          const view = await colloquy.conversations.buildAgentMessages(id, one.agent, {
-            trigger: { messageId: trigger.id },
-          })
-          const versions = (what: string) =>
-            view.ledger.entries.filter(entry => entry.what === what).flatMap(entry => entry.versions ?? [])
-          const already = given.get(one.agent)!
-          const told = [...versions('catch-up'), ...versions('message')].filter(version => !already.includes(version))
-          const own = (await colloquy.conversations.getMessages(id)).filter(message => message.author === one.agent)
-          const fresh = told.filter(version => !own.some(message => message.version === version))
-          // What is new to the agent stands in the block, or is the trigger; to a late joiner all is history.
-          if (already.length > 0) {
-            expect(fresh.filter(version => version !== trigger.version)).toEqual(versions('catch-up'))
-          }
-          expect(new Set(told).size).toBe(told.length)
-          if (one.do === 'look') continue
-          already.push(...fresh)
-          await colloquy.conversations.acknowledge(id, one.agent, view.upTo)
-          record(await colloquy.sessions.addMessage(view.sessionId!, { role: 'assistant', content: 'done' }), [])
+          const then = await carryOut(line, one)
+          const { version } = await conversations.getConversation(line.id)
+          if (then) line.past.push({ ...then, version })
         }
-        for (const agent of agents) {
-          const last = given.get(agent)!.at(-1) ?? 0
-          expect(given.get(agent)).toEqual(seenBy.get(agent)!.filter(version => version <= last))
+        for (const { now } of lines) {
+          const { given, concerns } = now()
+          for (const agent of agents) {
+            const last = given.get(agent)!.at(-1) ?? 0
+            expect(given.get(agent)).toEqual(concerns.get(agent)!.filter(version => version <= last))
+          }
         }
       }),
       { numRuns: 40 },

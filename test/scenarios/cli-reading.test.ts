@@ -233,6 +233,38 @@ describe('colloquy search', () => {
     ])
     expect(answers).toEqual([['bo'], ['bo'], ['owner'], ['owner'], [], ['owner']])
   })
+
+  it('finds conversations by who takes part, which agent is on them and what they are about, without words too', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    const other = await colloquy.conversations.createConversation({
+      title: 'Old',
+      initial: { role: 'user', author: 'bo', content: 'the login again' },
+    })
+    const cli = cliOn(store)
+    const found = async (...args: string[]) => {
+      const { messages, conversations } = (await cli('search', '--json', ...args)).json()
+      const idsIn = (hits: unknown) => (hits as Array<{ conversationId: string }>).map(hit => hit.conversationId)
+      return [...new Set([...idsIn(messages), ...idsIn(conversations)])]
+    }
+    const answers = await Promise.all([
+      found('login', '--participant', 'bo'),
+      found('--participant', 'bo'),
+      found('--agent', 'pm'),
+      found('login', '--feature', 'login'),
+      found('--thread', 'login'),
+      found('--since', '2026-11-15', '--offset', '1'),
+    ])
+    expect(answers).toEqual([[other.id], [other.id], [conversationId], [conversationId], [], [conversationId]])
+    const [text, nothing, both, stray] = await Promise.all([
+      cli('search', '--participant', 'bo'),
+      cli('search'),
+      cli('search', '--feature', 'x', '--bead', 'y'),
+      cli('search', '--task', 'x'),
+    ])
+    expect(text.stdout).toMatch(/^Conversations:\n {2}Old {2}active/)
+    expect([nothing, both, stray].map(({ exitCode }) => exitCode)).toEqual([2, 2, 2])
+  })
 })
 
 describe('colloquy stats', () => {

@@ -1,7 +1,13 @@
 /** Finding conversations and sessions, a page at a time. */
 import { workItemKey } from '../../events/work-item.ts'
 import { numbersIn } from '../../log/cursor.ts'
-import type { ConversationQuery, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
+import type {
+  ConversationQuery,
+  DamagedConversation,
+  Listed,
+  ProjectTotals,
+  SessionQuery,
+} from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
@@ -51,6 +57,10 @@ export function directory({ database, heads }: { database: Database; heads: Head
       conditions.push('c.work_type = ?')
       values.push(query.type)
     }
+    if (query.branchesOf !== undefined) {
+      conditions.push(`json_valid(c.info) and json_extract(c.info, '$.branchOf.conversationId') = ?`)
+      values.push(query.branchesOf)
+    }
     if (query.cursor) {
       const [recentAt, conversation] = numbersIn(query.cursor, 2)
       conditions.push('(c.recent_at, c.conversation) < (?, ?)')
@@ -64,13 +74,22 @@ export function directory({ database, heads }: { database: Database; heads: Head
       .all(...values, limit + 1) as ConversationRow[]
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
+    const items: ConversationHead[] = []
+    const damaged: DamagedConversation[] = []
+    for (const [row, , text, version, activeAt, conversationId] of shown) {
+      let isNamed = true
+      const info = parsedOr<ConversationInfo>(text, () => {
+        const folded = refold(row, { project: query.project, conversationId })
+        isNamed = folded.isNamed
+        return folded.info
+      })
+      if (isNamed) items.push({ info, version, activeAt: isoTime(activeAt) })
+      else damaged.push({ conversationId, reason: 'neither its head nor the record of how it began can be read' })
+    }
     return {
-      items: shown.map(([row, , info, version, activeAt, id]) => ({
-        info: parsedOr<ConversationInfo>(info, () => refold(row, { project: query.project, conversationId: id }).info),
-        version,
-        activeAt: isoTime(activeAt),
-      })),
+      items,
       ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
+      ...(damaged.length > 0 && { damaged }),
     }
   }
 

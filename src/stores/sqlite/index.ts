@@ -186,6 +186,13 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     searchTitles: query => side.call('titles', query),
 
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
+    async repair({ project, onProgress } = {}) {
+      if (closed) throw new StoreClosed()
+      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+      // What is still in the queue here is in the log before the worker reads it.
+      await writing(() => undefined)
+      return side.call('repair', project === undefined ? {} : { project }, onProgress)
+    },
     async erase(request) {
       const { project, messageId } = request
       const known = await side.call('find', messageId)

@@ -1,8 +1,8 @@
 /** What the engine's thread and the worker beside it say to each other. */
 
 import type { Origin } from '../../../events/recorded.ts'
-import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
-import type { VerifyReport } from '../../../log/upkeep.ts'
+import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
+import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
 
 export interface WorkerSettings {
   path: string
@@ -17,10 +17,11 @@ export interface Operations {
   feed: { takes: undefined; gives: undefined }
   checkpoint: { takes: undefined; gives: undefined }
   search: { takes: SearchQuery; gives: SearchHit[] }
-  titles: { takes: { project: string; text: string; archived?: boolean; limit?: number }; gives: TitleHit[] }
+  titles: { takes: TitleQuery; gives: TitleHit[] }
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
   verify: { takes: { project?: string }; gives: VerifyReport }
+  repair: { takes: { project?: string }; gives: RepairReport }
   /** Lines of an archive from a place on. `upTo` is fixed by the first page: what is appended meanwhile stays out. */
   exportPage: {
     takes: { project: string; conversationId: string; after: number; upTo: number | undefined }

@@ -33,12 +33,14 @@ export interface SearchIndex {
   forgetConversation(conversation: number): void
   /** Builds everything again at the next feed. */
   startOver(): void
+  /** How many messages it has. */
+  size(): number
   /** Overwrites what dropped words may have left in the index's write-ahead log. */
   scrub(): void
   close(): void
 }
 
-const schemaVersion = '2'
+const schemaVersion = '3'
 /** The more at once, the fewer pages are written for each; so many keep the worker from others for some 70 ms. */
 const batchSize = 2000
 
@@ -64,6 +66,11 @@ create index docs_by_conversation on docs (conversation, version);
 create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
 create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;
+create table participants (
+  conversation integer not null,
+  name integer not null,
+  primary key (conversation, name)
+) without rowid;
 `
 
 type FeedRow = [
@@ -137,7 +144,7 @@ function startOver(database: Database): void {
   const identity = tableExists(database, 'meta')
     ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
     : undefined
-  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases'])
+  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants'])
     database.exec(`drop table if exists main.${table}`)
   database.exec(schema)
   const put = database.prepare('insert into meta (name, value) values (?, ?)')
@@ -179,6 +186,8 @@ function searchIndex(database: Database): SearchIndex {
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
     deleteTitle: database.prepare('delete from titles where rowid = ?'),
     deletePhase: database.prepare('delete from phases where conversation = ?'),
+    deleteParticipants: database.prepare('delete from participants where conversation = ?'),
+    putParticipant: database.prepare('insert or ignore into participants (conversation, name) values (?, ?)'),
     hashAt: database.prepare('select hash from log.events where position = ?'),
     end: database.prepare(`
       select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
@@ -244,6 +253,7 @@ function searchIndex(database: Database): SearchIndex {
           messageNumber(event.messageId),
         )
         sql.insertWords.run(position, searchableText(event.parts))
+        sql.putParticipant.run(conversation, author)
         return
       }
       case 'erased':
@@ -265,10 +275,10 @@ function searchIndex(database: Database): SearchIndex {
         return
       case 'conversation.created':
         sql.putTitle.run(conversation, splitScript(event.title))
-        if (event.phase !== undefined) {
-          sql.putPhase.run(conversation, event.phase)
-          phases.delete(conversation)
-        }
+        takePhase(conversation, event.phase ?? event.inherits?.phase)
+        return
+      case 'phase.changed':
+        takePhase(conversation, event.to)
         return
       case 'conversation.annotated':
         if (event.title !== undefined) sql.putTitle.run(conversation, splitScript(event.title))
@@ -276,6 +286,12 @@ function searchIndex(database: Database): SearchIndex {
       default:
         return
     }
+  }
+
+  function takePhase(conversation: number, phase: unknown): void {
+    if (typeof phase !== 'string') return
+    sql.putPhase.run(conversation, phase)
+    phases.delete(conversation)
   }
 
   /**
@@ -345,6 +361,7 @@ function searchIndex(database: Database): SearchIndex {
         }
         sql.deleteTitle.run(conversation)
         sql.deletePhase.run(conversation)
+        sql.deleteParticipants.run(conversation)
       })
     },
     startOver() {
@@ -353,6 +370,7 @@ function searchIndex(database: Database): SearchIndex {
         names.clear()
       })
     },
+    size: () => (database.prepare('select count(*) from docs').get() as [number])[0],
     close: () => database.close(),
   }
 }

@@ -8,16 +8,16 @@ import type { Audience } from '../../../events/audience.ts'
 import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import { nameless, parsedOr } from '../../../log/fold.ts'
-import type { SearchHit, SearchQuery, TitleHit } from '../../../log/search.ts'
+import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import { likeness, type Term, termsOf, trigramsOf } from '../../../log/search-terms.ts'
 import { seam, searchableText, splitScript } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
-import type { Value } from '../database.ts'
 import { blobLoader } from '../rows.ts'
 import type { SearchIndex } from './search-index.ts'
+import { conditions, conversationConditions } from './searched-conversations.ts'
 
 type Candidate = {
   position: number
@@ -31,6 +31,9 @@ type SeesLane = (lane: number) => boolean
 
 const candidateLimit = 300
 const neighbourReach = 2
+/** As many as can be paged through; whoever needs more asks more exactly. */
+const titlesLookedAt = 5000
+const leastLikeness = 0.2
 const longestShown = 16 * 1024
 const marks = { open: '\u0002', close: '\u0003' }
 
@@ -50,12 +53,6 @@ export function searcher({ database }: SearchIndex) {
     show: database.prepare('insert into temp.shown (rowid, text) values (?, ?)'),
     snippets: database.prepare(`
       select rowid, snippet(shown, 0, '${marks.open}', '${marks.close}', '…', 40) from temp.shown where shown match ?`),
-    recentTitles: database.prepare(
-      'select id, info from log.conversations where project = ? order by recent_at desc limit 5000',
-    ),
-    titles: database.prepare(`
-      select c.id, c.info from titles t join log.conversations c on c.conversation = t.rowid
-      where titles match ? and c.project = ? order by rank limit 200`),
   }
   const blobs = blobLoader(database)
 
@@ -71,14 +68,11 @@ export function searcher({ database }: SearchIndex) {
 
   function candidates(query: SearchQuery, project: number, terms: readonly Term[], sees: SeesLane): Candidate[] {
     // A name that cannot be stored is nobody's; bound as it is, it could be taken for a shorter one.
-    const named = [query.conversationId, query.author, query.phase]
+    const named = [query.conversationId, query.author, query.phase, query.participant, query.agent]
     if (named.some(name => name !== undefined && idProblem(name))) return []
-    const conditions = ['words match ?', 'd.project = ?']
-    const values: Value[] = [anyOf(terms), project]
-    const where = (condition: string, ...given: Value[]) => {
-      conditions.push(condition)
-      values.push(...given)
-    }
+    const { where, text, values } = conditions()
+    where('words match ?', anyOf(terms))
+    where('d.project = ?', project)
     if (query.conversationId !== undefined) {
       where(
         'd.conversation = (select conversation from log.conversations where project = ? and id = ?)',
@@ -92,16 +86,11 @@ export function searcher({ database }: SearchIndex) {
     if (query.before !== undefined) where('d.version < ?', query.before)
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
-    if (query.archived !== undefined) {
-      where(
-        `(select status = 'archived' from log.conversations c where c.conversation = d.conversation) = ?`,
-        query.archived ? 1 : 0,
-      )
-    }
+    conversationConditions(query, where, 'd.conversation')
     const statement = database.prepare(`
       select d.position, d.conversation, d.version, d.lane, -bm25(words) as score
       from words join docs d on d.position = words.rowid
-      where ${conditions.join(' and ')} order by rank`)
+      where ${text()} order by rank`)
     const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
     const found: Candidate[] = []
     for (const row of statement.iterate(...values)) {
@@ -187,39 +176,59 @@ export function searcher({ database }: SearchIndex) {
     return [...hits.values()]
   }
 
-  function titles(query: { project: string; text: string; archived?: boolean; limit?: number }): TitleHit[] {
+  function titles(query: TitleQuery): TitleHit[] {
     const project = sql.project.get(query.project) as [number] | undefined
-    const wanted = trigramsOf(query.text)
-    if (!project) return []
-    if (wanted.size === 0) return shortTitles(query, project[0])
-    const match = [...wanted].map(gram => `"${gram.replaceAll('"', '""')}"`).join(' OR ')
-    const rows = sql.titles.all(match, project[0]) as Array<[string, string]>
-    const hits = rows.flatMap(([conversationId, infoText]) => {
-      const info = infoIn(infoText, conversationId)
-      if (query.archived !== undefined && (info.status === 'archived') !== query.archived) return []
-      const score = likeness(wanted, trigramsOf(splitScript(info.title)))
-      return score < 0.2
-        ? []
-        : [{ conversationId, title: info.title, status: info.status, workItem: info.workItem, score }]
-    })
-    return hits.sort((a, b) => b.score - a.score).slice(0, query.limit ?? 20)
-  }
-
-  /** A text too short for trigrams is looked for as it is, in the most recent titles. */
-  function shortTitles(query: { text: string; archived?: boolean; limit?: number }, project: number): TitleHit[] {
-    const wanted = query.text.trim().toLowerCase()
-    if (wanted === '') return []
-    const hits = (sql.recentTitles.all(project) as Array<[string, string]>).flatMap(([conversationId, infoText]) => {
-      const info = infoIn(infoText, conversationId)
-      if (query.archived !== undefined && (info.status === 'archived') !== query.archived) return []
-      const { title, status, workItem } = info
-      if (!title.toLowerCase().includes(wanted)) return []
-      return [{ conversationId, title, status, workItem, score: wanted.length / Math.max(wanted.length, title.length) }]
-    })
-    return hits.sort((a, b) => b.score - a.score).slice(0, query.limit ?? 20)
+    const named = [query.participant, query.agent, query.phase]
+    if (!project || named.some(name => name !== undefined && idProblem(name))) return []
+    const wanted = query.text.trim()
+    const grams = trigramsOf(wanted)
+    const { where, text, values } = conditions()
+    where('c.project = ?', project[0])
+    conversationConditions(query, where, 'c.conversation')
+    if (query.phase !== undefined) where(`json_valid(c.info) and json_extract(c.info, '$.phase') = ?`, query.phase)
+    const newest = '(select at from log.events e where e.conversation = c.conversation order by e.version desc limit 1)'
+    if (query.since !== undefined) where(`${newest} >= ?`, Date.parse(query.since))
+    if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
+    // Nothing was asked for at all.
+    if (wanted === '' && values.length === 1) return []
+    // A text too short for trigrams is looked for as it is, in the most recent titles.
+    const [from, order] =
+      grams.size === 0
+        ? ['log.conversations c', 'c.recent_at desc, c.conversation desc']
+        : ['titles t join log.conversations c on c.conversation = t.rowid', 't.rank']
+    if (grams.size > 0) where('titles match ?', anyGram(grams))
+    const rows = database
+      .prepare(
+        `select c.id, c.info, c.recent_at from ${from} where ${text()} order by ${order} limit ${titlesLookedAt}`,
+      )
+      .all(...values) as Array<[string, string, number]>
+    const { limit = 20, offset = 0 } = query
+    return rows
+      .flatMap(([conversationId, infoText, recentAt]) => {
+        const { title, status, workItem } = infoIn(infoText, conversationId)
+        const score = titleScore(title, wanted.toLowerCase(), grams)
+        return score === 0 ? [] : [{ hit: { conversationId, title, status, workItem, score }, recentAt }]
+      })
+      .sort((a, b) => b.hit.score - a.hit.score || b.recentAt - a.recentAt)
+      .slice(offset, offset + limit)
+      .map(({ hit }) => hit)
   }
 
   return { messages, titles }
+}
+
+/** 0 when it is not like what was asked for at all. */
+function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
+  if (wanted === '') return 1
+  if (grams.size === 0) {
+    return title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : 0
+  }
+  const score = likeness(grams, trigramsOf(splitScript(title)))
+  return score < leastLikeness ? 0 : score
+}
+
+function anyGram(grams: ReadonlySet<string>): string {
+  return [...grams].map(gram => `"${gram.replaceAll('"', '""')}"`).join(' OR ')
 }
 
 function anyOf(terms: readonly Term[]): string {

@@ -12,6 +12,7 @@ import { exporter } from './export.ts'
 import { importer } from './import.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 import { purger } from './purge.ts'
+import { repairer } from './repair.ts'
 import { searcher } from './search.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex, type SearchIndex } from './search-index.ts'
 import { verifier } from './verify.ts'
@@ -79,6 +80,19 @@ const handlers: Handlers = {
     try {
       readAsToday(database)
       return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
+    } finally {
+      database.close()
+    }
+  },
+  async repair({ project }, onProgress) {
+    // A connection of its own, as for `verify`; this one writes.
+    const database = openDatabase({ ...settings, busyTimeoutMs })
+    try {
+      database.prepareToWrite()
+      const heads = await repairer(database)({ ...(project !== undefined && { project }), onProgress })
+      await indexed(() => index().startOver())
+      await index().feed()
+      return { heads, indexed: index().size() }
     } finally {
       database.close()
     }

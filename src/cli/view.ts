@@ -1,0 +1,117 @@
+/** `colloquy view`: what an agent of a conversation would be sent, now or as it was. Sends nothing, acknowledges nothing. */
+import { type Command, Option } from 'commander'
+import type { AgentView, AgentViewOptions, Colloquy, Conversation, Message, PastConversation } from '../index.ts'
+import { conversationOf } from './conversation-of.ts'
+import { ledgerLines } from './ledger.ts'
+import { reading } from './open.ts'
+import { examples, type GlobalOptions, wholeNumber } from './options.ts'
+import { promptText, requestLines } from './request-lines.ts'
+import { errorStyle, note, print, printJson, printLines } from './terminal.ts'
+import { count } from './words.ts'
+
+const formats = ['messages', 'prompt'] as const
+
+interface ViewOptions extends GlobalOptions {
+  agent: string
+  message?: string
+  trigger?: string
+  at?: number
+  explain?: boolean
+  format: (typeof formats)[number]
+  budget?: number
+}
+
+/** A message that waits for its answer longer than this has been passed over. */
+const messagesLookedAt = 200
+
+export function addView(program: Command): void {
+  program
+    .command('view')
+    .summary('show a conversation as one of its agents sees it')
+    .description(
+      'Shows what an agent of a conversation would be sent: what it knows, what came while it was away, and last what it is to answer. Sends, records and acknowledges nothing; an agent that is not there yet is seen as it would join. Control characters are shown as escapes; --json has every byte.',
+    )
+    .argument('<conversation>', 'id of a conversation, or of a session on it')
+    .requiredOption('--agent <NAME>', 'the agent')
+    .option('--message <TEXT>', 'what it is to answer (default: the newest message for it, if it is unanswered)')
+    .addOption(new Option('--trigger <ID>', 'the message it is to answer').conflicts('message'))
+    .option('--at <VERSION>', 'as it was at this version', wholeNumber)
+    .option('--explain', 'the account of it instead of its text')
+    .addOption(new Option('--format <FORMAT>', 'which rendering').choices(formats).default('messages'))
+    .option('--budget <N>', 'how many tokens it may have', wholeNumber)
+    .addHelpText(
+      'after',
+      examples(
+        ['view 01a2b3c4 --agent qa', 'for the message that waits for its answer'],
+        ["view 01a2b3c4 --agent qa --message 'Is it done?'", 'for a message that nobody has said yet'],
+        ['view 01a2b3c4 --agent qa --at 120', 'what it would have been sent at version 120'],
+        ['view 01a2b3c4 --agent qa --explain', 'what is in it, what is left out, and why'],
+      ),
+    )
+    .action(async (id: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<ViewOptions>()
+      await reading(options, async colloquy => {
+        const conversation = await conversationOf(colloquy, id)
+        const past = options.at === undefined ? undefined : await colloquy.conversations.at(conversation.id, options.at)
+        const trigger = await triggerOf(colloquy, conversation, past, options)
+        if (trigger === undefined) {
+          command.error(
+            `error: ${options.message === undefined ? `no message waits for an answer of ${options.agent}` : 'the message is empty'}; say with --message TEXT or --trigger ID what it is to answer.`,
+          )
+        }
+        const { agent, budget } = options
+        const wanted: AgentViewOptions = { trigger, ...(budget !== undefined && { budget }) }
+        await show(
+          past
+            ? await past.view(agent, wanted)
+            : await colloquy.conversations.previewAgentMessages(conversation.id, agent, wanted),
+          options,
+        )
+      })
+    })
+}
+
+/** What was given, or else the newest message that reaches the agent and that it has not spoken after. */
+async function triggerOf(
+  colloquy: Colloquy,
+  { id }: Conversation,
+  past: PastConversation | undefined,
+  { agent, message, trigger }: ViewOptions,
+): Promise<AgentViewOptions['trigger'] | undefined> {
+  if (message !== undefined) return message.trim() === '' ? undefined : message
+  if (trigger !== undefined) return { messageId: trigger }
+  const page = { limit: messagesLookedAt }
+  const messages = past ? await past.messages(page) : await colloquy.conversations.getMessages(id, page)
+  const last = messages.findLast(one => one.author === agent || (one.content !== '' && reaches(one, agent)))
+  return last && last.author !== agent ? { messageId: last.id } : undefined
+}
+
+function reaches({ audience, internal, role }: Message, agent: string): boolean {
+  if (internal || role === 'system') return false
+  return audience.to === 'everyone' || (audience.to === 'agents' && audience.agents.includes(agent))
+}
+
+async function show(view: AgentView, { format, explain, json }: ViewOptions): Promise<void> {
+  const { systemPrompt, userPrompt, system, messages, ...account } = view
+  if (json) {
+    const rendering = format === 'prompt' ? { systemPrompt, userPrompt } : { system, messages }
+    return printJson({ ...account, ...(!explain && { format, ...rendering }) })
+  }
+  if (explain) await printLines(ledgerLines(view, { id: view.sessionId, agentName: view.agent }))
+  else await (format === 'prompt' ? print(promptText(view)) : printLines(requestLines(view)))
+  note(errorStyle.dim(factsOf(view, explain).join(' · ')))
+}
+
+function factsOf({ totalTokens, budget, catchUp, checkpoint, omitted, upTo }: AgentView, explain = false): string[] {
+  return [
+    `${count(totalTokens)} of ${count(budget, 'token')}`,
+    checkpoint === undefined ? '' : `on checkpoint ${checkpoint}`,
+    catchUp
+      ? `${count(catchUp.messages, 'message')} since version ${catchUp.since}`
+      : 'it has acknowledged nothing yet',
+    catchUp?.omitted ? `${count(catchUp.omitted)} more left out of what came meanwhile` : '',
+    omitted === 0 ? '' : `${count(omitted, 'message')} left out`,
+    `to acknowledge: ${upTo}`,
+    explain ? '' : '--explain says why',
+  ].filter(Boolean)
+}

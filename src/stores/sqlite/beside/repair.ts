@@ -1,0 +1,156 @@
+/**
+ * Folds every head anew from the log and writes those that differ. The log itself is only read.
+ *
+ * Most of a conversation is folded without a lock; what came meanwhile is folded under the write lock, in which the
+ * heads are compared and written.
+ */
+import { setImmediate as breathe } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { workItemKey } from '../../../events/work-item.ts'
+import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
+import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
+import type { ConversationInfo } from '../../../views/conversation.ts'
+import { expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
+import { teamDueAt } from '../../../views/team.ts'
+import type { Database } from '../database.ts'
+import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
+import { inTransaction } from '../transaction.ts'
+
+interface Place {
+  row: number
+  projectRow: number
+  project: string
+  conversationId: string
+}
+
+interface Folding {
+  fold: HeadFold
+  version: number
+  /** The log itself is damaged: it says less than it once did. */
+  isDamaged: boolean
+}
+
+const sliceSize = 500
+
+export function repairer(database: Database) {
+  const sql = {
+    count: database.prepare(`
+      select count(*) from events e join conversations c using (conversation) join projects p using (project)
+      where ?1 is null or p.id = ?1`),
+    places: database.prepare(`
+      select c.conversation, p.project, p.id, c.id from conversations c join projects p using (project)
+      where (?1 is null or p.id = ?1) order by c.conversation`),
+    events: database.prepare(`
+      select ${eventColumns} from events e where e.conversation = ? and e.version > ? order by e.version limit ${sliceSize}`),
+    conversation: database.prepare('select info, status from conversations where conversation = ?'),
+    saveInfo: database.prepare(
+      'update conversations set status = ?, work_type = ?, info = ?, due_at = ? where conversation = ?',
+    ),
+    // Another conversation may have come to be about the same; then that one keeps the key.
+    saveWork: database.prepare('update or ignore conversations set work_key = ? where conversation = ?'),
+    sessions: database.prepare('select session, id, status, head from sessions where conversation = ?'),
+    // One active session of a key: of two the older gives way, as in the log.
+    saveSession: database.prepare(
+      'update or ignore sessions set session_key = ?, agent = ?, status = ?, expires_at = ?, head = ? where session = ?',
+    ),
+    addSession: database.prepare(`
+      insert or ignore into sessions (project, id, conversation, session_key, agent, status, expires_at, head)
+      values (?, ?, ?, ?, ?, ?, ?, ?)`),
+    dropSession: database.prepare('delete from sessions where session = ?'),
+  }
+  const blobs = blobLoader(database)
+
+  return async ({ project, onProgress }: { project?: string; onProgress: Progress }): Promise<RepairedHead[]> => {
+    const [total] = sql.count.get(project ?? null) as [number]
+    const repaired: RepairedHead[] = []
+    let done = 0
+    for (const found of sql.places.all(project ?? null) as Array<[number, number, string, string]>) {
+      const [row, projectRow, projectId, conversationId] = found
+      const place = { row, projectRow, project: projectId, conversationId }
+      const folding: Folding = { fold: headFold(place), version: 0, isDamaged: false }
+      try {
+        for (let taken = sliceSize; taken === sliceSize; ) {
+          taken = takeSlice(place, folding)
+          done += taken
+          onProgress(done, total)
+          await breathe()
+        }
+        repaired.push(...inTransaction(database, () => writeHeads(place, folding)))
+      } catch {
+        // Part of the file cannot be read. `verify` says which, and the others are put right all the same.
+      }
+    }
+    return repaired
+  }
+
+  function takeSlice({ row, projectRow, project, conversationId }: Place, folding: Folding): number {
+    const rows = sql.events.all(row, folding.version) as EventRow[]
+    for (const one of rows) {
+      const recorded = recordedEvent(one, { project, conversationId, epoch: '' }, blobs(projectRow))
+      if (recorded.event.type === 'damaged') folding.isDamaged = true
+      folding.fold.take(recorded)
+      folding.version = recorded.version
+    }
+    return rows.length
+  }
+
+  function writeHeads(place: Place, folding: Folding): RepairedHead[] {
+    while (takeSlice(place, folding) === sliceSize);
+    const { info, sessions, isNamed } = folding.fold.heads()
+    // A log that does not say what it is about gives no better head than a damaged one.
+    const repaired = isNamed ? writeInfo(place, info, folding.isDamaged) : []
+    return [...repaired, ...writeSessions(place, sessions, folding.isDamaged)]
+  }
+
+  function writeInfo({ row, project, conversationId }: Place, info: ConversationInfo, isDamaged: boolean) {
+    const found = sql.conversation.get(row) as [string, string] | undefined
+    // Purged since the list was made.
+    if (!found) return []
+    const what = differs(found[0], info, isDamaged)
+    if (what === undefined && found[1] === info.status) return []
+    if (what === undefined && isDamaged) return []
+    sql.saveInfo.run(info.status, info.workItem.type, JSON.stringify(info), teamDueAt(info) ?? null, row)
+    sql.saveWork.run(workItemKey(info.workItem), row)
+    return [{ project, conversationId, what: what ?? 'its status was another than its log says' }]
+  }
+
+  function writeSessions(place: Place, folded: ReadonlyMap<string, SessionHead>, isDamaged: boolean): RepairedHead[] {
+    const { row, projectRow, project, conversationId } = place
+    const repaired: RepairedHead[] = []
+    const report = (sessionId: string, what: string) => repaired.push({ project, conversationId, sessionId, what })
+    const stored = sql.sessions.all(row) as Array<[number, string, string, string]>
+    const known = new Set(stored.map(([, id]) => id))
+    for (const [sessionRow, id, status, text] of stored) {
+      const head = folded.get(id)
+      if (!head) {
+        if (isDamaged) continue
+        sql.dropSession.run(sessionRow)
+        report(id, 'the log knows no such session')
+        continue
+      }
+      const what = differs(text, head, isDamaged) ?? (status === head.status ? undefined : 'its status was another')
+      if (what === undefined) continue
+      sql.saveSession.run(...columnsOf(head), sessionRow)
+      report(id, what)
+    }
+    for (const [id, head] of folded) {
+      if (known.has(id)) continue
+      sql.addSession.run(projectRow, id, row, ...columnsOf(head))
+      report(id, 'it was missing')
+    }
+    return repaired
+  }
+}
+
+/** What is wrong with a stored head, if anything; beside a damaged log, only that it cannot be read. */
+function differs(text: string, folded: object, isDamaged: boolean): string | undefined {
+  const stored = parsedOr<object | undefined>(text, () => undefined)
+  if (stored === undefined) return 'it could not be read'
+  if (isDamaged || isDeepStrictEqual(stored, JSON.parse(JSON.stringify(folded)))) return undefined
+  return 'it differed from what its log says'
+}
+
+function columnsOf(head: SessionHead): [string, string, string, number | null, string] {
+  const expiresAt = expiryOf(head, Date.parse(head.updatedAt)) ?? null
+  return [sessionKey(head), head.agentName, head.status, expiresAt, JSON.stringify(head)]
+}
