@@ -48,6 +48,7 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
+export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
