@@ -36,9 +36,10 @@ export function addErase(program: Command): void {
         await agreeTo(`${safeLine(question)}\nIt cannot be brought back.`, { yes, command })
         const erased = await colloquy.conversations.erase(id, reason)
         if (json) return printJson({ messageId: id, ...erased })
-        const { conversationId, version, archives } = erased
+        const { conversationId, version, archives, contents } = erased
         await printLines([
           safeLine(`Erased the content of message ${id} (conversation ${conversationId} #${version}).`),
+          ...(contents.length === 0 ? [] : [`And what it referred to: ${contents.map(one => `#${one}`).join(', ')}.`]),
           ...(archives.length === 0 ? [] : ['These archives may still hold it and are out of reach:']),
           ...archives.map(archive => `  ${safeLine(archive)}`),
         ])

@@ -40,7 +40,7 @@ export type MessageInput = z.input<typeof MessageInput>
 /** A message that passed every check, before it is counted and placed. */
 export type CheckedMessage = Omit<
   MessageAdded,
-  'type' | 'messageId' | 'author' | 'audience' | 'tokens' | 'sessionId'
+  'type' | 'messageId' | 'author' | 'audience' | 'tokens' | 'sessionId' | 'resolves'
 > & {
   author?: string
   audience?: Audience
@@ -138,7 +138,8 @@ function withoutUndefined(value: Record<string, unknown>): Record<string, unknow
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined))
 }
 
-interface Placed {
+/** A checked message with its id and size. */
+export interface Placed {
   message: CheckedMessage
   messageId: string
   tokens: TokenCount

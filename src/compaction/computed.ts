@@ -42,6 +42,8 @@ export interface Known {
   readonly messages: readonly Message[]
   /** What the sharing policy lets this session know of others. */
   readonly shared?: readonly ComputedLine[]
+  /** References of messages that could not be resolved for this request, a line each. */
+  readonly unresolved?: readonly string[]
 }
 
 export interface StateSection extends ComputedSection {

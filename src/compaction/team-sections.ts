@@ -1,4 +1,7 @@
-/** The computed sections of a team: work handed to others, the routing turn, what others on the same work know. */
+/**
+ * The computed sections of a team: work handed to others, the routing turn, what others on the same work know, what
+ * could not be looked up.
+ */
 import type { StateSection } from './computed.ts'
 
 /** A delegation in flight must never depend on a summary to be remembered. */
@@ -35,4 +38,11 @@ export const sharedKnowledge: StateSection = {
   heading: 'What others on this work know',
   maxTokens: 6_000,
   read: ({ shared }) => [...(shared ?? [])],
+}
+
+export const unresolvedReferences: StateSection = {
+  name: 'references',
+  heading: 'References that could not be resolved',
+  maxTokens: 1_000,
+  read: ({ unresolved }) => [...(unresolved ?? [])],
 }

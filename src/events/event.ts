@@ -23,6 +23,7 @@ import { FileRead } from './file.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
+import { ReferenceResolved } from './reference.ts'
 import { RequestBuilt } from './request.ts'
 import {
   SessionAcknowledged,
@@ -79,6 +80,7 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   DelegationReturned,
   DelegationEnded,
   FileRead,
+  ReferenceResolved,
   ExecutionStarted,
   ExecutionStopped,
 ])

@@ -4,6 +4,7 @@ import { Audience } from './audience.ts'
 import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
 import { Part } from './part.ts'
+import { Resolves } from './reference.ts'
 
 export const Role = z.enum(['user', 'assistant', 'system'])
 export type Role = z.infer<typeof Role>
@@ -48,6 +49,8 @@ export const MessageAdded = z.object({
   pinned: z.boolean().optional(),
   usage: Usage.optional(),
   metadata: Metadata.optional(),
+  /** It is the content of what another message refers to. Only code says so: no caller can. */
+  resolves: Resolves.optional(),
   /** The original signed envelope, where the message came from a network that signs. */
   envelope: z.unknown().optional(),
 })

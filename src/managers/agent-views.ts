@@ -13,6 +13,7 @@ import type { Message } from '../views/message.ts'
 import { type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import { continuation, type PastHeads } from './past-heads.ts'
+import { type References, type UnresolvedReference, unresolvedLine } from './references.ts'
 import type { RequestOptions } from './request-settings.ts'
 import type { SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
@@ -35,6 +36,8 @@ export interface AgentView extends Omit<AgentRequest, 'sessionId'> {
   sessionId?: string
   /** Acknowledge this version when the agent has taken the view in. */
   upTo: number
+  /** References that were left as they are. None in a preview: it looks up nothing. */
+  unresolved: UnresolvedReference[]
 }
 
 /** The right to answer, for a while. Writes with its `fence` are refused once it is lost. */
@@ -72,11 +75,13 @@ export function agentViews({
   scope,
   settings,
   requests,
+  references,
 }: {
   engine: Engine
   scope: Scope
   settings: Settings
   requests: SessionRequests
+  references: References
 }): AgentViews {
   const { store } = engine
   const { project } = scope
@@ -172,23 +177,35 @@ export function agentViews({
     return { trigger, asOf, options }
   }
 
-  function view(conversation: ConversationHead, request: AgentRequest, agent: string, upTo: number): AgentView {
+  function view(
+    conversation: ConversationHead,
+    request: AgentRequest,
+    { agent, upTo, unresolved = [] }: { agent: string; upTo: number; unresolved?: UnresolvedReference[] },
+  ): AgentView {
     // Onto the request itself: its renderings are made when they are first looked at.
-    return Object.assign(request, { conversationId: conversation.info.id, agent, upTo })
+    return Object.assign(request, { conversationId: conversation.info.id, agent, upTo, unresolved })
   }
 
   return {
     async build(conversation, agent, options) {
       const { trigger, asOf, options: request } = await asked(conversation, options)
       const head = await ensured(conversation, agent, options.agentType)
-      return view(conversation, await requests.build(head.id, trigger, request), head.agentName, asOf)
+      const left = await references.resolve({ head, asOf, trigger: typeof trigger === 'string' ? trigger : asOf })
+      const failed = left.filter(one => one.failed).map(unresolvedLine)
+      const made = await requests.build(head.id, trigger, {
+        ...request,
+        ...(failed.length > 0 && { unresolved: failed }),
+      })
+      const unresolved = left.map(({ failed: _, ...one }) => one)
+      return view(conversation, made, { agent: head.agentName, upTo: asOf, unresolved })
     },
 
     async preview(conversation, agent, options) {
-      const { trigger, asOf, options: request } = await asked(conversation, options)
+      const { trigger, asOf, options: how } = await asked(conversation, options)
       const found = await known(conversation, agent)
       const head = found ?? stranger(conversation, agent as string, options.agentType)
-      const made = view(conversation, await requests.previewOf(head, trigger, request), head.agentName, asOf)
+      const request = await requests.previewOf(head, trigger, how)
+      const made = view(conversation, request, { agent: head.agentName, upTo: asOf })
       if (!found) delete made.sessionId
       return made
     },
@@ -203,12 +220,8 @@ export function agentViews({
       if (asOf > conversation.version) {
         throw new InvalidInput('trigger', `it was said at version ${asOf}, after version ${conversation.version}`)
       }
-      return view(
-        conversation,
-        await requests.previewOf(head, trigger, request, conversation.info),
-        head.agentName,
-        asOf,
-      )
+      const made = await requests.previewOf(head, trigger, request, conversation.info)
+      return view(conversation, made, { agent: head.agentName, upTo: asOf })
     },
 
     async acknowledge(conversation, agent, upTo, write) {

@@ -4,8 +4,8 @@
  */
 import { commonSections } from '../compaction/carried.ts'
 import { type ComputedSections, withSections } from '../compaction/computed.ts'
-import { currentTurn, delegationsInFlight, sharedKnowledge } from '../compaction/team-sections.ts'
+import { currentTurn, delegationsInFlight, sharedKnowledge, unresolvedReferences } from '../compaction/team-sections.ts'
 
 export const computedSections: ComputedSections = withSections(commonSections, {
-  state: [sharedKnowledge, delegationsInFlight, currentTurn],
+  state: [sharedKnowledge, delegationsInFlight, currentTurn, unresolvedReferences],
 })

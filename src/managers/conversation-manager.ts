@@ -18,7 +18,7 @@ import type { ConversationQuery, Listed } from '../log/directory.ts'
 import type { EventRange } from '../log/event-log.ts'
 import { type LaneSums, laneKinds } from '../log/lane.ts'
 import type { SearchHit, SearchQuery, TitleHit } from '../log/search.ts'
-import type { Erased, Purged } from '../log/upkeep.ts'
+import type { Purged } from '../log/upkeep.ts'
 import { everything } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
 import type { ConversationHead } from '../views/conversation.ts'
@@ -27,6 +27,7 @@ import type { SessionHead } from '../views/session.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews, Claim } from './agent-views.ts'
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
+import { type ErasedMessage, eraseMessage } from './erase-message.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { Team } from './team.ts'
@@ -342,10 +343,9 @@ export class ConversationManager extends TeamConversations {
     return { messages, conversations }
   }
 
-  /** Removes a message's content for ever. That it was there stays provable. */
-  erase(messageId: string, reason?: string): Promise<Erased> {
-    const { project, ...origin } = this.#scope
-    return this.#engine.store.erase({ project, messageId, origin, ...(reason !== undefined && { reason }) })
+  /** Removes a message's content for ever, and what its references were resolved to. That it was there stays provable. */
+  erase(messageId: string, reason?: string): Promise<ErasedMessage> {
+    return eraseMessage(this.#engine, this.#scope, messageId, reason)
   }
 
   /** Writes the whole conversation to an archive file, then removes it. */

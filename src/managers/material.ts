@@ -14,6 +14,7 @@ import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
 import { viewerOf } from '../log/visibility.ts'
 import { type Window, windowOf } from '../log/windows.ts'
 import { messageSize, overhead } from '../request/budget.ts'
+import { inPlace } from '../request/contents.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { defaultShares, wholeSize } from '../request/pack.ts'
 import { partsText } from '../request/part-text.ts'
@@ -42,6 +43,8 @@ export interface GatherInput {
   end?: number
   /** How the conversation stood, if not as it does now. */
   conversation?: ConversationInfo
+  /** References that could not be resolved, a line each. */
+  unresolved?: readonly string[]
 }
 
 export interface Gathered {
@@ -95,7 +98,8 @@ export function materialGatherer(
     return { text, tokens }
   }
 
-  async function gather({ head, trigger: asked, strategy, budget, end, conversation }: GatherInput): Promise<Gathered> {
+  async function gather(input: GatherInput): Promise<Gathered> {
+    const { head, trigger: asked, strategy, budget, end, conversation, unresolved } = input
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
@@ -124,8 +128,9 @@ export function materialGatherer(
     const { trigger, rest: found } = await findTrigger(asked, head, read, counter)
     // Seed 003 keeps the system message, whatever else goes.
     const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
-    const rest = system === undefined ? found : found.filter(message => message.version !== system)
     const readVersions = new Set(read.map(message => message.version))
+    const contents = await contentsBeyond(window, info, readVersions, trigger)
+    const rest = [...found, ...contents].filter(message => message.version !== system)
     const outside = [...head.kept, ...pins].filter(
       version =>
         (head.kept.includes(version) || version > head.windowStart) &&
@@ -157,6 +162,7 @@ export function materialGatherer(
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
       shared: await sharedWith({ engine, head, conversation: info, counter, end, maxTokens: stateTokens }),
+      ...(unresolved && { unresolved }),
     }
     const state = renderState(computed.state, facts, { maxTokens: stateTokens, estimator: counter })
     return {
@@ -178,11 +184,11 @@ export function materialGatherer(
           messages: checkpoint.messages,
         },
         pinned,
-        history: known,
+        history: inPlace(known),
         earlier: unread(pastSums, pastRead, past),
         ...(away && {
           catchUp: {
-            messages: unseen,
+            messages: inPlace(unseen),
             earlier: unread(away.sums, away.read, away.window),
             since: away.since,
             ...handedOff(info, { since: away.since, end, budget, counter }),
@@ -194,6 +200,23 @@ export function materialGatherer(
         trigger,
       },
     }
+  }
+
+  /** The contents that messages of the window refer to and that stand outside of it: recorded after its end, mostly. */
+  async function contentsBeyond(
+    window: Window,
+    info: ConversationInfo | undefined,
+    read: ReadonlySet<number>,
+    trigger: Trigger,
+  ): Promise<Message[]> {
+    const versions = (info?.references ?? [])
+      .filter(
+        ({ version, of }) => version > window.start && !read.has(version) && (read.has(of) || of === trigger.version),
+      )
+      .map(({ version }) => version)
+    const { end: _, ...open } = window
+    const found = await messagesAt({ ...open, kinds: laneKinds }, versions)
+    return found.filter(message => message.resolves)
   }
 
   /** What came since the agent acknowledged anything; undefined for one that never did. */

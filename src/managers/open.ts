@@ -2,6 +2,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { parseInput } from '../commands/input.ts'
+import { fileResolver } from '../context/file-resolver.ts'
+import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
@@ -19,11 +21,14 @@ import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { conversationResolver } from './conversation-resolver.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
 import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { readConfiguration } from './read-configuration.ts'
+import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
+import { type ReferenceDesk, references } from './references.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
@@ -65,6 +70,10 @@ export interface OpenOptions
   configuration?: true | string
   /** How requests are put together: budget, strategy, when to compact. */
   requests?: Partial<RequestSettings>
+  /** Who else gives the content of what messages refer to; asked before those for conversations and files. */
+  resolvers?: readonly ReferenceResolver[]
+  /** How references in messages are looked up, or 'off'. */
+  references?: Partial<ReferenceSettings> | 'off'
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
 }
@@ -122,6 +131,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const estimator = estimatorOf(tokens)
   const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator })
   const requests = requestSettings(options.requests)
+  const desk: ReferenceDesk = {
+    settings: referenceSettings(options.references),
+    resolvers: [...(options.resolvers ?? []), conversationResolver(core), fileResolver(options.root ?? root)],
+    pending: new Map(),
+    failed: new Map(),
+  }
   const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
   // An archive is read where its address says it is, wherever new ones go.
   const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
@@ -152,7 +167,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       estimator,
       computed: computedSections,
     })
-    const views = agentViews({ engine: core, scope, settings, requests: asked })
+    const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
+    const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
     const team = teamOf(scope)
     return {
       project: scope.project,

@@ -11,7 +11,7 @@ export function manifestOf({
   requestId: string
 }): RequestBuilt {
   const { history, pinned, recall, trigger, catchUp } = packed
-  const [first, last] = [history[0], history.at(-1)]
+  const versions = history.map(({ version }) => version)
   const configuration = createHash('sha256').update(JSON.stringify(settings)).digest('base64url').slice(0, 16)
   return {
     type: 'request.built',
@@ -19,7 +19,9 @@ export function manifestOf({
     requestId,
     strategy: settings.strategy.name,
     ...(trigger.version !== undefined && { trigger: trigger.version }),
-    ...(first && last && { kept: { from: first.version, to: last.version, messages: history.length } }),
+    ...(versions.length > 0 && {
+      kept: { from: Math.min(...versions), to: Math.max(...versions), messages: history.length },
+    }),
     ...(pinned.length > 0 && { pinned: pinned.map(message => message.version) }),
     ...(head.describedAt !== undefined && { description: head.describedAt }),
     ...(head.contextAt !== undefined && { context: head.contextAt }),

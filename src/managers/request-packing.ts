@@ -1,6 +1,7 @@
 /** From a session and a message to a packed request: what is gathered, inside which budget, with which quotes. */
 import type { RequestBuilt, UsageKnown } from '../events/request.ts'
 import { requestBudget } from '../request/budget.ts'
+import { oldestVersion } from '../request/contents.ts'
 import type { Ledger } from '../request/ledger.ts'
 import { type KnownLimits, modelLimits } from '../request/models.ts'
 import { type Packed, type PackOptions, pack } from '../request/pack.ts'
@@ -14,6 +15,12 @@ import type { SessionAccess } from './session-access.ts'
 
 /** What a request is for: a text, or a stored message. */
 export type Asked = string | { messageId: string }
+
+/** What a caller asks for, and what the view around it has to say. */
+export interface PackingOptions extends RequestOptions {
+  /** References that could not be resolved, a line each. */
+  unresolved?: readonly string[]
+}
 
 export interface PackedRequest {
   head: SessionHead
@@ -35,7 +42,7 @@ export interface RequestPacking {
   pack(
     head: SessionHead,
     message: Asked,
-    options: RequestOptions,
+    options: PackingOptions,
     mayOmit: boolean,
     /** How the conversation stands, if not as it does now. */
     conversation?: ConversationInfo,
@@ -73,13 +80,13 @@ export function requestPacking({
   ): Promise<Gathered['material']> {
     const isPartial = packed.omitted.messages > 0 || packed.checkpoint !== undefined
     if (!recall || !isPartial || packed.overflows) return gathered.material
-    const first = packed.history[0]?.version ?? packed.trigger.version
+    const first = oldestVersion(packed.history) ?? packed.trigger.version
     return { ...gathered.material, recall: await gathered.recallBefore(first ?? Number.MAX_SAFE_INTEGER) }
   }
 
   return {
     async pack(head, message, options, mayOmit, conversation) {
-      const { asOf } = options
+      const { asOf, unresolved } = options
       const settings = settingsFor(project, head, options)
       const { strategy } = settings
       const { budget, limits } = budgetOf(settings)
@@ -90,6 +97,7 @@ export function requestPacking({
         budget,
         ...(asOf !== undefined && { end: asOf }),
         ...(conversation && { conversation }),
+        ...(unresolved && { unresolved }),
       })
       const packing: PackOptions = {
         budget,

@@ -12,7 +12,7 @@ import type { SessionHead } from '../views/session.ts'
 import { type AgentRequest, agentRequest } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
 import { manifestOf } from './request-manifest.ts'
-import { type Asked, requestPacking } from './request-packing.ts'
+import { type Asked, type PackingOptions, requestPacking } from './request-packing.ts'
 import type { RequestOptions, RequestSettings } from './request-settings.ts'
 import { sessionAccess } from './session-access.ts'
 import { type SessionCheckpoints, sessionCheckpoints } from './session-checkpoints.ts'
@@ -28,7 +28,7 @@ export interface CompactOptions {
 }
 
 export interface SessionRequests {
-  build(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
+  build(sessionId: string, message: Asked, options?: PackingOptions): Promise<AgentRequest>
   preview(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   /** The same for a head that is not in the store as it stands: of another time, or of an agent without a session. */
   previewOf(

@@ -2,6 +2,7 @@
 import type { Message } from '../views/message.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, textSize } from './budget.ts'
 import { accountCatchUp, type PackedCatchUp } from './catch-up.ts'
+import { oldestVersion } from './contents.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 
@@ -55,7 +56,7 @@ export function account({
   }
   if (omitted.messages > 0) {
     note({ what: 'notice', fate: 'kept', tokens: sectionSize(noticeTokens), why: 'says what was left out' })
-    const first = history[0]?.version ?? trigger.version ?? 0
+    const first = oldestVersion(history) ?? trigger.version ?? 0
     note({
       what: 'messages',
       fate: 'left-out',

@@ -1,6 +1,7 @@
 /** What came while an agent was away: the newest of it that fit its share, contiguous, and an honest count of the rest. */
 import type { Message } from '../views/message.ts'
 import { messageSize, noticeTokens, overhead, sizeOf } from './budget.ts'
+import { cutBehindContents, oldestVersion } from './contents.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { CatchUp, HandOff, Trigger } from './sections.ts'
 
@@ -36,6 +37,7 @@ export function fitCatchUp(
   let first = messages.length
   let size = overhead.section + noticeTokens + handOffSize(handOff)
   while (first > 0 && size + messageSize(messages[first - 1]!) <= most) size += messageSize(messages[--first]!)
+  if (first > 0) first = cutBehindContents(messages, first)
   const left = messages.slice(0, first)
   keepPinned(left)
   const dropped = left.filter(message => !message.pinned)
@@ -50,13 +52,19 @@ export function fitCatchUp(
   }
 }
 
+/** The oldest version that is told, in the block or as the trigger: what is left out came before it. */
+export function firstTold({ messages }: Pick<PackedCatchUp, 'messages'>, { version }: Trigger): number | undefined {
+  const oldest = oldestVersion(messages)
+  return oldest === undefined || version === undefined ? (oldest ?? version) : Math.min(oldest, version)
+}
+
 export function accountCatchUp(catchUp: PackedCatchUp, trigger: Trigger, note: (entry: LedgerEntry) => void): void {
   const { messages, omitted, since, handOff } = catchUp
   if (isEmpty(catchUp)) return
   note({ what: 'catch-up', fate: 'kept', tokens: overhead.section + noticeTokens, why: 'its heading' })
   if (handOff) note({ what: 'catch-up', fate: 'kept', tokens: handOffSize(handOff), why: 'the phase was handed over' })
   if (omitted.messages > 0) {
-    const first = messages[0]?.version ?? trigger.version ?? since + 2
+    const first = firstTold(catchUp, trigger) ?? since + 2
     note({
       what: 'catch-up',
       fate: 'left-out',

@@ -11,6 +11,7 @@ import type { Message } from '../views/message.ts'
 import { account } from './account.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, sizeOf, textSize } from './budget.ts'
 import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
+import { cutBehindContents } from './contents.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import { partsText } from './part-text.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
@@ -101,7 +102,8 @@ export function pack(material: Material, options: PackOptions): Packed {
     pinned = [...pinned, ...leaving.filter(message => message.pinned)]
   }
 
-  function drop(count: number): void {
+  function drop(least: number): void {
+    const count = least > 0 ? cutBehindContents(history, least) : least
     // A pinned message leaves its place in the history, but not the request.
     const leaving = history.slice(0, count)
     keepPinned(leaving)

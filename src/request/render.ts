@@ -5,7 +5,7 @@
  * material gives the same bytes.
  */
 import type { Message } from '../views/message.ts'
-import { isEmpty } from './catch-up.ts'
+import { firstTold, isEmpty } from './catch-up.ts'
 import { fence } from './fence.ts'
 import type { RequestMessage } from './message.ts'
 import type { Packed } from './pack.ts'
@@ -85,7 +85,7 @@ function catchUpText({ catchUp, trigger }: Packed, options: TranscriptOptions): 
   if (!catchUp) return ''
   const { messages, omitted, since, handOff } = catchUp
   if (isEmpty(catchUp)) return ''
-  const before = messages[0]?.version ?? trigger.version
+  const before = firstTold(catchUp, trigger)
   const left =
     omitted.messages === 0
       ? ''

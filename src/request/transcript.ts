@@ -137,6 +137,7 @@ function speakOther(
 
 /** Who said it, unless it is the one person everybody knows. */
 export function labelOf(message: Message, agentName: string): string | undefined {
+  if (message.resolves) return `content referred to in message ${message.resolves.of}`
   if (message.role === 'system') return 'system note'
   if (message.role === 'user' && message.author === 'user') return undefined
   if (message.author === agentName) return `${agentName} (earlier)`

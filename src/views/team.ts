@@ -1,9 +1,10 @@
-/** What a conversation's head knows of the team on it: phase, turns, delegations, files read, time at work. */
+/** What a conversation's head knows of the team on it: phase, turns, delegations, files read, references, time at work. */
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
 import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
 import { evolveReadFiles, type ReadFiles } from './read-files.ts'
+import { evolveReferences, type References } from './references.ts'
 import { evolveTurns, type TurnsState } from './turns.ts'
 
 export interface TeamState {
@@ -14,6 +15,7 @@ export interface TeamState {
   delegations?: DelegationsState
   delegated?: DelegatedState
   readFiles?: ReadFiles
+  references?: References
   execution?: ExecutionState
 }
 
@@ -25,6 +27,7 @@ const folds = {
   delegations: evolveDelegations,
   delegated: evolveDelegated,
   readFiles: evolveReadFiles,
+  references: evolveReferences,
   execution: evolveExecution,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
@@ -42,6 +45,7 @@ const teamEvents: ReadonlySet<string> = new Set([
   'delegation.returned',
   'delegation.ended',
   'file.read',
+  'reference.resolved',
   'execution.started',
   'execution.stopped',
 ])

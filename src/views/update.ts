@@ -55,6 +55,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'loop'
           | 'delegation'
           | 'file_read'
+          | 'reference'
           | 'execution'
           | 'recorded'
       }
@@ -169,6 +170,8 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...conversation, action: 'delegation' }
     case 'file.read':
       return { ...conversation, action: 'file_read' }
+    case 'reference.resolved':
+      return { ...conversation, action: 'reference' }
     case 'execution.started':
     case 'execution.stopped':
       return { ...conversation, action: 'execution' }
