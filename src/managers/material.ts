@@ -5,33 +5,30 @@
 import { type ComputedSections, keptState, renderState } from '../compaction/computed.ts'
 import { renderCheckpoint } from '../compaction/render.ts'
 import type { Engine } from '../engine.ts'
-import { NotFound } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import type { Strategy } from '../events/strategy.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
-import { viewerOf } from '../log/visibility.ts'
 import { type Window, windowOf } from '../log/windows.ts'
-import { messageSize, overhead } from '../request/budget.ts'
 import { inPlace } from '../request/contents.ts'
 import { descriptionFor } from '../request/descriptions.ts'
-import { defaultShares, wholeSize } from '../request/pack.ts'
-import { partsText } from '../request/part-text.ts'
-import { recallWords } from '../request/recall-words.ts'
+import { handOffSince } from '../request/hand-off.ts'
+import { defaultShares } from '../request/pack.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import { renderDescription } from '../request/render-description.ts'
-import type { HandOff, Material, Quote, TextSection, Trigger } from '../request/sections.ts'
+import type { Material, Quote, TextSection, Trigger } from '../request/sections.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
-import { labelOf } from '../request/transcript.ts'
-import { trimText } from '../request/trim.ts'
 import { partUnseen } from '../request/unseen.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
+import { messagesAt, newest } from './read-window.ts'
+import { recalled } from './recall.ts'
 import { eventAt } from './session-access.ts'
 import { firstSystemMessage } from './session-messages.ts'
 import { sharedWith } from './shared-knowledge.ts'
+import { findTrigger } from './trigger.ts'
 
 export interface GatherInput {
   head: SessionHead
@@ -62,18 +59,6 @@ export interface Gathered {
   recallBefore(version: number): Promise<Quote[]>
 }
 
-interface HandedOffInput {
-  since: number
-  end: number | undefined
-  budget: number
-  counter: TokenEstimator
-}
-
-const mostQuotes = 8
-/** The best hits are quoted with what was said right before and after. */
-const hitsWithNeighbours = 3
-const neighbourCharacters = 400
-
 /** What code computes may take this share of the budget behind the history. */
 const stateShare = 0.1
 
@@ -83,17 +68,17 @@ export function materialGatherer(
   computed: ComputedSections,
 ) {
   const { store } = engine
-  const counted = new Map<string, number>()
+  const sizes = new Map<string, number>()
 
   /** Sections are counted once per text; they change seldom and are asked for with every request. */
   function section(text: string, counter: TokenEstimator): TextSection {
     if (text === '') return { text, tokens: 0 }
     const key = `${counter.name} ${text}`
-    let tokens = counted.get(key)
+    let tokens = sizes.get(key)
     if (tokens === undefined) {
       tokens = counter.count(text)
-      if (counted.size > 200) counted.clear()
-      counted.set(key, tokens)
+      if (sizes.size > 200) sizes.clear()
+      sizes.set(key, tokens)
     }
     return { text, tokens }
   }
@@ -102,6 +87,7 @@ export function materialGatherer(
     const { head, trigger: asked, strategy, budget, end, conversation, unresolved } = input
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
+    const counted = (text: string) => section(text, counter)
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
     const [described, contextEvent, taken, info] = await Promise.all([
       eventAt(engine, head, head.describedAt, 'session.described'),
@@ -122,10 +108,10 @@ export function materialGatherer(
     const away = await sinceAcknowledged(window, head, budget)
     const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
     const pastSums = away ? await store.measure(past) : sums
-    const pastRead = await newest(past, pastSums, most, budget)
+    const pastRead = await newest(store, past, { sums: pastSums, most, budget })
     const pins = new Set(info?.pins)
     const read = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
-    const { trigger, rest: found } = await findTrigger(asked, head, read, counter)
+    const { trigger, rest: found } = await findTrigger({ store, head, asked, read, section: counted })
     // Seed 003 keeps the system message, whatever else goes.
     const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
     const readVersions = new Set(read.map(message => message.version))
@@ -137,11 +123,14 @@ export function materialGatherer(
         version !== trigger.version &&
         !readVersions.has(version),
     )
-    const pinned = await messagesAt(window, system === undefined ? outside : [...outside, system])
+    const pinned = await messagesAt(store, window, system === undefined ? outside : [...outside, system])
     // A stored trigger that is older than what was read is not left out either: it stands at the end.
     const isFar = trigger.version !== undefined && trigger.version > window.start && !readVersions.has(trigger.version)
     const isUnread = ({ version }: Message) => !readVersions.has(version)
-    const elsewhere = [...pinned.filter(isUnread), ...(isFar ? await messagesAt(window, [trigger.version!]) : [])]
+    const elsewhere = [
+      ...pinned.filter(isUnread),
+      ...(isFar ? await messagesAt(store, window, [trigger.version!]) : []),
+    ]
     const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => ({
       messages: Math.max(
         0,
@@ -152,6 +141,14 @@ export function materialGatherer(
     const { known, unseen } = away
       ? partUnseen(rest, { agentName: head.agentName, acknowledged: away.since })
       : { known: rest, unseen: [] }
+    const handOff =
+      away &&
+      handOffSince(info, {
+        since: away.since,
+        end,
+        maxTokens: Math.floor(budget * defaultShares.catchUp * 0.5),
+        estimator: counter,
+      })
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
     const stateTokens = Math.floor(budget * stateShare)
@@ -172,12 +169,12 @@ export function materialGatherer(
       kept: keptState(computed.state, facts),
       messages: read,
       window: sums,
-      recallBefore: version => recalled(head, trigger, { before: version, pinned, counter }),
+      recallBefore: before => recalled({ store, head, trigger, before, pinned, section: counted }),
       material: {
-        description: section(renderDescription(description), counter),
-        context: section(context ? renderStableContext(context) : '', counter),
+        description: counted(renderDescription(description)),
+        context: counted(context ? renderStableContext(context) : ''),
         checkpoint: checkpoint && {
-          ...section(renderCheckpoint(checkpoint, computed), counter),
+          ...counted(renderCheckpoint(checkpoint, computed)),
           number: checkpoint.number,
           from: checkpoint.from,
           upTo: checkpoint.upTo,
@@ -191,11 +188,11 @@ export function materialGatherer(
             messages: inPlace(unseen),
             earlier: unread(away.sums, away.read, away.window),
             since: away.since,
-            ...handedOff(info, { since: away.since, end, budget, counter }),
+            ...(handOff && { handOff }),
           },
         }),
-        state: section(state, counter),
-        changes: section(context ? renderVolatileContext(context) : '', counter),
+        state: counted(state),
+        changes: counted(context ? renderVolatileContext(context) : ''),
         recall: [],
         trigger,
       },
@@ -215,7 +212,7 @@ export function materialGatherer(
       )
       .map(({ version }) => version)
     const { end: _, ...open } = window
-    const found = await messagesAt({ ...open, kinds: laneKinds }, versions)
+    const found = await messagesAt(store, { ...open, kinds: laneKinds }, versions)
     return found.filter(message => message.resolves)
   }
 
@@ -225,125 +222,9 @@ export function materialGatherer(
     const since = Math.max(head.acknowledged, window.start)
     const unseen: Window = { ...window, start: since }
     const sums = await store.measure(unseen)
-    const read = sums.messages === 0 ? [] : await newest(unseen, sums, undefined, budget * defaultShares.catchUp)
+    const read =
+      sums.messages === 0 ? [] : await newest(store, unseen, { sums, budget: budget * defaultShares.catchUp })
     return { since, sums, read, window: unseen }
-  }
-
-  /** What was said when the phase changed, if the agent was away then. */
-  function handedOff(
-    info: ConversationInfo | undefined,
-    { since, end = Number.MAX_SAFE_INTEGER, budget, counter }: HandedOffInput,
-  ): { handOff?: HandOff } {
-    const { phase, phaseState } = info ?? {}
-    const summary = phaseState?.summary ?? phaseState?.message
-    if (!phaseState || !summary || phaseState.version <= since || phaseState.version > end) return {}
-    const whole = section(summary, counter)
-    const most = Math.floor(budget * defaultShares.catchUp * 0.5)
-    const text =
-      whole.tokens <= most
-        ? whole
-        : trimText(summary, { to: most, tokens: whole.tokens, estimator: counter, how: 'the log has all of it' })
-    const label = `hand-off from ${phaseState.from ?? 'the start'} to ${phase} by ${phaseState.agent ?? phaseState.actor}`
-    return { handOff: { text: text.text, tokens: text.tokens, label } }
-  }
-
-  /** As many of the newest messages as the budget can hold, mostly in one read. */
-  async function newest(window: Window, sums: LaneSums, most: number | undefined, budget: number): Promise<Message[]> {
-    const average = sums.tokens / Math.max(1, sums.messages) + overhead.message
-    const limit = most ?? Math.min(5000, Math.max(16, Math.ceil((budget / average) * 1.05)))
-    let found: Message[] = []
-    let size = 0
-    for (;;) {
-      const before = found[0]?.version
-      const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
-      found = found.length === 0 ? page : [...page, ...found]
-      for (const message of page) size += messageSize(message)
-      if (page.length < limit || size >= budget || most !== undefined) return found
-    }
-  }
-
-  function messagesAt(window: Window, versions: readonly number[]): Promise<Message[]> {
-    if (versions.length === 0) return Promise.resolve([])
-    const ordered = [...new Set(versions)].sort((a, b) => a - b)
-    return store.messages({ ...window, start: Number.MAX_SAFE_INTEGER, kept: ordered }, { limit: ordered.length })
-  }
-
-  /** A text that the newest unanswered message of the person has already is that message: it stands there once. */
-  async function findTrigger(
-    asked: string | { messageId: string },
-    head: SessionHead,
-    read: readonly Message[],
-    counter: TokenEstimator,
-  ): Promise<{ trigger: Trigger; rest: readonly Message[] }> {
-    const stored =
-      typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(asked.messageId, read, head)
-    if (!stored) return { trigger: { ...section(asked as string, counter), author: 'user' }, rest: read }
-    const { version, author } = stored
-    // Calls and results are told as providers take them; other parts, and other people's words, as text with a name.
-    const isWhole = stored.parts.some(part => part.type === 'tool-result' || part.type === 'tool-call')
-    const label = labelOf(stored, head.agentName)
-    const told = isWhole
-      ? { text: partsText(stored.parts), tokens: wholeSize(stored), message: stored }
-      : { text: partsText(stored.parts), tokens: stored.tokens.count, ...(label !== undefined && { label }) }
-    return {
-      trigger: { ...told, author, version },
-      rest: read.filter(message => message.version !== version),
-    }
-  }
-
-  async function byId(messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
-    const near = read.find(message => message.id === messageId)
-    const message = near ?? (await store.message(head.project, messageId))
-    // Whether the session sees it, and whether it stands in its line of branches, is for the window to say.
-    const [seen] = message ? await messagesAt(windowOf(head), [message.version]) : []
-    if (seen?.id !== messageId) throw new NotFound('message', messageId)
-    return seen
-  }
-
-  async function recalled(
-    head: SessionHead,
-    trigger: Trigger,
-    { before, pinned, counter }: { before: number; pinned: readonly Message[]; counter: TokenEstimator },
-  ): Promise<Quote[]> {
-    const words = recallWords(trigger.text.slice(0, 2000))
-    if (words.length === 0) return []
-    const hits = await store.search({
-      project: head.project,
-      conversationId: head.conversationId,
-      text: words.join(' '),
-      viewer: viewerOf(head),
-      ...(head.branchOf && { branchOf: head.branchOf }),
-      before,
-      limit: mostQuotes,
-    })
-    const known = new Set([...pinned.map(message => message.version), trigger.version])
-    const found = hits.filter(hit => hit.version > head.windowStart && !known.has(hit.version))
-    for (const hit of found) known.add(hit.version)
-    const quotes = await Promise.all(
-      found.map(async (hit, rank): Promise<Quote[]> => {
-        const quote = { version: hit.version, author: hit.author, ...section(hit.snippet, counter) }
-        return rank < hitsWithNeighbours ? [quote, ...(await neighbours(hit.version))] : [quote]
-      }),
-    )
-    // A message between two hits is the neighbour of both.
-    return [...new Map(quotes.flat().map(quote => [quote.version, quote])).values()]
-
-    /** What was said right before and after: a question without its answer says little. */
-    async function neighbours(version: number): Promise<Quote[]> {
-      const window = windowOf(head, ['talk'])
-      const [earlier, later] = await Promise.all([
-        store.messages(window, { before: version, limit: 1 }),
-        store.messages(window, { after: version, limit: 1 }),
-      ])
-      return [...earlier, ...later]
-        .filter(one => one.version < before && !known.has(one.version) && one.content.trim() !== '')
-        .map(one => ({
-          version: one.version,
-          author: one.author,
-          ...section(clipped(one.content), counter),
-          beside: version,
-        }))
-    }
   }
 
   return { gather, section }
@@ -356,20 +237,6 @@ function withPin(message: Message, pins: ReadonlySet<number>): Message {
   return { ...message, pinned: isPinned }
 }
 
-function unanswered(text: string, read: readonly Message[], agentName: string): Message | undefined {
-  for (let index = read.length - 1; index >= 0; index--) {
-    const message = read[index]!
-    if (message.role === 'user' && message.content === text) return message
-    if (message.author === agentName) return undefined
-  }
-  return undefined
-}
-
 function keepsSystemMessage({ name }: Strategy): boolean {
   return name === 'sliding_window' || name === 'summarization'
-}
-
-function clipped(text: string): string {
-  if (text.length <= neighbourCharacters) return text
-  return `${text.slice(0, neighbourCharacters).toWellFormed()}…`
 }

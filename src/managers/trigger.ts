@@ -1,0 +1,62 @@
+/** The message a request is for: a text, or a stored message, which then stands in the request once. */
+import { NotFound } from '../errors.ts'
+import type { Store } from '../log/store.ts'
+import { windowOf } from '../log/windows.ts'
+import { wholeSize } from '../request/pack.ts'
+import { partsText } from '../request/part-text.ts'
+import type { TextSection, Trigger } from '../request/sections.ts'
+import { labelOf } from '../request/transcript.ts'
+import type { Message } from '../views/message.ts'
+import type { SessionHead } from '../views/session.ts'
+import { messagesAt } from './read-window.ts'
+
+export interface TriggerInput {
+  store: Store
+  head: SessionHead
+  asked: string | { messageId: string }
+  /** What was read of the window. */
+  read: readonly Message[]
+  section: (text: string) => TextSection
+}
+
+/** A text that the newest unanswered message of the person has already is that message: it stands there once. */
+export async function findTrigger({
+  store,
+  head,
+  asked,
+  read,
+  section,
+}: TriggerInput): Promise<{ trigger: Trigger; rest: readonly Message[] }> {
+  const stored =
+    typeof asked === 'string' ? unanswered(asked, read, head.agentName) : await byId(store, asked.messageId, read, head)
+  if (!stored) return { trigger: { ...section(asked as string), author: 'user' }, rest: read }
+  const { version, author } = stored
+  // Calls and results are told as providers take them; other parts, and other people's words, as text with a name.
+  const isWhole = stored.parts.some(part => part.type === 'tool-result' || part.type === 'tool-call')
+  const label = labelOf(stored, head.agentName)
+  const told = isWhole
+    ? { text: partsText(stored.parts), tokens: wholeSize(stored), message: stored }
+    : { text: partsText(stored.parts), tokens: stored.tokens.count, ...(label !== undefined && { label }) }
+  return {
+    trigger: { ...told, author, version },
+    rest: read.filter(message => message.version !== version),
+  }
+}
+
+async function byId(store: Store, messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
+  const near = read.find(message => message.id === messageId)
+  const message = near ?? (await store.message(head.project, messageId))
+  // Whether the session sees it, and whether it stands in its line of branches, is for the window to say.
+  const [seen] = message ? await messagesAt(store, windowOf(head), [message.version]) : []
+  if (seen?.id !== messageId) throw new NotFound('message', messageId)
+  return seen
+}
+
+function unanswered(text: string, read: readonly Message[], agentName: string): Message | undefined {
+  for (let index = read.length - 1; index >= 0; index--) {
+    const message = read[index]!
+    if (message.role === 'user' && message.content === text) return message
+    if (message.author === agentName) return undefined
+  }
+  return undefined
+}
