@@ -25,7 +25,7 @@ export interface PastRequest {
   request: AgentRequest
   /**
    * Whether it has the size that was recorded when it was sent. It may not if settings changed since, if the message it
-   * was for was never stored, or if content was erased.
+   * was for was never stored, if a reference could not be resolved then, or if content was erased.
    */
   isExact: boolean
 }
