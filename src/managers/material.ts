@@ -10,6 +10,7 @@ import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import type { Strategy } from '../events/strategy.ts'
 import { type LaneKind, type LaneSums, laneKinds } from '../log/lane.ts'
+import { Recent } from '../log/recent.ts'
 import { type Window, windowOf } from '../log/windows.ts'
 import { inPlace } from '../request/contents.ts'
 import { descriptionFor } from '../request/descriptions.ts'
@@ -27,7 +28,7 @@ import { messagesAt, newest } from './read-window.ts'
 import { recalled } from './recall.ts'
 import { eventAt } from './session-access.ts'
 import { firstSystemMessage } from './session-messages.ts'
-import { sharedWith } from './shared-knowledge.ts'
+import { type SharableItems, sharedWith } from './shared-knowledge.ts'
 import { findTrigger } from './trigger.ts'
 
 export interface GatherInput {
@@ -69,6 +70,7 @@ export function materialGatherer(
 ) {
   const { store } = engine
   const sizes = new Map<string, number>()
+  const sharable: SharableItems = new Recent(200)
 
   /** Sections are counted once per text; they change seldom and are asked for with every request. */
   function section(text: string, counter: TokenEstimator): TextSection {
@@ -158,7 +160,15 @@ export function materialGatherer(
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
-      shared: await sharedWith({ engine, head, conversation: info, counter, end, maxTokens: stateTokens }),
+      shared: await sharedWith({
+        engine,
+        known: sharable,
+        head,
+        conversation: info,
+        counter,
+        end,
+        maxTokens: stateTokens,
+      }),
       ...(unresolved && { unresolved }),
     }
     const state = renderState(computed.state, facts, { maxTokens: stateTokens, estimator: counter })

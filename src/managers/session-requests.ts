@@ -5,6 +5,7 @@ import { parseInput } from '../commands/input.ts'
 import { recordRequest } from '../commands/request.ts'
 import type { ComputedSections } from '../compaction/computed.ts'
 import type { Engine, Scope } from '../engine.ts'
+import { BudgetTooSmall } from '../errors.ts'
 import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
@@ -12,7 +13,7 @@ import type { SessionHead } from '../views/session.ts'
 import { type AgentRequest, agentRequest } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
 import { manifestOf } from './request-manifest.ts'
-import { type Asked, type PackingOptions, requestPacking } from './request-packing.ts'
+import { type Asked, type PackedRequest, type PackingOptions, requestPacking } from './request-packing.ts'
 import type { RequestOptions, RequestSettings } from './request-settings.ts'
 import { sessionAccess } from './session-access.ts'
 import { type SessionCheckpoints, sessionCheckpoints } from './session-checkpoints.ts'
@@ -73,6 +74,17 @@ export function sessionRequests({
   })
   const compaction = sessionCompaction({ access, model, estimator, computed })
 
+  /** For compacting: what is too large to be sent is all the more to be compacted. */
+  async function packedAnyway(head: SessionHead, options: RequestOptions): Promise<PackedRequest> {
+    try {
+      return await packing.pack(head, '', options, true)
+    } catch (error) {
+      if (!(error instanceof BudgetTooSmall)) throw error
+      const { needed, budget } = error.facts as { needed: number; budget: number }
+      return { ...(await packing.pack(head, '', { ...options, budget: needed * 2 }, true)), budget }
+    }
+  }
+
   async function previewOf(
     head: SessionHead,
     message: Asked,
@@ -110,7 +122,7 @@ export function sessionRequests({
     async forceCompact(sessionId, { keep, budget } = {}) {
       const checked = keep && parseInput(KeepInput, keep)
       const options = { recall: false, ...(budget !== undefined && { budget }) }
-      return compaction.run(await packing.pack(await access.head(sessionId), '', options, true), 'forced', checked)
+      return compaction.run(await packedAnyway(await access.head(sessionId), options), 'forced', checked)
     },
   }
 }

@@ -1,12 +1,18 @@
 /**
- * What the sharing policy lets a session know of others: the checkpoints of the sessions on the same conversation, and,
- * in a delegated conversation, of those on the one it was delegated from, with its newest messages where messages are
- * shared. Bounded: a few sessions, and of each the beginning.
+ * What the sharing policy lets a session know of others: the checkpoints of the sessions on the same conversation
+ * (where messages are shared, it sees those themselves), and, in a delegated conversation, of those on the one it was
+ * delegated from, with its newest messages where messages are shared. Bounded: a few sessions, and of each the beginning.
+ *
+ * A checkpoint is shared item by item: what comes from a message that was meant for others is left out.
  */
 import type { ComputedLine } from '../compaction/computed.ts'
 import { renderItems } from '../compaction/render.ts'
 import type { Engine } from '../engine.ts'
+import type { CheckpointItem } from '../events/checkpoint.ts'
 import type { Sharing } from '../events/session.ts'
+import type { Recent } from '../log/recent.ts'
+import type { Viewer } from '../log/visibility.ts'
+import { windowOf } from '../log/windows.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { trimText } from '../request/trim.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
@@ -19,8 +25,12 @@ const mostTokensEach = 1_500
 /** In a small request too the beginning of the newest has room. */
 const shareEach = 0.4
 
+/** Which items of a checkpoint a session may know: neither changes, so it is found out once. */
+export type SharableItems = Recent<ReadonlySet<string>>
+
 export interface SharedInput {
   engine: Engine
+  known: SharableItems
   head: SessionHead
   conversation: ConversationInfo | undefined
   counter: TokenEstimator
@@ -31,11 +41,11 @@ export interface SharedInput {
 }
 
 export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
-  const { engine, head, conversation, counter, end, maxTokens } = input
+  const { engine, known, head, conversation, counter, end, maxTokens } = input
   if (head.sharing === 'separate') return []
   const { project } = head
   const { delegated } = conversation ?? {}
-  const own = await checkpointsOn(head.conversationId)
+  const own = head.sharing === 'checkpoint' ? await checkpointsOn(head.conversationId) : []
   if (!delegated) return own
   const from = await checkpointsOn(delegated.conversationId, Number.MAX_SAFE_INTEGER)
   return [...(await messagesBefore(delegated.conversationId)), ...from, ...own]
@@ -55,10 +65,33 @@ export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
       if (!event) continue
       const state = other.taskState === undefined ? '' : ` in ${other.taskState}`
       const label = `${other.agentName}${state}, checkpoint ${checkpoint.number} up to message ${checkpoint.upTo}`
-      lines.push({ label, quote: beginning(renderItems(event.checkpoint.items).join('\n')) })
+      const items = await sharable(other, event.checkpoint.items)
+      if (items.length > 0) lines.push({ label, quote: beginning(renderItems(items).join('\n')) })
       if (lines.length === mostSessions) break
     }
     return lines.reverse()
+  }
+
+  /** What comes only from messages that this session would see if it were the other one too. */
+  async function sharable(other: SessionHead, items: readonly CheckpointItem[]): Promise<CheckpointItem[]> {
+    const key = JSON.stringify([other.id, other.checkpoint?.version, head.id])
+    const before = known.get(key)
+    if (before) return items.filter(item => before.has(item.id))
+    const viewer: Viewer = {
+      sees: 'as-session',
+      sessionId: head.id,
+      agentName: head.agentName,
+      continues: [...(head.continues ?? []), other.id, ...(other.continues ?? [])],
+    }
+    const sources = [...new Set(items.flatMap(item => item.sources))].sort((a, b) => a - b)
+    const seen = await engine.store.messages(
+      { ...windowOf(other), viewer, start: Number.MAX_SAFE_INTEGER, kept: sources },
+      { limit: Math.max(1, sources.length) },
+    )
+    const visible = new Set(seen.map(message => message.version))
+    const found = items.filter(item => item.sources.every(version => visible.has(version)))
+    known.set(key, new Set(found.map(item => item.id)))
+    return found
   }
 
   /** What was said to everyone where the work comes from, before it was handed over. */

@@ -223,8 +223,15 @@ export function checkRefusal({
   error: BudgetTooSmall
   checkpoint: Checkpoint | undefined
 }): string[] {
-  const fixed = [...table.window(seat).filter(one => one.message.pinned), ...(seat.kept ? [seat.kept] : [])]
-  const pinned = fixed.reduce((sum, { message }) => sum + message.tokens.count + 40 + 24 * message.parts.length, 0)
+  const window = table.window(seat)
+  // Seed 003's strategies keep the first system message, whatever else goes.
+  const { name } = step.strategy
+  const keepsSystem = name === 'sliding_window' || name === 'summarization'
+  const system = keepsSystem ? window.find(one => one.message.role === 'system' && !one.message.internal) : undefined
+  const fixed = new Set(
+    [...window.filter(one => one.message.pinned), seat.kept, system].filter(one => one !== undefined),
+  )
+  const pinned = [...fixed].reduce((sum, { message }) => sum + message.tokens.count + 40 + 24 * message.parts.length, 0)
   const least = largestDescription + (checkpoint ? checkpoint.tokens.checkpoint + 30 : 0) + pinned + leastMessage
   return least > step.budget
     ? []
