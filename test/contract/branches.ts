@@ -34,6 +34,12 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(await store.verify()).toMatchObject({ conversations: 3, events: 7, damages: [], clean: true })
     })
 
+    it('is counted by what it says itself', async () => {
+      const store = await parent()
+      await store.append(into('branch', [branchAt(2), said('else')]))
+      expect(await store.totals(project)).toMatchObject({ conversations: 2, events: 6, messages: 4 })
+    })
+
     it('a key gives the same branch again', async () => {
       const store = await parent()
       const once = { key: 'k', digest: 'd' }
