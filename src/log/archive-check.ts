@@ -1,7 +1,7 @@
 /** The lines of an archive on their way back into a store: read, and proved unchanged before anything is written. */
 import { createHash } from 'node:crypto'
 import { IllegalState } from '../errors.ts'
-import { type ArchivedEvent, ArchiveLine } from './archive.ts'
+import { type ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
 import { blobsIn, digestOf, type Header, hashOf } from './record.ts'
 
 export function archiveLineIn(line: string): ArchiveLine {
@@ -15,6 +15,23 @@ export function archiveLineIn(line: string): ArchiveLine {
   if (!result.success)
     throw new IllegalState('The archive is damaged: a line of it is not of its format. Nothing was restored.')
   return result.data
+}
+
+/** The heading of an archive of this project; when `strict`, only of one that is whole. */
+export function headingOf(
+  lines: readonly ArchiveLine[],
+  { project, strict }: { project: string; strict: boolean },
+): ArchiveHeading {
+  const heading = lines[0]
+  if (!heading || !('colloquy' in heading)) throw new IllegalState('The archive has no heading. Nothing was restored.')
+  if (heading.project !== project) {
+    throw new IllegalState(`The archive is of project "${heading.project}", not "${project}". Nothing was restored.`)
+  }
+  const end = lines.at(-1)
+  if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
+    throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
+  }
+  return heading
 }
 
 /** Refuses an event that does not follow `previous` at `version`, or is not what its digest and its blobs say. */

@@ -29,6 +29,11 @@ export class Recent<V> {
     this.#young.set(key, value)
   }
 
+  delete(key: string): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
+
   clear(): void {
     this.#young.clear()
     this.#old.clear()

@@ -24,7 +24,7 @@ import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 
 export interface OpenOptions extends SettingsInput, Partial<Pick<StoreOptions, 'durability' | 'busyTimeoutMs'>> {
-  /** `sqlite:path` or `sqlite::memory:`. Default: `.colloquy/colloquy.db` in the project root. */
+  /** `sqlite:path`, `sqlite::memory:` or `postgres://…`. Default: `.colloquy/colloquy.db` in the project root. */
   store?: string
   /** The workspace all of this belongs to; nothing crosses it. Default: the name of the project root. */
   project?: string
@@ -143,6 +143,7 @@ function checkedScope(scope: Scope): Scope {
 
 /** Kept, because asking the loader again takes as long as opening the file. */
 let sqliteDoor: typeof import('../stores/sqlite/index.ts') | undefined
+let postgresDoor: typeof import('../stores/postgres/index.ts') | undefined
 
 /** Loads the door of the store that the URL names, so that nobody pays for one they do not use. */
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
@@ -151,7 +152,11 @@ async function openStore(url: string, options: StoreOptions & { readOnly?: boole
     sqliteDoor ??= await import('../stores/sqlite/index.ts')
     return sqliteDoor.sqliteStore(rest, options)
   }
-  throw new StoreUnusable(`"${url}" names no store. Use sqlite:path or sqlite::memory:.`, { url })
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    postgresDoor ??= await import('../stores/postgres/index.ts')
+    return postgresDoor.postgresStore(url, options)
+  }
+  throw new StoreUnusable(`"${url}" names no store. Use sqlite:path, sqlite::memory: or postgres://….`, { url })
 }
 
 async function openArchives(address: string): Promise<ArchivePlace> {
@@ -160,8 +165,11 @@ async function openArchives(address: string): Promise<ArchivePlace> {
 }
 
 function defaultArchives(url: string, root: string): string {
-  const [, path = ''] = splitOnce(url, ':')
-  return join(path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)), 'archives')
+  const [scheme, path = ''] = splitOnce(url, ':')
+  return join(
+    scheme !== 'sqlite' || path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)),
+    'archives',
+  )
 }
 
 function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {

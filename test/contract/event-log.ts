@@ -169,12 +169,13 @@ function describeAppend(open: OpenStore): void {
       await store.append(into('c', [begun(), joined('s')]))
       await store.read({ project, conversationId: 'c' })
       await other.append(into('c', [said('x'), { type: 'session.archived', sessionId: 's' }]))
-      const seen: unknown[] = []
+      // A decision may be asked again; the last time counts.
+      let seen: unknown[] = []
       await store.append(
         into(
           'c',
           heads => {
-            seen.push(heads.conversation?.version, heads.session?.head.status)
+            seen = [heads.conversation?.version, heads.session?.head.status]
             return []
           },
           { session: { id: 's' } },

@@ -5,7 +5,7 @@
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import { archiveLineIn, checkArchived, headerOf, isBlob } from '../../../log/archive-check.ts'
+import { archiveLineIn, checkArchived, headerOf, headingOf, isBlob } from '../../../log/archive-check.ts'
 import { blobsIn, decode, genesis } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
@@ -70,17 +70,7 @@ export function conversationImporter(database: Database) {
 
   return function write(asked: ConversationImport): string {
     const { project, lines, now, strict } = asked
-    const heading = lines[0]
-    if (!heading || !('colloquy' in heading))
-      throw new IllegalState('The archive has no heading. Nothing was restored.')
-    const { conversationId } = heading
-    if (heading.project !== project) {
-      throw new IllegalState(`The archive is of project "${heading.project}", not "${project}". Nothing was restored.`)
-    }
-    const end = lines.at(-1)
-    if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
-      throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
-    }
+    const { conversationId } = headingOf(lines, { project, strict })
     try {
       inTransaction(database, () => {
         heads.forget()

@@ -1,0 +1,190 @@
+/** Finding conversations and sessions, one by one or a page at a time. */
+import { InvalidInput } from '../../errors.ts'
+import { idProblem } from '../../events/id.ts'
+import type { WorkItem } from '../../events/work-item.ts'
+import type { ConversationQuery, Directory, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
+import { parsedOr } from '../../log/fold.ts'
+import { isoTime } from '../../log/time.ts'
+import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import type { SessionHead } from '../../views/session.ts'
+import type { Database, Value } from './database.ts'
+import { hashed, workHash } from './heads.ts'
+import type { Projects } from './projects.ts'
+import { refold } from './refold.ts'
+
+type ConversationRow = [
+  conversation: number,
+  recentAt: number,
+  info: string,
+  version: number,
+  activeAt: number,
+  id: string,
+]
+
+const conversationColumns = 'c.conversation, c.recent_at, c.info, c.version, c.active_at, c.id'
+
+type SessionRow = [session: number, id: string, head: string, conversation: number, conversationId: string]
+
+const sessionColumns = 's.session, s.id, s.head, s.conversation, c.id'
+
+export function directory({ database, projects }: { database: Database; projects: Projects }): Directory {
+  async function headIn(project: string, number: number, row: ConversationRow): Promise<ConversationHead> {
+    const [conversation, , text, version, activeAt, conversationId] = row
+    const info =
+      parsedOr<ConversationInfo | undefined>(text, () => undefined) ??
+      (await refold(database.read, number, conversation, { project, conversationId })).info
+    return { info, version, activeAt: isoTime(activeAt) }
+  }
+
+  async function sessionIn(project: string, number: number, row: SessionRow): Promise<SessionHead | undefined> {
+    const [, id, text, conversation, conversationId] = row
+    return (
+      parsedOr<SessionHead | undefined>(text, () => undefined) ??
+      (await refold(database.read, number, conversation, { project, conversationId })).sessions.get(id)
+    )
+  }
+
+  async function oneConversation(
+    project: string,
+    condition: string,
+    value: string,
+  ): Promise<ConversationHead | undefined> {
+    const number = await projects.find(project)
+    if (number === undefined || idProblem(value)) return undefined
+    const [row] = await database.read<ConversationRow>(
+      `select ${conversationColumns} from conversations c where c.project = $1 and ${condition} = $2`,
+      [number, value],
+    )
+    return row && headIn(project, number, row)
+  }
+
+  async function oneSession(project: string, condition: string, value: string): Promise<SessionHead | undefined> {
+    const number = await projects.find(project)
+    if (number === undefined || idProblem(value)) return undefined
+    const [row] = await database.read<SessionRow>(
+      `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
+      where s.project = $1 and ${condition} = $2`,
+      [number, value],
+    )
+    return row && sessionIn(project, number, row)
+  }
+
+  async function conversations(query: ConversationQuery): Promise<Listed<ConversationHead>> {
+    const number = await projects.find(query.project)
+    if (number === undefined) return { items: [] }
+    const { limit = 50 } = query
+    const { where, values } = conditions('c.project', number)
+    if (query.status) where('c.status = any(?::text[])', query.status)
+    if (query.type) where('c.work_type = ?', query.type)
+    if (query.cursor) where('(c.recent_at, c.conversation) < (?, ?)', ...numbersIn(query.cursor, 2))
+    const rows = await database.read<ConversationRow>(
+      `select ${conversationColumns} from conversations c
+      where ${where()} order by c.recent_at desc, c.conversation desc limit $${values.length + 1}`,
+      [...values, limit + 1],
+    )
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      items: await Promise.all(shown.map(row => headIn(query.project, number, row))),
+      ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
+    }
+  }
+
+  async function sessions(query: SessionQuery): Promise<Listed<SessionHead>> {
+    const number = await projects.find(query.project)
+    if (number === undefined) return { items: [] }
+    const named = [query.conversationId, query.agentName]
+    if (named.some(name => name !== undefined && idProblem(name))) return { items: [] }
+    const { limit = 50 } = query
+    const { where, values } = conditions('s.project', number)
+    if (query.conversationId !== undefined) where('c.id = ?', query.conversationId)
+    if (query.workItem) where('c.work_key = ?', workHash(query.workItem))
+    if (query.agentName !== undefined) where('s.agent = ?', query.agentName)
+    if (query.status) where('s.status = any(?::text[])', query.status)
+    else where(`s.status <> ?`, 'deleted')
+    if (query.cursor) where('s.session < ?', ...numbersIn(query.cursor, 1))
+    const rows = await database.read<SessionRow>(
+      `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
+      where ${where()} order by s.session desc limit $${values.length + 1}`,
+      [...values, limit + 1],
+    )
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    const heads = await Promise.all(shown.map(row => sessionIn(query.project, number, row)))
+    return {
+      items: heads.filter(head => head !== undefined),
+      ...(rows.length > limit && last && { next: String(last[0]) }),
+    }
+  }
+
+  async function totals(project: string): Promise<ProjectTotals> {
+    const number = await projects.find(project)
+    if (number === undefined) {
+      return { conversations: 0, sessions: 0, events: 0, compactions: 0, messages: 0, tokens: 0, input: 0, output: 0 }
+    }
+    const [row] = await database.read<[number, number, number, number, number, number, number, number]>(
+      `select c.conversations, s.sessions, c.events, s.compactions, l.messages, l.tokens, l.input, l.output
+      from (select count(*) as conversations, coalesce(sum(version), 0)::bigint as events
+          from conversations where project = $1) c,
+        (select count(*) filter (where status <> 'deleted') as sessions,
+            coalesce(sum(compactions), 0)::bigint as compactions
+          from sessions where project = $1) s,
+        (select coalesce(sum(e.messages), 0)::bigint as messages, coalesce(sum(e.tokens), 0)::bigint as tokens,
+            coalesce(sum(e.input), 0)::bigint as input, coalesce(sum(e.output), 0)::bigint as output
+          from lanes l cross join lateral (
+            select messages, tokens, input, output from events
+            where project = l.project and conversation = l.conversation and lane = l.lane
+            order by version desc limit 1) e
+          where l.project = $1) l`,
+      [number],
+    )
+    const [conversationCount, sessionCount, events, compactions, messages, tokens, input, output] = row!
+    return {
+      conversations: conversationCount,
+      sessions: sessionCount,
+      events,
+      compactions,
+      messages,
+      tokens,
+      input,
+      output,
+    }
+  }
+
+  return {
+    conversation: (project, id) => oneConversation(project, 'c.id', id),
+    conversationOf: (project, item: WorkItem) => oneConversation(project, 'c.work_key', workHash(item)),
+    conversations,
+    session: (project, id) => oneSession(project, 's.id', id),
+    sessionByKey: (project, key) => oneSession(project, `s.status = 'active' and s.session_key`, hashed(key)),
+    sessions,
+    async projects() {
+      const rows = await database.read<[string]>('select id from projects order by id')
+      return rows.map(([id]) => id)
+    },
+    totals,
+  }
+}
+
+/** Conditions that grow with what is asked for; each `?` becomes the next parameter. */
+export function conditions(column: string, first: Value) {
+  const values: Value[] = [first]
+  const parts = [`${column} = $1`]
+  function where(condition?: string, ...given: Value[]): string {
+    if (condition !== undefined) {
+      let index = values.length
+      parts.push(condition.replaceAll('?', () => `$${++index}`))
+      values.push(...given)
+    }
+    return parts.join(' and ')
+  }
+  return { where, values }
+}
+
+function numbersIn(cursor: string, count: number): number[] {
+  const numbers = cursor.split('.').map(Number)
+  if (numbers.length !== count || !numbers.every(Number.isSafeInteger)) {
+    throw new InvalidInput('cursor', 'is not one that a list gave')
+  }
+  return numbers
+}

@@ -1,0 +1,248 @@
+/**
+ * Heads of conversations and sessions for deciding: read in one question, kept for a while, and used again as long as
+ * nobody else wrote. The append itself compares the version, so what is kept may be out of date but is never trusted:
+ * what was decided on an old head is refused and decided again on a fresh one.
+ */
+import { createHash } from 'node:crypto'
+import type { Audience } from '../../events/audience.ts'
+import { idProblem } from '../../events/id.ts'
+import { workItemKey } from '../../events/work-item.ts'
+import type { Proposal } from '../../log/event-log.ts'
+import { parsedOr } from '../../log/fold.ts'
+import type { Lane, LaneKind, LaneSums } from '../../log/lane.ts'
+import { Recent } from '../../log/recent.ts'
+import { isoTime } from '../../log/time.ts'
+import { isVisible, viewerOf } from '../../log/visibility.ts'
+import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import { type SessionHead, sessionKey } from '../../views/session.ts'
+import type { Run } from './database.ts'
+import type { Refold } from './refold.ts'
+
+/** A conversation as it was when it was last looked at. Not changed: what is recorded makes a new one. */
+export interface ConversationEntry {
+  project: number
+  conversation: number
+  head: ConversationHead
+  hash: Uint8Array
+  lanes: ReadonlyMap<string, LaneEntry>
+  /** Those that were asked for. */
+  sessions: ReadonlyMap<string, SessionHead>
+}
+
+export interface LaneEntry extends Lane {
+  lane: number
+  audienceOf: Audience
+  sums: LaneSums
+  lastAt: number
+}
+
+export interface Found {
+  entry: ConversationEntry | undefined
+  session: SessionHead | undefined
+}
+
+export type HeadStore = ReturnType<typeof headStore>
+
+const limits = { conversations: 512, sessions: 2048 }
+
+/** What a proposal asks about, for one line of the question. */
+interface Wanted {
+  project: string
+  number: number
+  id: string | null
+  work: string | null
+  session: string | null
+  key: string | null
+}
+
+type FoundRow = [
+  n: number,
+  sessionId: string | null,
+  sessionConversation: number | null,
+  sessionHead: string | null,
+  conversation: number | null,
+  id: string | null,
+  info: string | null,
+  version: number | null,
+  hash: Uint8Array | null,
+  activeAt: number | null,
+  lanes: LaneJson[] | null,
+]
+
+type LaneJson = [
+  lane: number,
+  kind: LaneKind,
+  audience: string,
+  key: string,
+  messages: number,
+  tokens: number,
+  input: number,
+  output: number,
+  at: number,
+]
+
+export function headStore({ refold }: { refold: Refold }) {
+  const conversations = new Recent<ConversationEntry>(limits.conversations)
+  const bySession = new Recent<string>(limits.sessions)
+  const byWork = new Recent<string>(limits.conversations)
+  const keyOf = (project: string, id: string) => `${project}\0${id}`
+
+  /** What is kept of what a proposal asks about; undefined when some of it is not. */
+  function known({ project, conversation, session }: Proposal): Found | undefined {
+    const at =
+      conversation === 'of-session'
+        ? session && 'id' in session && bySession.get(keyOf(project, session.id))
+        : conversation.workItem
+          ? byWork.get(keyOf(project, workHash(conversation.workItem)))
+          : conversation.id
+    const entry = at === undefined || at === false ? undefined : conversations.get(keyOf(project, at))
+    if (!entry) return undefined
+    if (!session) return { entry, session: undefined }
+    const head =
+      'id' in session
+        ? entry.sessions.get(session.id)
+        : [...entry.sessions.values()].find(one => one.status === 'active' && sessionKey(one) === session.key)
+    return head && { entry, session: head }
+  }
+
+  /** Reads what proposals ask about, in one snapshot. */
+  async function load(
+    run: Run,
+    proposals: ReadonlyArray<{ proposal: Proposal; number: number | undefined }>,
+  ): Promise<Found[]> {
+    const wanted: Array<Wanted & { n: number }> = []
+    for (const [n, { proposal, number }] of proposals.entries()) {
+      const { project, conversation, session } = proposal
+      if (number === undefined) continue
+      const named = conversation === 'of-session' ? undefined : conversation
+      wanted.push({
+        n,
+        project,
+        number,
+        id: named && !named.workItem && !idProblem(named.id) ? named.id : null,
+        work: named?.workItem ? workHash(named.workItem) : null,
+        session: session && 'id' in session && !idProblem(session.id) ? session.id : null,
+        key: session && 'key' in session ? hashed(session.key) : null,
+      })
+    }
+    const found: Found[] = proposals.map(() => ({ entry: undefined, session: undefined }))
+    if (wanted.length === 0) return found
+    const rows = await run<FoundRow>(
+      `select w.n, s.id, s.conversation, s.head, c.conversation, c.id, c.info, c.version, c.hash, c.active_at, (
+        select json_agg(json_build_array(l.lane, l.kind, l.audience, l.audience_key,
+          e.messages, e.tokens, e.input, e.output, e.at))
+        from lanes l cross join lateral (
+          select messages, tokens, input, output, at from events
+          where project = l.project and conversation = l.conversation and lane = l.lane
+          order by version desc limit 1) e
+        where l.project = c.project and l.conversation = c.conversation)
+      from json_to_recordset($1) as w(n integer, number bigint, id text, work text, session text, key text)
+      left join lateral (
+        select id, conversation, head from sessions where project = w.number and id = w.session
+        union all
+        select id, conversation, head from sessions
+        where project = w.number and session_key = w.key and status = 'active'
+        limit 1) s on true
+      left join lateral (
+        select * from conversations where project = w.number and id = w.id
+        union all
+        select * from conversations where project = w.number and work_key = w.work
+        union all
+        select * from conversations
+        where project = w.number and conversation = s.conversation and w.id is null and w.work is null
+        limit 1) c on true`,
+      [JSON.stringify(wanted.map(({ project: _, ...rest }) => rest))],
+    )
+    const asked = new Map(wanted.map(one => [one.n, one]))
+    for (const row of rows) found[row[0]] = await entryIn(run, row, asked.get(row[0])!)
+    return found
+  }
+
+  async function entryIn(run: Run, row: FoundRow, wanted: Wanted): Promise<Found> {
+    const [, sessionId, sessionConversation, sessionText, conversation, id, infoText, version, hash, activeAt, lanes] =
+      row
+    const { project, number } = wanted
+    let session: SessionHead | undefined
+    if (sessionId !== null && sessionText !== null) {
+      session = parsedOr<SessionHead | undefined>(sessionText, () => undefined)
+      if (!session && sessionConversation !== null) {
+        session = (await refold(run, number, sessionConversation, { project, conversationId: id ?? '' })).sessions.get(
+          sessionId,
+        )
+      }
+    }
+    if (conversation === null || id === null) return { entry: undefined, session }
+    const place = { project, conversationId: id }
+    const info =
+      parsedOr<ConversationInfo | undefined>(infoText ?? '', () => undefined) ??
+      (await refold(run, number, conversation, place)).info
+    const key = keyOf(project, id)
+    const before = conversations.get(key)
+    // What was read before of the same version is as good.
+    const sessions = new Map(
+      before?.conversation === conversation && before.head.version === version ? before.sessions : [],
+    )
+    if (session && sessionConversation === conversation) sessions.set(session.id, session)
+    const entry: ConversationEntry = {
+      project: number,
+      conversation,
+      head: { info, version: version!, activeAt: isoTime(activeAt!) },
+      hash: hash!,
+      lanes: new Map((lanes ?? []).map(lane => [laneKeyOf(lane[1], lane[3]), laneIn(lane)])),
+      sessions,
+    }
+    keep(entry)
+    return { entry, session }
+  }
+
+  function keep(entry: ConversationEntry): void {
+    const { info } = entry.head
+    const key = keyOf(info.project, info.id)
+    const before = conversations.get(key)
+    // Two questions may be answered in another order than they were asked.
+    if (before && before.conversation === entry.conversation && before.head.version > entry.head.version) return
+    conversations.set(key, entry)
+    byWork.set(keyOf(info.project, workHash(info.workItem)), info.id)
+    for (const id of entry.sessions.keys()) bySession.set(keyOf(info.project, id), info.id)
+  }
+
+  function forget(project: string, id: string): void {
+    conversations.delete(keyOf(project, id))
+  }
+
+  return { known, load, keep, forget, forgetAll: () => conversations.clear() }
+}
+
+/** When the session itself, or a message it sees, last changed. */
+export function lastActiveAt(entry: ConversationEntry | undefined, head: SessionHead): number {
+  let last = Date.parse(head.updatedAt)
+  const viewer = viewerOf(head)
+  for (const lane of entry?.lanes.values() ?? []) {
+    if (lane.lastAt > last && isVisible(lane.audienceOf, viewer)) last = lane.lastAt
+  }
+  return last
+}
+
+export function laneKeyOf(kind: LaneKind, audienceKey: string): string {
+  return `${kind} ${audienceKey}`
+}
+
+function laneIn([lane, kind, audience, key, messages, tokens, input, output, at]: LaneJson): LaneEntry {
+  return {
+    lane,
+    kind,
+    audience: key,
+    audienceOf: JSON.parse(audience) as Audience,
+    sums: { messages, tokens, input, output },
+    lastAt: at,
+  }
+}
+
+/** A key as columns hold it: of one length, whatever it is made of. */
+export function hashed(key: string): string {
+  return createHash('sha256').update(key).digest('base64url')
+}
+
+export function workHash(workItem: Parameters<typeof workItemKey>[0]): string {
+  return hashed(workItemKey(workItem))
+}

@@ -1,0 +1,98 @@
+/**
+ * Leases beside the log, so that a fenced append checks its generation in its own transaction. Time is the server's:
+ * nodes whose clocks differ agree on who holds what.
+ */
+import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
+import { idProblem } from '../../events/id.ts'
+import type { Lease, Leases } from '../../log/leases.ts'
+import { isoTime } from '../../log/time.ts'
+import type { Database } from './database.ts'
+import type { Projects } from './projects.ts'
+
+type LeaseRow = [holder: string, generation: number, expiresAt: number]
+
+/** `null` stands for the server's own time. */
+const time = (parameter: string) =>
+  `coalesce(${parameter}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`
+
+export function leaseKeeper({
+  database,
+  projects,
+  clock,
+  leaseClock,
+}: {
+  database: Database
+  projects: Projects
+  clock: () => number
+  leaseClock: () => number | null
+}) {
+  const sql = {
+    find: `select holder, generation, expires_at from leases
+      where project = $1 and name = $2 and expires_at > ${time('$3')}`,
+    claim: `insert into leases (project, name, holder, generation, expires_at)
+      values ($1, $2, $3, 1, ${time('$4')} + $5::bigint)
+      on conflict (project, name) do update
+      set holder = excluded.holder, generation = leases.generation + 1, expires_at = excluded.expires_at
+      where leases.expires_at <= ${time('$4')} or leases.holder = excluded.holder
+      returning holder, generation, expires_at`,
+    renew: `update leases set expires_at = ${time('$4')} + $5::bigint
+      where project = $1 and name = $2 and generation = $3 and expires_at > ${time('$4')}
+      returning holder, generation, expires_at`,
+    // The row stays, so that the generation goes on growing.
+    release: 'update leases set expires_at = 0 where project = $1 and name = $2 and generation = $3',
+  }
+
+  async function find(project: number | undefined, name: string): Promise<LeaseRow | undefined> {
+    if (project === undefined || idProblem(name)) return undefined
+    const [row] = await database.read<LeaseRow>(sql.find, [project, name, leaseClock()])
+    return row
+  }
+
+  const leases: Leases = {
+    async claim({ project, name, holder, forMs }) {
+      for (const [field, value] of Object.entries({ project, name, holder })) {
+        const problem = idProblem(value)
+        if (problem) throw new InvalidInput(field, problem)
+      }
+      const number = await projects.ensure(project, clock())
+      for (;;) {
+        // Repeated after a lost connection it takes the same lease again: the earlier claim is fenced off, nobody else.
+        const [taken] = await database.read<LeaseRow>(sql.claim, [number, name, holder, leaseClock(), forMs])
+        if (taken) return leaseOf(name, taken)
+        const held = await find(number, name)
+        if (held) throw new LeaseHeld({ name, holder: held[0], expiresAt: isoTime(held[2]) })
+      }
+    },
+
+    async renew({ project, name, generation, forMs }) {
+      const number = idProblem(name) ? undefined : await projects.find(project)
+      const [row] =
+        number === undefined
+          ? []
+          : await database.read<LeaseRow>(sql.renew, [number, name, generation, leaseClock(), forMs])
+      if (!row) throw new LeaseLost({ name, generation })
+      return leaseOf(name, row)
+    },
+
+    async release({ project, name, generation }) {
+      const number = idProblem(name) ? undefined : await projects.find(project)
+      if (number !== undefined) await database.read(sql.release, [number, name, generation])
+    },
+
+    async holderOf({ project, name }) {
+      const row = await find(await projects.find(project), name)
+      return row && leaseOf(name, row)
+    },
+  }
+
+  return {
+    leases,
+    async isHeld(project: number, { name, generation }: { name: string; generation: number }): Promise<boolean> {
+      return (await find(project, name))?.[1] === generation
+    },
+  }
+}
+
+function leaseOf(name: string, [holder, generation, expiresAt]: LeaseRow): Lease {
+  return { name, holder, generation, expiresAt: isoTime(expiresAt) }
+}

@@ -1,0 +1,70 @@
+/** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+import type { Proposal } from '../../log/event-log.ts'
+import type { ConversationHead } from '../../views/conversation.ts'
+import { expiryOf, type SessionHead } from '../../views/session.ts'
+import type { Database } from './database.ts'
+import { type HeadStore, lastActiveAt } from './heads.ts'
+import type { Projects } from './projects.ts'
+
+export function maintenance({
+  database,
+  heads,
+  projects,
+  conversation,
+}: {
+  database: Database
+  heads: HeadStore
+  projects: Projects
+  conversation(project: string, id: string): Promise<ConversationHead | undefined>
+}) {
+  const sql = {
+    expiring: `
+      select id from sessions where project = $1 and status = 'active' and expires_at <= $2
+      order by expires_at limit $3`,
+    postpone: 'update sessions set expires_at = $3 where project = $1 and id = $2 and expires_at < $3',
+    archivable: `
+      select id from conversations
+      where project = $1 and status <> 'archived' and (
+        (status = 'completed' and $2::boolean)
+        or created_at <= $3::bigint
+        or (recent_at <= $4::bigint and active_at <= $4::bigint))
+      order by conversation limit $5`,
+  }
+
+  return {
+    /** Use since the row was written moves its expiry on; only those that are really due are given. */
+    async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
+      const number = await projects.find(project)
+      if (number === undefined) return []
+      for (;;) {
+        const rows = await database.read<[string]>(sql.expiring, [number, now, limit])
+        const asked = rows.map(([id]) => ({
+          proposal: { project, conversation: 'of-session', session: { id } } as Proposal,
+          number,
+        }))
+        const due: SessionHead[] = []
+        for (const { entry, session } of await heads.load(database.read, asked)) {
+          if (!session) continue
+          const expiresAt = expiryOf(session, lastActiveAt(entry, session))
+          if (expiresAt !== undefined && expiresAt <= now) due.push(session)
+          else await database.read(sql.postpone, [number, session.id, expiresAt ?? Number.MAX_SAFE_INTEGER])
+        }
+        if (due.length > 0 || rows.length === 0) return due
+      }
+    },
+
+    async archivable(
+      project: string,
+      due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
+      limit: number,
+    ): Promise<ConversationHead[]> {
+      const number = await projects.find(project)
+      if (number === undefined) return []
+      const { completed = false, createdBefore = null, inactiveSince = null } = due
+      const values = [number, completed, createdBefore, inactiveSince, limit]
+      const rows = await database.read<[string]>(sql.archivable, values)
+      const found = await Promise.all(rows.map(([id]) => conversation(project, id)))
+      return found.filter(head => head !== undefined)
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** Where a store is: a URL of a database, and the schema in it that is ours. */
+import { StoreUnusable } from '../../errors.ts'
+
+export interface Place {
+  /** For the driver, without what only we understand. */
+  connectionString: string
+  schema: string
+  /** For people and traces: without user and password. */
+  name: string
+}
+
+const defaultSchema = 'colloquy'
+
+/** @throws {StoreUnusable} when the URL is none */
+export function placeOf(url: string): Place {
+  const [address = '', query = ''] = url.split('?')
+  const parameters = new URLSearchParams(query)
+  const schema = parameters.get('schema') ?? defaultSchema
+  parameters.delete('schema')
+  const name = `${address.replace(/\/\/[^@/]*@/, '//')} schema ${schema}`
+  // It stands in a setting of the connection, unquoted.
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new StoreUnusable(`"${schema}" cannot be the name of a schema here: small letters, digits and _ only.`, {
+      schema,
+    })
+  }
+  const rest = parameters.toString()
+  return { connectionString: rest === '' ? address : `${address}?${rest}`, schema, name }
+}

@@ -1,0 +1,162 @@
+/**
+ * The full-text index: a table beside the log, fed from it behind the commits, because indexing in the append's own
+ * transaction would triple what it writes.
+ *
+ * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
+ * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
+ */
+
+import { parsedOr } from '../../log/fold.ts'
+import { trigramsOf } from '../../log/search-terms.ts'
+import { searchableText, splitScript } from '../../log/searchable.ts'
+import { eventIn } from '../../log/stored-row.ts'
+import { wordsIn } from '../../log/words.ts'
+import type { ConversationInfo } from '../../views/conversation.ts'
+import type { Database } from './database.ts'
+import { isConstraint } from './errors.ts'
+import { usualGate } from './gate.ts'
+import { blobsOf } from './rows.ts'
+
+/** Bodies can be large: few at a time. */
+const batchSize = 100
+/** Of the server: positions of words, and how many of one word. */
+const limits = { position: 16_383, places: 255 }
+const longestTitle = 300
+
+type FeedRow = [
+  gate: number,
+  tx: number | null,
+  conversation: number,
+  version: number,
+  type: string,
+  schema: number,
+  at: number,
+  message: string,
+  lane: number,
+  crc: number,
+  body: string | null,
+  info: string,
+]
+
+interface DocRow {
+  c: number
+  v: number
+  lane: number
+  at: number
+  author: string
+  role: string
+  phase: string | null
+  message: string
+  length: number
+  words: string
+}
+
+export type SearchIndex = ReturnType<typeof searchIndex>
+
+export function searchIndex({ database, base }: { database: Database; base: number }) {
+  const sql = {
+    progress: 'select tx from search_progress where project = $1',
+    news: `
+      select g.gate, x.* from (select ${usualGate} + $3 as gate) g left join lateral (
+        select e.tx, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.info
+        from events e join conversations c using (project, conversation)
+        where e.project = $1 and e.tx >= $2 and e.lane is not null and not exists (
+          select 1 from docs d where d.project = $1 and d.conversation = e.conversation and d.version = e.version)
+        order by e.tx, e.n limit ${batchSize}) x on true`,
+    put: `
+      insert into docs (project, conversation, version, lane, at, author, role, phase, message, length, words)
+      select $1, x.c, x.v, x.lane, x.at, x.author, x.role, x.phase, x.message, x.length, x.words::tsvector
+      from json_to_recordset($2) as x(c bigint, v integer, lane integer, at bigint, author text, role text, phase text,
+        message text, length integer, words text)
+      on conflict do nothing`,
+    moveOn: `
+      insert into search_progress (project, tx) values ($1, $2)
+      on conflict (project) do update set tx = greatest(search_progress.tx, excluded.tx)`,
+    find: 'select conversation, version from docs where project = $1 and message = $2',
+  }
+
+  /** Takes in everything the log of a project has by now. */
+  async function feed(project: number): Promise<void> {
+    const [progress] = await database.read<[number]>(sql.progress, [project])
+    let from = progress?.[0] ?? 0
+    for (;;) {
+      const rows = await database.read<FeedRow>(sql.news, [project, from, base])
+      const gate = rows[0]![0]
+      const news = rows.filter(row => row[1] !== null)
+      if (news.length > 0) await put(project, news)
+      const isAll = news.length < batchSize
+      const next = isAll ? gate : news.at(-1)![1]!
+      if (next > from && (isAll ? news.length > 0 || gate - from > 1000 : true)) {
+        await database.read(sql.moveOn, [project, Math.min(next, gate)])
+      }
+      if (isAll) return
+      from = next
+    }
+  }
+
+  async function put(project: number, rows: readonly FeedRow[]): Promise<void> {
+    const load = await blobsOf(
+      database.read,
+      project,
+      rows.map(row => row[10]),
+    )
+    const docs = rows.flatMap(row => docOf(project, row, load) ?? [])
+    try {
+      await database.read(sql.put, [project, JSON.stringify(docs)])
+    } catch (error) {
+      // A conversation was purged on the way; the next feed does without it.
+      if (!isConstraint(error) && !isConstraint((error as Error).cause)) throw error
+    }
+  }
+
+  return {
+    feed,
+    /** Where the messages of an id stand. */
+    async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
+      const rows = await database.read<[number, number]>(sql.find, [project, messageId])
+      return rows.map(([conversation, version]) => ({ conversation, version }))
+    },
+  }
+}
+
+function docOf(project: number, row: FeedRow, load: (digest: string) => string | undefined): DocRow | undefined {
+  const [, , c, v, type, schema, at, message, lane, crc, body, infoText] = row
+  const event = eventIn({ version: v, at, lane: null, type, schema, message, crc, body }, load)
+  const place = { c, v, lane, at, message }
+  if (event.type === 'erased') return { ...place, author: '', role: '', phase: null, length: 0, words: '' }
+  if (event.type !== 'message.added') return undefined
+  const { phase = null } = parsedOr<Partial<ConversationInfo>>(infoText, () => ({}))
+  const { words, length } = vectorOf(project, c, searchableText(event.parts))
+  return { ...place, author: event.author, role: event.role, phase, length, words }
+}
+
+/** The words as the server's own notation has them, with marks for project and conversation to look within. */
+function vectorOf(project: number, conversation: number, text: string): { words: string; length: number } {
+  const places = new Map<string, number[]>()
+  const words = wordsIn(text)
+  for (const [index, { stem }] of words.entries()) {
+    const known = places.get(stem)
+    if (!known) places.set(stem, [index + 1])
+    else if (known.length < limits.places && index + 1 < limits.position) known.push(index + 1)
+  }
+  const parts = [`'${projectMark(project)}'`, `'${conversationMark(conversation)}'`]
+  for (const [stem, at] of places) {
+    const within = at.filter(place => place < limits.position)
+    parts.push(within.length > 0 ? `'${stem}':${within.join(',')}` : `'${stem}':${limits.position}`)
+  }
+  return { words: parts.join(' '), length: words.length }
+}
+
+/** No word has a sign like this in it. */
+export function projectMark(project: number): string {
+  return `#p${project}`
+}
+
+export function conversationMark(conversation: number): string {
+  return `#c${conversation}`
+}
+
+/** The pieces of a title, with the mark of its project. */
+export function titleGrams(project: number, title: string): string[] {
+  return [projectMark(project), ...trigramsOf(splitScript(title.slice(0, longestTitle)))]
+}

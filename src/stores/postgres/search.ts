@@ -1,0 +1,326 @@
+/**
+ * Search over the index: ranked by words (BM25), lifted by neighbours that have the words a message lacks.
+ *
+ * A question and its answer share few words. So a message counts as covering a query word also when one of the two
+ * messages on either side has it.
+ */
+import type { Audience } from '../../events/audience.ts'
+import { idProblem } from '../../events/id.ts'
+import type { Role } from '../../events/message.ts'
+import { nameless, parsedOr } from '../../log/fold.ts'
+import type { SearchHit, SearchQuery, TitleHit } from '../../log/search.ts'
+import { likeness, termsOf, trigramsOf } from '../../log/search-terms.ts'
+import { searchableText, splitScript } from '../../log/searchable.ts'
+import { snippetOf } from '../../log/snippet.ts'
+import { eventIn } from '../../log/stored-row.ts'
+import { isoTime } from '../../log/time.ts'
+import { everything, isVisible, type Viewer } from '../../log/visibility.ts'
+import { wordsIn } from '../../log/words.ts'
+import type { ConversationInfo } from '../../views/conversation.ts'
+import type { Database } from './database.ts'
+import { conditions } from './directory.ts'
+import type { Projects } from './projects.ts'
+import { blobsOf } from './rows.ts'
+import { conversationMark, projectMark, type SearchIndex } from './search-index.ts'
+
+/** A word, or words in a row. */
+interface Term {
+  stems: readonly string[]
+  /** The same in the server's notation. */
+  match: string
+  /** How much it tells: rare words tell more. */
+  weight: number
+}
+
+interface Candidate {
+  conversation: number
+  version: number
+  score: number
+}
+
+type CandidateRow = [
+  conversation: number,
+  version: number,
+  length: number,
+  audience: string,
+  counts: Record<string, number> | null,
+]
+
+const candidateLimit = 300
+const neighbourReach = 2
+const longestShown = 16 * 1024
+/** Counting further would not change the order. */
+const countLimit = 5_000
+/** Of BM25, as SQLite has them. */
+const bm25 = { k1: 1.2, b: 0.75 }
+
+export function searcher({
+  database,
+  projects,
+  index,
+}: {
+  database: Database
+  projects: Projects
+  index: SearchIndex
+}) {
+  async function messages(query: SearchQuery): Promise<SearchHit[]> {
+    const stems = stemsOf(query.text)
+    const project = await projects.find(query.project)
+    // A name that cannot be stored is nobody's.
+    const named = [query.conversationId, query.author, query.phase]
+    if (stems.length === 0 || project === undefined) return []
+    if (named.some(name => name !== undefined && idProblem(name))) return []
+    await index.feed(project)
+    const terms = await weighed(project, stems)
+    const viewer = query.viewer ?? everything
+    const found = await candidates(query, project, terms, viewer)
+    const ranked = await liftByNeighbours(found, project, terms, viewer)
+    const { limit = 20, offset = 0 } = query
+    return present(ranked.slice(offset, offset + limit), project, terms)
+  }
+
+  async function weighed(project: number, all: ReadonlyArray<readonly string[]>): Promise<Term[]> {
+    const matches = all.map(stems => stems.map(stem => `'${stem}'`).join(' <-> '))
+    const rows = await database.read<[number, number]>(
+      `select (select count(*) from (select 1 from docs where project = $2 limit ${countLimit}) x),
+        (select count(*) from (
+          select 1 from docs where words @@ (('''' || $3 || ''' & (' || t.term || ')')::tsquery) limit ${countLimit}) x)
+      from unnest($1::text[]) with ordinality as t(term, n) order by t.n`,
+      [matches, project, projectMark(project)],
+    )
+    return all.map((stems, at) => {
+      const [total, having] = rows[at]!
+      return {
+        stems,
+        match: `(${matches[at]})`,
+        weight: Math.max(1e-6, Math.log((total - having + 0.5) / (having + 0.5) + 1)),
+      }
+    })
+  }
+
+  async function candidates(
+    query: SearchQuery,
+    project: number,
+    terms: readonly Term[],
+    viewer: Viewer,
+  ): Promise<Candidate[]> {
+    const { where, values } = conditions('d.project', project)
+    let within = `'${projectMark(project)}'`
+    if (query.conversationId !== undefined) {
+      const [row] = await database.read<[number]>(
+        'select conversation from conversations where project = $1 and id = $2',
+        [project, query.conversationId],
+      )
+      if (!row) return []
+      where('d.conversation = ?', row[0])
+      within = `'${conversationMark(row[0])}'`
+    }
+    if (query.author !== undefined) where('d.author = ?', query.author)
+    if (query.role !== undefined) where('d.role = ?', query.role)
+    if (query.phase !== undefined) where('d.phase = ?', query.phase)
+    if (query.before !== undefined) where('d.version < ?', query.before)
+    if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
+    if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
+    if (query.archived !== undefined) where(`(c.status = 'archived') = ?`, query.archived)
+    where('d.words @@ ?::tsquery', `${within} & (${terms.map(term => term.match).join(' | ')})`)
+    const n = values.length
+    const sql = `
+      select d.conversation, d.version, d.length, l.audience, (
+        select json_object_agg(u.lexeme, cardinality(u.positions)) from unnest(d.words) u
+        where u.lexeme = any($${n + 3}::text[]))
+      from docs d join conversations c using (project, conversation) join lanes l using (project, conversation, lane)
+      where ${where()}
+      order by (
+        select sum(case when d.words @@ t.term::tsquery then t.weight else 0 end)
+        from unnest($${n + 1}::text[], $${n + 2}::float8[]) as t(term, weight)) desc, d.length, d.at desc, d.version desc
+      limit $${n + 4} offset $${n + 5}`
+    const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
+    const given = [terms.map(term => term.match), terms.map(term => term.weight), terms.flatMap(term => term.stems)]
+    const seen: CandidateRow[] = []
+    const isSeen = visibleAudiences(viewer)
+    for (let offset = 0, size = wanted; seen.length < wanted; offset += size, size = 5 * wanted) {
+      const rows = await database.read<CandidateRow>(sql, [...values, ...given, size, offset])
+      seen.push(...rows.filter(row => isSeen(row[3])))
+      if (rows.length < size) break
+    }
+    return scored(seen.slice(0, wanted), terms)
+  }
+
+  async function liftByNeighbours(
+    found: Candidate[],
+    project: number,
+    terms: readonly Term[],
+    viewer: Viewer,
+  ): Promise<Candidate[]> {
+    if (terms.length < 2 || found.length === 0) return found
+    const rows = await database.read<[number, number, string, boolean[]]>(
+      `select d.conversation, d.version, l.audience, (
+        select array_agg(d.words @@ t.term::tsquery order by t.n) from unnest($4::text[]) with ordinality as t(term, n))
+      from (
+        select distinct c.conversation, v.version from unnest($2::bigint[], $3::integer[]) as c(conversation, version),
+          generate_series(c.version - ${neighbourReach}, c.version + ${neighbourReach}) as v(version)) n
+      join docs d on d.project = $1 and d.conversation = n.conversation and d.version = n.version
+      join lanes l on l.project = d.project and l.conversation = d.conversation and l.lane = d.lane`,
+      [project, found.map(one => one.conversation), found.map(one => one.version), terms.map(term => term.match)],
+    )
+    const isSeen = visibleAudiences(viewer)
+    const having = new Map(
+      rows.filter(row => isSeen(row[2])).map(([conversation, version, , has]) => [`${conversation} ${version}`, has]),
+    )
+    const lifted = found.map(one => {
+      const at = (version: number) => having.get(`${one.conversation} ${version}`)
+      let own = 0
+      let near = 0
+      for (const term of terms.keys()) {
+        if (at(one.version)?.[term]) own++
+        else {
+          for (let distance = 1; distance <= neighbourReach; distance++) {
+            if (!at(one.version - distance)?.[term] && !at(one.version + distance)?.[term]) continue
+            near++
+            break
+          }
+        }
+      }
+      return { ...one, score: one.score * (0.25 + (own + near / 2) / terms.length) }
+    })
+    return lifted.sort((a, b) => b.score - a.score || b.version - a.version)
+  }
+
+  async function present(found: readonly Candidate[], project: number, terms: readonly Term[]): Promise<SearchHit[]> {
+    if (found.length === 0) return []
+    const rows = await database.read<
+      [number, number, string, number, string | null, number, string | null, number, string, string]
+    >(
+      `select e.conversation, e.version, e.type, e.schema, e.message, e.crc, e.body, e.at, c.id, c.info
+      from unnest($2::bigint[], $3::integer[]) as f(conversation, version)
+      join events e on e.project = $1 and e.conversation = f.conversation and e.version = f.version
+      join conversations c on c.project = e.project and c.conversation = e.conversation`,
+      [project, found.map(one => one.conversation), found.map(one => one.version)],
+    )
+    const load = await blobsOf(
+      database.read,
+      project,
+      rows.map(row => row[6]),
+    )
+    const byPlace = new Map(rows.map(row => [`${row[0]} ${row[1]}`, row]))
+    return found.flatMap(one => {
+      const row = byPlace.get(`${one.conversation} ${one.version}`)
+      if (!row) return []
+      const [, version, type, schema, message, crc, body, at, conversationId, infoText] = row
+      const event = eventIn({ version, at, lane: null, type, schema, message, crc, body }, load)
+      if (event.type !== 'message.added') return []
+      const info = infoIn(infoText, conversationId)
+      // Marking every match of a very long text takes long; its beginning will do.
+      const text = searchableText(event.parts).slice(0, longestShown)
+      return {
+        conversationId,
+        title: info.title,
+        messageId: event.messageId,
+        version,
+        author: event.author,
+        role: event.role as Role,
+        at: isoTime(at),
+        archived: info.status === 'archived',
+        ...snippetOf(
+          text,
+          terms.map(term => term.stems),
+        ),
+        score: one.score,
+      }
+    })
+  }
+
+  async function titles(query: {
+    project: string
+    text: string
+    archived?: boolean
+    limit?: number
+  }): Promise<TitleHit[]> {
+    const project = await projects.find(query.project)
+    const wanted = trigramsOf(query.text)
+    if (project === undefined) return []
+    if (wanted.size === 0) return shortTitles(query, project)
+    const rows = await database.read<[string, string]>(
+      `select id, info from conversations
+      where project = $1 and title_grams && $2::text[] and title_grams @> array[$3]
+      order by (select count(*) from unnest(title_grams) g where g = any($2::text[])) desc, recent_at desc limit 200`,
+      [project, [...wanted], projectMark(project)],
+    )
+    return hitsAmong(rows, query, title => {
+      const score = likeness(wanted, trigramsOf(splitScript(title)))
+      return score < 0.2 ? undefined : score
+    })
+  }
+
+  /** A text too short for trigrams is looked for as it is, in the most recent titles. */
+  async function shortTitles(
+    query: { text: string; archived?: boolean; limit?: number },
+    project: number,
+  ): Promise<TitleHit[]> {
+    const wanted = query.text.trim().toLowerCase()
+    if (wanted === '') return []
+    const rows = await database.read<[string, string]>(
+      'select id, info from conversations where project = $1 order by recent_at desc limit 5000',
+      [project],
+    )
+    return hitsAmong(rows, query, title =>
+      title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : undefined,
+    )
+  }
+
+  return { messages, titles }
+}
+
+function hitsAmong(
+  rows: ReadonlyArray<[string, string]>,
+  { archived, limit = 20 }: { archived?: boolean; limit?: number },
+  scoreOf: (title: string) => number | undefined,
+): TitleHit[] {
+  const hits = rows.flatMap(([conversationId, infoText]) => {
+    const { title, status, workItem } = infoIn(infoText, conversationId)
+    if (archived !== undefined && (status === 'archived') !== archived) return []
+    const score = scoreOf(title)
+    return score === undefined ? [] : [{ conversationId, title, status, workItem, score }]
+  })
+  return hits.sort((a, b) => b.score - a.score).slice(0, limit)
+}
+
+/** What a person typed, as stems that stand alone or in a row. */
+function stemsOf(text: string): string[][] {
+  const all = new Map<string, string[]>()
+  for (const { match } of termsOf(text)) {
+    const stems = wordsIn(splitScript(match)).map(word => word.stem)
+    if (stems.length > 0) all.set(stems.join(' '), stems)
+  }
+  return [...all.values()]
+}
+
+function scored(rows: readonly CandidateRow[], terms: readonly Term[]): Candidate[] {
+  const average = Math.max(1, rows.reduce((sum, row) => sum + row[2], 0) / Math.max(1, rows.length))
+  const found = rows.map(([conversation, version, length, , counts]) => {
+    let score = 0
+    for (const { stems, weight } of terms) {
+      const count = Math.min(...stems.map(stem => counts?.[stem] ?? 0))
+      score += (weight * count * (bm25.k1 + 1)) / (count + bm25.k1 * (1 - bm25.b + (bm25.b * length) / average))
+    }
+    return { conversation, version, score }
+  })
+  return found.sort((a, b) => b.score - a.score || b.version - a.version)
+}
+
+function visibleAudiences(viewer: Viewer): (audience: string) => boolean {
+  if (viewer.sees === 'everything') return () => true
+  const known = new Map<string, boolean>()
+  return audience => {
+    let visible = known.get(audience)
+    if (visible === undefined) {
+      visible = isVisible(JSON.parse(audience) as Audience, viewer)
+      known.set(audience, visible)
+    }
+    return visible
+  }
+}
+
+function infoIn(text: string, conversationId: string): ConversationInfo {
+  return parsedOr(text, () => nameless({ project: '', conversationId }))
+}

@@ -1,0 +1,46 @@
+/** A fresh PostgreSQL store: a schema of its own in a database that the tests of one file share. */
+import type { Store } from 'colloquy'
+import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
+import { onTestFinished } from 'vitest'
+import { freshDatabase } from '../support/postgres.ts'
+import { type StoreUnderTest, settableClock } from './store-under-test.ts'
+
+export interface PostgresUnderTest extends StoreUnderTest {
+  url: string
+  schema: string
+}
+
+let database: Promise<string> | undefined
+let number = 0
+
+/** The database of this file, with a schema nobody used before. */
+export async function freshPlace(): Promise<{ url: string; schema: string }> {
+  database ??= freshDatabase()
+  const schema = `s${++number}`
+  const url = await database
+  return { url: `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`, schema }
+}
+
+export async function openPostgres(options: Partial<PostgresOptions> = {}): Promise<PostgresUnderTest> {
+  const place = await freshPlace()
+  const clock = settableClock()
+  async function another(): Promise<Store> {
+    const store = await postgresStore(place.url, { clock, connections: 6, ...options })
+    onTestFinished(() => store.close())
+    return store
+  }
+  let store = await another()
+  return {
+    get store() {
+      return store
+    },
+    clock,
+    ...place,
+    another,
+    async reopen() {
+      await store.close()
+      store = await another()
+      return store
+    },
+  }
+}

@@ -1,0 +1,13 @@
+/** The PostgreSQL store passes every contract, on a real server. */
+import { describeEventLog } from './event-log.ts'
+import { describeLeases } from './leases.ts'
+import { openPostgres } from './open-postgres.ts'
+import { describeSearch } from './search.ts'
+import { describeUpkeep } from './upkeep.ts'
+import { describeWindows } from './windows.ts'
+
+describeEventLog('postgres', openPostgres)
+describeLeases('postgres', openPostgres)
+describeWindows('postgres', openPostgres)
+describeUpkeep('postgres', openPostgres)
+describeSearch('postgres', openPostgres)
