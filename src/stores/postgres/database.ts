@@ -56,12 +56,13 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
     default_transaction_read_only: readOnly ? 'on' : 'off',
     // A plan made for one size of batch serves the others.
     plan_cache_mode: 'force_generic_plan',
+    ...(place.project !== undefined && { 'colloquy.project': place.project }),
   }
   const configuration: pg.PoolConfig = {
     connectionString: place.connectionString,
     application_name: 'colloquy',
     options: Object.entries(settings)
-      .map(([name, value]) => `-c ${name}=${value}`)
+      .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
       .join(' '),
     keepAlive: true,
     connectionTimeoutMillis: busyTimeoutMs,

@@ -7,8 +7,9 @@ import type { Database, Run } from './database.ts'
 import { type Epoch, settleEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
 import { append } from './migrations/002-append.ts'
+import { isolation } from './migrations/003-isolation.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append]
+const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation]
 
 export const newestSchema = migrations.length
 

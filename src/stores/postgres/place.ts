@@ -5,6 +5,8 @@ export interface Place {
   /** For the driver, without what only we understand. */
   connectionString: string
   schema: string
+  /** The one project that the connections are for, where the role may see no other. */
+  project: string | undefined
   /** For people and traces: without user and password. */
   name: string
 }
@@ -16,7 +18,8 @@ export function placeOf(url: string): Place {
   const [address = '', query = ''] = url.split('?')
   const parameters = new URLSearchParams(query)
   const schema = parameters.get('schema') ?? defaultSchema
-  parameters.delete('schema')
+  const project = parameters.get('project') ?? undefined
+  for (const ours of ['schema', 'project']) parameters.delete(ours)
   const name = `${address.replace(/\/\/[^@/]*@/, '//')} schema ${schema}`
   // It stands in a setting of the connection, unquoted.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
@@ -25,5 +28,5 @@ export function placeOf(url: string): Place {
     })
   }
   const rest = parameters.toString()
-  return { connectionString: rest === '' ? address : `${address}?${rest}`, schema, name }
+  return { connectionString: rest === '' ? address : `${address}?${rest}`, schema, project, name }
 }

@@ -19,7 +19,7 @@ export function positionText(epoch: string, { tx, n }: Place, hash: Uint8Array |
 }
 
 export function checkOf(hash: Uint8Array): string {
-  return Buffer.from(hash.buffer, hash.byteOffset, 6).toString('base64url')
+  return Buffer.from(hash.buffer, hash.byteOffset, Math.min(6, hash.length)).toString('base64url')
 }
 
 export function positionParts(position: string): Place & { epoch: string; check: string } {

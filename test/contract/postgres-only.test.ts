@@ -1,0 +1,348 @@
+/** What only a server can show: its restarts, cut connections, transactions of others, roles, migrations, processes. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { openColloquy, PositionUnknown, type Store, StoreUnusable } from 'colloquy'
+import { postgresStore } from 'colloquy/postgres'
+import { sqliteStore } from 'colloquy/sqlite'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, eachOf, into, joined, linesOf, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { cutProxy } from '../support/tcp-proxy.ts'
+import { freshPlace, openPostgres } from './open-postgres.ts'
+
+const project = 'shop'
+
+async function openAt(url: string): Promise<Store> {
+  const store = await postgresStore(url, { clock: Date.now, connections: 4 })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** A connection past the store, as an administrator or somebody else's program has one. */
+async function sqlAt(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url.replace(/[?&]schema=\w+/, '') })
+  client.on('error', () => undefined)
+  await client.connect()
+  onTestFinished(() => client.end())
+  return client
+}
+
+async function ownServer() {
+  const server = await startPostgres({ fsync: 'off' })
+  onTestFinished(() => server.remove())
+  return server
+}
+
+describe('a schema', () => {
+  it('is refused when it is somebody else’s, or a newer program’s, and nothing is written', async () => {
+    const { url, schema } = await freshPlace()
+    const sql = await sqlAt(url)
+    await sql.query(`create schema ${schema}; create table ${schema}.theirs (x integer)`)
+    const foreign = await refusal(() => postgresStore(url, { clock: Date.now }))
+    expect(foreign).toBeInstanceOf(StoreUnusable)
+    await sql.query(`drop schema ${schema} cascade`)
+    await (await openAt(url)).close()
+    await sql.query(`update ${schema}.meta set value = '999' where name = 'schema'`)
+    const newer = await refusal(() => postgresStore(url, { clock: Date.now }))
+    expect(newer).toMatchObject({ code: 'store/unusable', facts: { found: 999 } })
+  })
+
+  it('is made once when many open it at the same moment', async () => {
+    const { url } = await freshPlace()
+    const stores = await Promise.all(Array.from({ length: 5 }, () => openAt(url)))
+    await Promise.all(stores.map((store, index) => store.append(into(`c${index}`, begun()))))
+    expect((await stores[0]!.verify()).conversations).toBe(5)
+  })
+
+  it('a migration that is cut off at any statement goes on at the next opening', async () => {
+    const server = await ownServer()
+    const proxy = await cutProxy(server.socketFolder)
+    const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?schema=cut`
+    for (const words of [
+      'create table lanes',
+      'create table docs',
+      "values ('schema'",
+      'create function append_events',
+    ]) {
+      proxy.cutNext(words, 'before')
+      await (await openAt(url)).close()
+      const sql = await sqlAt(server.urlOf('postgres'))
+      const store = await openAt(url)
+      await store.append(into('c', [begun(), said(words)]))
+      expect((await store.verify()).damages).toEqual([])
+      await store.close()
+      await sql.query('drop schema cut cascade')
+    }
+    expect(proxy.cuts).toBe(4)
+  })
+})
+
+describe('a connection that is cut', () => {
+  it.each(['before', 'after'] as const)('[P1][P3] %s the server answered: each message is there once', async when => {
+    const server = await ownServer()
+    const proxy = await cutProxy(server.socketFolder)
+    const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+    await store.append(into('c', begun()))
+    const texts: string[] = []
+    for (let round = 0; round < 5; round++) {
+      const words = `cut ${round} `
+      proxy.cutNext(words, when)
+      texts.push(words)
+      const { events } = await store.append(into('c', said(words)))
+      expect(await store.read({ project, conversationId: 'c', from: round + 2 })).toEqual(events)
+    }
+    expect(proxy.cuts).toBe(5)
+    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(texts)
+    expect((await store.verify()).damages).toEqual([])
+  })
+})
+
+describe('a server that crashes and comes back', () => {
+  it('[P1][P2] loses nothing acknowledged; writers wait, subscribers go on', async () => {
+    const server = await ownServer()
+    const store = await openAt(server.urlOf('postgres'))
+    const other = await openAt(server.urlOf('postgres'))
+    await store.append(into('c', begun()))
+    const seen: string[] = []
+    const following = (async () => {
+      for await (const event of other.subscribe({ project, from: 'start' })) {
+        seen.push(...textsIn([event]))
+        if (seen.length === 60) break
+      }
+    })()
+    let acknowledged = 0
+    const writing = Promise.all(
+      [0, 1, 2].map(async writer => {
+        for (let i = 0; i < 20; i++) {
+          await store.append(into('c', said(`${writer} ${i}`)))
+          acknowledged++
+        }
+      }),
+    )
+    for (const after of [10, 30]) {
+      while (acknowledged < after) await new Promise(setImmediate)
+      await server.crashAndRestart()
+    }
+    await writing
+    await following
+    const texts = textsIn(await store.read({ project, conversationId: 'c' }))
+    expect(texts).toHaveLength(60)
+    expect(new Set(texts).size).toBe(60)
+    expect(seen).toEqual(texts)
+    expect((await store.verify()).damages).toEqual([])
+  })
+
+  it('a server that stays away is a typed error, in time', async () => {
+    const server = await ownServer()
+    const store = await postgresStore(server.urlOf('postgres'), { clock: Date.now, busyTimeoutMs: 300 })
+    onTestFinished(() => store.close())
+    await store.append(into('c', begun()))
+    await server.crash()
+    expect(await refusal(() => store.append(into('c', said('x'))))).toMatchObject({ code: 'store/failed' })
+    expect(await refusal(() => store.read({ project, conversationId: 'c' }))).toMatchObject({ code: 'store/failed' })
+    await server.start()
+    await store.append(into('c', said('y')))
+    expect(textsIn(await store.read({ project, conversationId: 'c' })).at(-1)).toBe('y')
+  })
+})
+
+describe('transactions of others', () => {
+  it('[P2] one that stays open elsewhere does not stall subscribers, positions or search', async () => {
+    const { store, another, url } = await openPostgres()
+    const other = await another()
+    const sql = await sqlAt(url)
+    await sql.query('create table elsewhere (x integer)')
+    await sql.query('begin; insert into elsewhere values (1)')
+    const events = store.subscribe({ project, from: 'start' })
+    await other.append(into('c', [begun(), said('past the idle one')]))
+    expect(textsIn(await take(events, 2))).toEqual(['past the idle one'])
+    expect(await store.search({ project, text: 'idle' })).toHaveLength(1)
+    const from = await store.position()
+    await other.append(into('c', said('next')))
+    expect(textsIn(await take(store.subscribe({ project, from }), 1))).toEqual(['next'])
+    await sql.query('rollback; drop table elsewhere')
+  })
+
+  it('[P2] an append that commits late is seen in its place by all, and never missed', async () => {
+    const { store, another, url, schema } = await openPostgres()
+    const other = await another()
+    await store.append(into('slow', begun()))
+    await store.append(into('quick', begun()))
+    const sql = await sqlAt(url)
+    // An append of another node that has written and not yet committed.
+    await sql.query(`set search_path = ${schema}`)
+    await sql.query('begin; lock table events in row exclusive mode')
+    await sql.query(`insert into events (project, conversation, version, tx, n, type, schema, at, actor, channel, crc, digest, hash)
+      select project, conversation, 2, pg_current_xact_id()::text::bigint, 0, 'poll.opened', 1, 0, 'x', 'x', 0, sha256('x'), sha256('x')
+      from conversations where id = 'slow'`)
+    const [one, two] = [store.subscribe({ project, from: 'start' }), other.subscribe({ project, from: 'start' })]
+    await other.append(into('quick', said('later')))
+    const seen = Promise.all([take(one, 4), take(two, 4)])
+    await store.read({ project, conversationId: 'quick' })
+    await sql.query('commit')
+    for (const events of await seen) {
+      expect(events.map(event => `${event.conversationId} ${event.version}`)).toEqual([
+        'slow 1',
+        'quick 1',
+        'slow 2',
+        'quick 2',
+      ])
+    }
+  })
+})
+
+describe('a role that is not the owner', () => {
+  it('[P12] sees and writes its own project only, whatever it asks for', async () => {
+    const { store, url, schema } = await openPostgres()
+    await store.append(into('c', [begun(), said('of the shop')]))
+    await store.append(into('c', [begun(), said('of the bank')], { project: 'bank' }))
+    const sql = await sqlAt(url)
+    const role = `tenant_${schema}_${process.pid}`
+    await sql.query(`create role ${role} login; grant usage on schema ${schema} to ${role};
+      grant select, insert, update, delete on all tables in schema ${schema} to ${role};
+      grant usage on all sequences in schema ${schema} to ${role}`)
+    onTestFinished(async () => {
+      await sql.query(`drop owned by ${role}; drop role ${role}`)
+    })
+    const asTenant = url.replace('postgres://postgres@', `postgres://${role}@`)
+    const tenant = await openAt(`${asTenant}&project=shop`)
+    await tenant.append(into('c', said('by the tenant')))
+    expect(textsIn(await tenant.read({ project, conversationId: 'c' }))).toEqual(['of the shop', 'by the tenant'])
+    expect(await tenant.search({ project, text: 'tenant' })).toHaveLength(1)
+    expect(await tenant.projects()).toEqual(['shop'])
+    expect(await tenant.read({ project: 'bank', conversationId: 'c' })).toEqual([])
+    expect(await refusal(() => tenant.append(into('d', begun(), { project: 'bank' })))).toBeInstanceOf(Error)
+    const bare = await sqlAt(asTenant)
+    expect((await bare.query(`select count(*)::integer as seen from ${schema}.events`)).rows).toEqual([{ seen: 0 }])
+    expect(textsIn(await store.read({ project: 'bank', conversationId: 'c' }))).toEqual(['of the bank'])
+  })
+})
+
+describe('a store that moved to another server', () => {
+  it('[P2] is another store: old positions are unknown, new events come after the old ones', async () => {
+    const { store, url, schema } = await openPostgres()
+    await store.append(into('c', [begun(), said('before')]))
+    const from = await store.position()
+    await store.close()
+    const sql = await sqlAt(url)
+    // What a dump brings along: rows with the numbers of a server that had come further, and its name.
+    await sql.query(`update ${schema}.meta set value = 'another server' where name = 'server'`)
+    await sql.query(`update ${schema}.events set tx = tx + 1000000000`)
+    const moved = await openAt(url)
+    expect(await refusal(() => moved.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+    const events = moved.subscribe({ project, from: 'start' })
+    await moved.append(into('c', said('after')))
+    expect(textsIn(await take(events, 3))).toEqual(['before', 'after'])
+  })
+})
+
+describe('the two stores', () => {
+  it('[P13] give each other conversations with every hash the same', async () => {
+    const { store } = await openPostgres()
+    const other = await sqliteStore(':memory:', { clock: Date.now })
+    onTestFinished(() => other.close())
+    const odd = 'a\0b \ud800 \udfff 登录 🜁'
+    await other.append(into('c', [begun({ title: odd }), joined('s'), said(odd), said('plain')]))
+    const lines = await linesOf(other.export({ project, conversationId: 'c' }))
+    await store.restore({ project, lines: eachOf(lines), origin })
+    expect(await linesOf(store.export({ project, conversationId: 'c' }))).toEqual(lines)
+    expect((await store.verify()).damages).toEqual([])
+    expect((await store.read({ project, conversationId: 'c' })).map(event => event.hash)).toEqual(
+      (await other.read({ project, conversationId: 'c' })).map(event => event.hash),
+    )
+  })
+})
+
+describe('other processes', () => {
+  function run(...args: string[]) {
+    const file = fileURLToPath(new URL('./processes/write-postgres.mjs', import.meta.url))
+    const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const ended = new Promise<number | null>(resolve => child.on('close', resolve))
+    return { child, ended, output: text(child.stdout), errors: text(child.stderr) }
+  }
+
+  it('[P2][P3] write the same conversation at once, one is killed: no gap, no duplicate, each key once', async () => {
+    const { store, url } = await openPostgres()
+    await store.append(into('c', begun()))
+    const count = 30
+    const seen: string[] = []
+    const events = store.subscribe({ project })
+    const [one, two, doomed] = ['one', 'two', 'doomed'].map(name => run(url, name, String(count)))
+    doomed!.child.stdout!.once('data', () => doomed!.child.kill('SIGKILL'))
+    expect([await one!.ended, await two!.ended, await one!.errors, await two!.errors]).toEqual([0, 0, '', ''])
+    await doomed!.ended
+    const log = await store.read({ project, conversationId: 'c', from: 2 })
+    for (const event of await take(events, log.length)) seen.push(`${event.version} ${event.hash}`)
+    expect(seen).toEqual(log.map(event => `${event.version} ${event.hash}`))
+    expect(log.map(event => event.version)).toEqual(Array.from({ length: log.length }, (_, index) => index + 2))
+    const texts = textsIn(log)
+    for (const name of ['one', 'two']) {
+      for (let i = 0; i < count; i++) expect(texts).toContain(`${name} ${i}`)
+    }
+    const [acknowledged] = (await doomed!.output).trim().split('\n').reverse()
+    if (acknowledged) expect(texts).toContain(`doomed ${acknowledged}`)
+    expect((await store.verify()).damages).toEqual([])
+  })
+})
+
+describe('the front door', () => {
+  it('opens a server by its URL, with everything above it', async () => {
+    const { url } = await freshPlace()
+    const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
+    onTestFinished(() => colloquy.close())
+    const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => colloquy.sessions.getOrCreateSession(key)))
+    expect(new Set(sessions.map(session => session.id)).size).toBe(1)
+    const [session] = sessions
+    await colloquy.sessions.addMessage(session!.id, { role: 'user', content: 'Plan the login page' })
+    expect((await colloquy.sessions.getRecentContext(session!.id)).map(message => message.content)).toEqual([
+      'Plan the login page',
+    ])
+    const request = await colloquy.sessions.buildRequest(session!.id, 'And the sign-up page?')
+    expect(request.userPrompt).toContain('sign-up')
+    expect((await colloquy.maintain()).skipped).toBe(false)
+    expect((await colloquy.verify()).clean).toBe(true)
+  })
+})
+
+describe('damage to rows', () => {
+  it.each([
+    ['a changed body', `update events set body = replace(body, 'two', 'TWO') where version = 4`],
+    ['another actor', `update events set actor = 'eve' where version = 3`],
+    ['a missing event', `delete from events where version = 3`],
+    ['a missing end', `delete from events where version = 5`],
+    ['a changed sum', `update events set tokens = tokens + 1 where version = 5`],
+    ['a message that looks erased', `update events set salt = null, body = null where version = 3`],
+    ['a changed head', `update conversations set info = replace(info, 'Login', 'Logon')`],
+    ['a changed session', `update sessions set head = replace(head, 'dev', 'pm')`],
+    ['a missing session', `delete from sessions`],
+  ])('[P13] verify finds %s; the rest is read as before', async (_what, change) => {
+    const { store, url, schema } = await openPostgres()
+    await store.append(into('b', [begun(), joined('s'), said('one'), said('two'), said('three')]))
+    const sql = await sqlAt(url)
+    await sql.query(`set search_path = ${schema}; ${change}`)
+    const { damages, clean } = await store.verify()
+    expect(clean).toBe(false)
+    for (const damage of damages) expect(damage.conversationId).toBe('b')
+    expect((await store.read({ project, conversationId: 'b' })).length).toBeGreaterThanOrEqual(4)
+  })
+
+  it('[P4] nothing of an erased or purged message is left in any table', async () => {
+    const { store, url, schema } = await openPostgres()
+    const secret = said('qzxjvkbwq')
+    await store.append(into('c', [begun(), secret]))
+    await store.append(into('d', [begun({ title: 'qzxjvkbwq' }), said('qzxjvkbwq')]))
+    expect(await store.search({ project, text: 'qzxjvkbwq' })).toHaveLength(2)
+    await store.erase({ project, messageId: secret.messageId, origin })
+    await store.purge({ project, conversationId: 'd', to: memoryArchives(), origin })
+    const sql = await sqlAt(url)
+    const { rows } = await sql.query(`select tablename from pg_tables where schemaname = $1`, [schema])
+    for (const { tablename } of rows) {
+      const found = await sql.query(`select 1 from ${schema}.${tablename} t where t::text like '%qzxjvkbwq%'`)
+      expect([tablename, found.rowCount]).toEqual([tablename, 0])
+    }
+  })
+})
