@@ -3,9 +3,10 @@ import { append } from './append.ts'
 import type { Benchmark } from './benchmark.ts'
 import { disk } from './disk.ts'
 import { open } from './open.ts'
+import { postgres } from './postgres.ts'
 import { processes } from './processes.ts'
 import { read } from './read.ts'
 import { search } from './search.ts'
 import { writers } from './writers.ts'
 
-export const benchmarks: readonly Benchmark[] = [append, writers, processes, read, open, disk, search]
+export const benchmarks: readonly Benchmark[] = [append, writers, processes, read, open, disk, search, postgres]

@@ -54,8 +54,11 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
     // A node that stops in the middle must not hold others up for ever.
     idle_in_transaction_session_timeout: '30s',
     default_transaction_read_only: readOnly ? 'on' : 'off',
-    // A plan made for one size of batch serves the others.
+    // A plan made for one size of batch serves the others; and one made while a table was small must serve when it has
+    // grown. Everything we ask has an index for it, and is over before compiling it would pay.
     plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    jit: 'off',
     ...(place.project !== undefined && { 'colloquy.project': place.project }),
   }
   const configuration: pg.PoolConfig = {

@@ -127,6 +127,65 @@ export interface Refusal {
   what: string | null
 }
 
+/**
+ * One event more in a conversation that is there, and nothing else to write: a single plain statement, a third of the
+ * work of the general call. It takes its locks in the same order: the table's when it starts, the conversation's before
+ * the update that gives the transaction its number. A conversation that moved on matches no row.
+ */
+const insertOne = `
+  with held as materialized (select pg_advisory_xact_lock($1)), moved as (
+    update conversations set version = $5, hash = $6, active_at = $7, recent_at = greatest(recent_at, $8)
+    from held where project = $2 and conversation = $3 and version = $4
+    returning pg_current_xact_id()::text::bigint + $9 as tx)
+  insert into events (project, conversation, version, tx, n, type, schema, at, actor, channel, request, message,
+    lane, messages, tokens, input, output, crc, salt, body, digest, hash)
+  select $2, $3, $5, moved.tx, 0, $10, $11, $7, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $6
+  from moved returning tx`
+
+function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch): boolean {
+  const [group] = groups
+  return (
+    groups.length === 1 &&
+    rows.length === 1 &&
+    group!.info === undefined &&
+    (group!.expected ?? 0) > 0 &&
+    lanes.length + sessions.length + keys.length + fences.length + blobs.length === 0
+  )
+}
+
+async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
+  const [group] = batch.groups as [Required<GroupRow>]
+  const [row] = batch.rows as [InsertRow]
+  const bytes = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'))
+  const [written] = await run<[number]>(insertOne, [
+    group.k,
+    group.p,
+    group.c,
+    group.expected,
+    group.version,
+    bytes(group.hash),
+    row.at,
+    group.recent,
+    base,
+    row.type,
+    row.schema,
+    row.actor,
+    row.channel,
+    row.request,
+    row.message,
+    row.lane,
+    row.messages,
+    row.tokens,
+    row.input,
+    row.output,
+    row.crc,
+    bytes(row.salt),
+    row.body,
+    bytes(row.digest),
+  ])
+  return written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] }
+}
+
 /** The transaction's number, and the groups that were not written. `firstPlace` counts on within one transaction. */
 export async function insertEvents(
   run: Run,
@@ -134,6 +193,7 @@ export async function insertEvents(
   batch: Batch,
   firstPlace = 0,
 ): Promise<{ tx: number; refused: Refusal[] }> {
+  if (firstPlace === 0 && isPlain(batch)) return insertPlain(run, base, batch)
   const json = (rows: readonly unknown[]) => (rows.length === 0 ? null : JSON.stringify(rows))
   const [row] = await run<[{ tx: number; refused: Refusal[] | null }]>(
     'select append_events($1, $2, $3, $4, $5, $6, $7, $8, $9)',

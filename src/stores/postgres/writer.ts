@@ -43,7 +43,9 @@ interface Waiting {
   alone: boolean
   /** Its heads must be read again. */
   fresh: boolean
+  /** How often its conversation had moved on, and where that is. */
   tries: number
+  at?: { project: string; id: string }
 }
 
 /** A draft with those who wait for it. */
@@ -53,6 +55,9 @@ interface Group {
   fresh: boolean
   members: Array<{ waiting: Waiting; answer: () => void; isRefused: boolean }>
 }
+
+/** After so many times in vain, the conversation's lock is taken first: slower, but it comes to an end. */
+const triesWithoutLock = 3
 
 /** More in one call would hold its conversations, and the memory for it, for too long. */
 const largestBatch = { proposals: 256, characters: 8_000_000 }
@@ -126,9 +131,12 @@ export function writer({
   function flush(): void {
     scheduled = false
     if (queue.length === 0 || underWay >= calls) return
-    const taken = queue[0]!.alone ? queue.splice(0, 1) : queue.splice(0, largestBatch.proposals)
+    const first = queue[0]!
+    const unlucky = first.tries >= triesWithoutLock && first.at
+    const taken = unlucky ? takeAll(unlucky) : queue.splice(0, first.alone ? 1 : largestBatch.proposals)
     underWay++
-    work(taken)
+    const working = unlucky ? workLocked(taken, unlucky) : work(taken)
+    working
       .catch(error => {
         for (const waiting of taken) waiting.reject(asStoreError(error, database.place.name))
       })
@@ -140,6 +148,43 @@ export function writer({
         else if (underWay === 0) idle?.()
       })
     schedule()
+  }
+
+  /** Everything that waits for one conversation. */
+  function takeAll({ project, id }: NonNullable<Waiting['at']>): Waiting[] {
+    const isThere = ({ at }: Waiting) => at?.project === project && at.id === id
+    const taken = queue.filter(isThere).slice(0, largestBatch.proposals)
+    const rest = new Set(taken)
+    queue = queue.filter(waiting => !rest.has(waiting))
+    return taken
+  }
+
+  /** The same under the conversation's lock, in a transaction of several round trips: nobody can come between. */
+  async function workLocked(taken: Waiting[], { project, id }: NonNullable<Waiting['at']>): Promise<void> {
+    let drafted: Awaited<ReturnType<typeof draft>> | undefined
+    let sent: Sent = { tx: 0, refused: [], isRepeated: false }
+    const fresh = taken.map(waiting => ({ ...waiting, fresh: true }))
+    try {
+      await database.transaction(async run => {
+        await run('select pg_advisory_xact_lock($1)', [lockKeyOf(epoch, project, id)])
+        drafted = await draft(run, fresh, await headsFor(run, fresh), undefined)
+        if (drafted.batch.groups.length > 0) sent = { ...sent, ...(await insertEvents(run, base, drafted.batch)) }
+      })
+    } catch (error) {
+      heads.forget(project, id)
+      const isUnknown = error instanceof Error && isLostConnection(error.cause)
+      if (!isUnknown || !drafted || drafted.batch.groups.length === 0) throw error
+      // Perhaps it was committed: then its hash is there; if not, it is decided again.
+      sent = {
+        tx: 0,
+        refused: drafted.groups.map(group => ({ g: group.draft.g, why: 'moved', what: null })),
+        isRepeated: true,
+      }
+    }
+    const { batch, groups, held } = drafted!
+    queue.unshift(...held)
+    if (batch.groups.length > 0) await settle(batch, groups, sent)
+    else for (const group of groups) tellRefused(group)
   }
 
   async function work(taken: Waiting[]): Promise<void> {
@@ -402,7 +447,7 @@ export function writer({
       } else if (fence && lost.has(`${fence.name} ${fence.generation}`)) waiting.reject(new LeaseLost(fence))
       else rest.push(waiting)
     }
-    again(rest)
+    again(rest.map(waiting => ({ ...waiting, at: { project: one.project, id: one.id } })))
   }
 
   /** A key that was used before and a lease that is lost count before whatever the decision says. */

@@ -13,7 +13,7 @@ export const append: readonly string[] = [
   `create function append_events(
     base bigint, first_n integer, groups json, rows json, new_lanes json, heads json, new_keys json, fences json,
     new_blobs json
-  ) returns json language plpgsql as $$
+  ) returns json language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
   declare
     lock_key bigint;
     refused json;
