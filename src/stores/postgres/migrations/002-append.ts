@@ -33,9 +33,10 @@ export const append: readonly string[] = [
       left join conversations h on h.project = x.p and h.conversation = x.c
       where x.expected is not null and (
         coalesce(h.version, 0) <> x.expected
-        or (x.expected = 0 and (
-          exists (select 1 from conversations o where o.project = x.p and o.id = x.id)
-          or exists (select 1 from conversations o where o.project = x.p and o.work_key = x.work))))
+        -- One row each, asked for as such: otherwise the server reads them all into a hash first.
+        or (x.expected = 0 and coalesce(
+          (select true from conversations o where o.project = x.p and o.id = x.id limit 1),
+          (select true from conversations o where o.project = x.p and o.work_key = x.work limit 1), false)))
       union all
       select x.g, 'key', x.key
       from json_to_recordset(new_keys) as x(g integer, p bigint, key text)
