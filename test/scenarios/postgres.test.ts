@@ -21,7 +21,7 @@ async function onServer(options: OpenOptions = {}) {
 }
 
 describe('on PostgreSQL', () => {
-  it('a session is found by its key, survives a restart, expires without use and is archived', async () => {
+  it('a session is found by its key, survives a restart, and expires without use', async () => {
     const { colloquy, reopen, pass } = await onServer({ sessionExpiresInMs: hour })
     const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
     const found = await Promise.all([1, 2, 3].map(() => colloquy.sessions.getOrCreateSession(key)))
@@ -120,8 +120,10 @@ describe('on PostgreSQL', () => {
     const task = { from: 'lead', to: 'qa', task: 'Test the login page' }
     const delegation = await conversations.delegate(id, task)
     await conversations.complete(delegation.conversationId, 'All is well')
-    pass(hour)
-    await colloquy.maintain()
+    await conversations.startOrchestratorTurn(id, { ...turn, timeoutMs: hour })
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ timedOutTurns: 1 })
+    expect(await colloquy.maintain()).toMatchObject({ timedOutTurns: 0 })
     expect(await conversations.getDelegations(id)).toMatchObject([{ status: 'completed', result: 'All is well' }])
     expect((await colloquy.verify()).damages).toEqual([])
   })
