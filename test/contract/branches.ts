@@ -1,5 +1,5 @@
 /** What every store promises about branches: they go on counting and chaining where their parent was. */
-import { IllegalState, NotFound, type Store } from 'colloquy'
+import { IllegalState, NotFound, type Store, type Viewer } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, into, joined, origin, refusal, said, textsIn } from '../support/builders.ts'
@@ -32,6 +32,12 @@ export function describeBranches(name: string, open: OpenStore): void {
       await store.append(into('branch', [branchAt(2), said('else')]))
       await store.append(into('other', branchAt(3)))
       expect(await store.verify()).toMatchObject({ conversations: 3, events: 7, damages: [], clean: true })
+    })
+
+    it('is counted by what it says itself', async () => {
+      const store = await parent()
+      await store.append(into('branch', [branchAt(2), said('else')]))
+      expect(await store.totals(project)).toMatchObject({ conversations: 2, events: 6, messages: 4 })
     })
 
     it('a key gives the same branch again', async () => {
@@ -92,22 +98,17 @@ export function describeBranches(name: string, open: OpenStore): void {
     it('[P12] a session that goes on from another sees what was said to that one', async () => {
       const store = await parent()
       await store.append(into('parent', [joined('s'), said('secret', { audience: { to: 'session', sessionId: 's' } })]))
-      const seen = async (continues?: readonly string[]) =>
-        (
-          await store.messages(
-            {
-              project,
-              conversationId: 'parent',
-              viewer: { sees: 'as-session', sessionId: 't', agentName: 't', ...(continues && { continues }) },
-              kinds: ['talk'],
-              start: 4,
-              kept: [],
-            },
-            { limit: 9 },
-          )
-        ).map(message => message.content)
-      expect(await seen()).toEqual([])
-      expect(await seen(['s'])).toEqual(['secret'])
+      const place = { project, conversationId: 'parent' }
+      const seen = async (continues?: readonly string[]) => {
+        const viewer: Viewer = { sees: 'as-session', sessionId: 't', agentName: 't', ...(continues && { continues }) }
+        const window = { ...place, viewer, kinds: ['talk'] as const, start: 4, kept: [] }
+        const shown = await store.messages(window, { limit: 9 })
+        const found = await store.search({ ...place, text: 'secret', viewer })
+        const { messages } = await store.measure(window)
+        return { shown: shown.map(message => message.content), messages, found: found.map(hit => hit.snippet) }
+      }
+      expect(await seen()).toEqual({ shown: [], messages: 0, found: [] })
+      expect(await seen(['s'])).toEqual({ shown: ['secret'], messages: 1, found: ['secret'] })
     })
   })
 }

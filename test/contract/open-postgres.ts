@@ -2,23 +2,12 @@
 import type { Store } from 'colloquy'
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
 import { onTestFinished } from 'vitest'
-import { freshDatabase } from '../support/postgres.ts'
+import { freshPlace } from '../support/postgres.ts'
 import { type StoreUnderTest, settableClock } from './store-under-test.ts'
 
 export interface PostgresUnderTest extends StoreUnderTest {
   url: string
   schema: string
-}
-
-let database: Promise<string> | undefined
-let number = 0
-
-/** The database of this file, with a schema nobody used before. */
-export async function freshPlace(): Promise<{ url: string; schema: string }> {
-  database ??= freshDatabase()
-  const schema = `s${++number}`
-  const url = await database
-  return { url: `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`, schema }
 }
 
 export async function openPostgres(options: Partial<PostgresOptions> = {}): Promise<PostgresUnderTest> {

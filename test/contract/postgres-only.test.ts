@@ -9,9 +9,10 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, eachOf, into, joined, linesOf, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import { freshPlace } from '../support/postgres.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { cutProxy } from '../support/tcp-proxy.ts'
-import { freshPlace, openPostgres } from './open-postgres.ts'
+import { openPostgres } from './open-postgres.ts'
 
 const project = 'shop'
 

@@ -134,6 +134,20 @@ function describeLanes(open: OpenStore): void {
     expect(await store.measure(window)).toMatchObject({ messages: 2, tokens: 'rulesthen'.length })
   })
 
+  it('versions that no conversation reaches are after the end of it', async () => {
+    const { store } = await open()
+    await store.append(into('c', [begun(), said('a'), said('b')]))
+    const far = Number.MAX_SAFE_INTEGER
+    const shown = async (more: Partial<Window>, page = {}) =>
+      contents(await store.messages(windowOn('c', more), { limit: 9, ...page }))
+    expect(await shown({ end: far }, { before: far })).toEqual(['a', 'b'])
+    expect(await shown({ start: far, kept: [2] })).toEqual(['a'])
+    expect(await shown({}, { after: far })).toEqual([])
+    expect(await store.measure(windowOn('c', { end: far }))).toMatchObject({ messages: 2 })
+    expect(await store.measure(windowOn('c', { start: far, kept: [2] }))).toMatchObject({ messages: 1 })
+    expect(await store.read({ project, conversationId: 'c', from: far, to: far, limit: far })).toEqual([])
+  })
+
   it('counts what a reset kept only where its kind is asked for', async () => {
     const { store } = await open()
     await store.append(into('c', [begun(), said('rules', { role: 'system' }), said('old'), said('new')]))

@@ -1,7 +1,11 @@
-/** A Colloquy for one test, on a real file, with a clock the test moves. */
+/**
+ * A Colloquy for one test, on a real file, with a clock the test moves. `COLLOQUY_TEST_STORE=postgres` runs the same tests
+ * on a server.
+ */
 import { join } from 'node:path'
 import { type Colloquy, type OpenOptions, openColloquy } from 'colloquy'
 import { onTestFinished } from 'vitest'
+import { freshPlace } from './postgres.ts'
 import { temporaryFolder } from './temporary.ts'
 
 export interface Opened {
@@ -19,12 +23,13 @@ export const hour = 60 * 60 * 1000
 
 export async function opened(options: OpenOptions = {}): Promise<Opened> {
   const folder = temporaryFolder()
-  const store = options.store ?? `sqlite:${join(folder, 'colloquy.db')}`
+  const store = options.store ?? (await freshStore(folder))
   let now = Date.parse('2026-11-15T10:00:00Z')
   const settings: OpenOptions = {
     project: 'shop',
     tokens: 'fast',
     sweepEveryMs: null,
+    archives: join(folder, 'archives'),
     clock: () => now++,
     ...options,
     store,
@@ -46,4 +51,9 @@ export async function opened(options: OpenOptions = {}): Promise<Opened> {
       return colloquy
     },
   }
+}
+
+async function freshStore(folder: string): Promise<string> {
+  if (process.env.COLLOQUY_TEST_STORE === 'postgres') return (await freshPlace()).url
+  return `sqlite:${join(folder, 'colloquy.db')}`
 }

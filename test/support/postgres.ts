@@ -9,12 +9,14 @@ import pg from 'pg'
 import { afterAll, inject } from 'vitest'
 import { startPostgres } from './postgres-server.ts'
 
-let number = 0
+let databases = 0
+let schemas = 0
+let ofThisFile: Promise<string> | undefined
 
 /** A fresh database, gone after the tests of the file. */
 export async function freshDatabase(): Promise<string> {
   const server = await sharedServer()
-  const name = `colloquy_test_${process.pid}_${Date.now().toString(36)}_${++number}`
+  const name = `colloquy_test_${process.pid}_${Date.now().toString(36)}_${++databases}`
   await asAdministrator(
     server,
     `create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C'`,
@@ -23,6 +25,14 @@ export async function freshDatabase(): Promise<string> {
   const url = new URL(server.replace('@/', '@localhost/'))
   url.pathname = name
   return server.includes('@/') ? url.href.replace('@localhost/', '@/') : url.href
+}
+
+/** A schema that nobody used before, in a database that the tests of the file share. */
+export async function freshPlace(): Promise<{ url: string; schema: string }> {
+  ofThisFile ??= freshDatabase()
+  const url = await ofThisFile
+  const schema = `s${++schemas}`
+  return { url: `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`, schema }
 }
 
 async function asAdministrator(url: string, sql: string): Promise<void> {

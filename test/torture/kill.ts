@@ -12,6 +12,10 @@ export interface KillOptions {
   folder: string
   cycles: number
   seed: number
+  /** Default: a file in the folder. */
+  store?: string
+  /** Done to the store itself in each cycle, while all of them write. */
+  disturb?: (cycle: number) => Promise<void>
   onCycle?: (cycle: number, acknowledged: number) => void
 }
 
@@ -60,8 +64,14 @@ const writers = 4
 const patienceMs = 60_000
 const project = 'torture'
 
-export async function killWriters({ folder, cycles, seed, onCycle }: KillOptions): Promise<KillReport> {
-  const store = `sqlite:${folder}/colloquy.db`
+export async function killWriters({
+  folder,
+  cycles,
+  seed,
+  store = `sqlite:${folder}/colloquy.db`,
+  disturb,
+  onCycle,
+}: KillOptions): Promise<KillReport> {
   const choose = random(seed)
   const sessions = await prepare(store)
   const acknowledged: Acknowledgement[] = []
@@ -123,6 +133,7 @@ export async function killWriters({ folder, cycles, seed, onCycle }: KillOptions
     if (!(await until(() => living.every(writer => writer.fresh > 0)))) {
       for (const writer of living) if (writer.fresh === 0) starved.push(`cycle ${cycle}: writer ${writer.number}`)
     }
+    await disturb?.(cycle)
     windowOpen = true
     const wanted = acknowledged.length + choose.between(20, 200)
     await until(() => acknowledged.length >= wanted)

@@ -1,20 +1,21 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../support/postgres-server.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
-import { killWriters } from './kill.ts'
+import { type KillReport, killWriters } from './kill.ts'
 import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -23,6 +24,7 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
            starts at that case, so that one that failed can be had again)
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
+  postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
   all      all of them (default)`
 
 interface Settings {
@@ -35,7 +37,7 @@ interface Settings {
 
 type Torture = (folder: string, settings: Settings) => Promise<string[]>
 
-const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests, 'compaction-races': races }
+const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests, 'compaction-races': races, postgres }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
   const report = await killWriters({
@@ -44,6 +46,37 @@ async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<s
     seed,
     onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
   })
+  return told(report)
+}
+
+/** Every other cycle the server crashes too. */
+async function postgres(folder: string, { cycles = 50, seed }: Settings): Promise<string[]> {
+  const server = await startPostgres()
+  let crashes = 0
+  let slowest = 0
+  try {
+    const report = await killWriters({
+      folder,
+      cycles,
+      seed,
+      store: server.urlOf('postgres'),
+      async disturb(cycle) {
+        if (cycle % 2 === 0) return
+        const started = performance.now()
+        await server.crashAndRestart()
+        slowest = Math.max(slowest, performance.now() - started)
+        crashes++
+      },
+      onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
+    })
+    say(`The server crashed ${crashes} times and was back after ${Math.round(slowest)} ms at the most.`)
+    return told(report)
+  } finally {
+    await server.remove()
+  }
+}
+
+function told(report: KillReport): string[] {
   const { lost, gaps, duplicates, damages, crashes, starved, share } = report
   say(`${report.cycles} cycles, ${report.kills} kills: ${report.acknowledged} acknowledged, ${report.stored} stored.`)
   say(`${lost.length} lost, ${gaps.length} gaps, ${duplicates.length} duplicates, ${damages.length} damages.`)

@@ -41,8 +41,9 @@ export async function baseAt(
 ): Promise<BranchBase | undefined> {
   if (idProblem(conversationId) || version > highestVersion) return undefined
   const [row] = await run<[number, Uint8Array]>(
-    `select e.conversation, e.hash from conversations c join events e using (project, conversation)
-    where c.project = $1 and c.id = $2 and e.version = $3`,
+    `select e.conversation, e.hash from events e
+    where e.project = $1 and e.conversation = (select conversation from conversations where project = $1 and id = $2)
+      and e.version = $3`,
     [project, conversationId, version],
   )
   return row && { conversation: row[0], version, hash: row[1] }

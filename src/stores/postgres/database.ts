@@ -58,6 +58,9 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
     // grown. Everything we ask has an index for it, and is over before compiling it would pay.
     plan_cache_mode: 'force_generic_plan',
     enable_seqscan: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+    enable_material: 'off',
     jit: 'off',
     ...(place.project !== undefined && { 'colloquy.project': place.project }),
   }

@@ -78,7 +78,10 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const feeding = feedLater(number => index.feed(number))
   let closed = false
 
-  function committed(written: Iterable<string>): void {
+  const statistics = keepStatistics(database)
+
+  function committed(written: Iterable<string>, count = 1): void {
+    statistics.grown(count)
     for (const project of written) {
       events.wake(project)
       const number = projects.known(project)
@@ -289,6 +292,26 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       events.close()
       await signal.close()
       await database.close()
+    },
+  }
+}
+
+/**
+ * A new table has no statistics, all its indexes look alike to the server, and it may choose one that reads the whole
+ * project. It looks at its tables by itself about once a minute; a table that grows quickly cannot wait so long.
+ */
+function keepStatistics(database: Database) {
+  let events = 0
+  let next = 200
+  return {
+    grown(count: number): void {
+      events += count
+      if (events < next) return
+      next = events * 8
+      // Only their owner may; others leave it to the server.
+      database
+        .once('analyze conversations, events, lanes, sessions, docs, blobs, blob_uses, keys')
+        .catch(() => undefined)
     },
   }
 }

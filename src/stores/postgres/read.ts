@@ -38,7 +38,7 @@ export function reader({
   }) => {
     const number = await projects.find(project)
     if (number === undefined || idProblem(conversationId) || limit <= 0) return []
-    const range = [Math.max(1, from), Math.min(to, highestVersion), Math.min(limit, highestVersion)]
+    const range = [Math.max(1, from), to, limit].map(version => Math.min(version, highestVersion))
     const statements = onlyFacts ? sql.facts : sql.all
     const statement = backwards ? statements.backwards : statements.forwards
     const rows = await database.read<EventRow>(statement, [number, conversationId, ...range])

@@ -15,6 +15,7 @@ import type { ConversationInfo } from '../../views/conversation.ts'
 import type { Database } from './database.ts'
 import { isConstraint } from './errors.ts'
 import { usualGate } from './gate.ts'
+import { isAfter, type Place } from './position.ts'
 import { blobsOf } from './rows.ts'
 
 /** Bodies can be large: few at a time. */
@@ -26,6 +27,8 @@ const longestTitle = 300
 type FeedRow = [
   gate: number,
   tx: number | null,
+  n: number,
+  isNew: boolean,
   conversation: number,
   version: number,
   type: string,
@@ -56,13 +59,18 @@ export type SearchIndex = ReturnType<typeof searchIndex>
 export function searchIndex({ database, base }: { database: Database; base: number }) {
   const sql = {
     progress: 'select tx from search_progress where project = $1',
+    // What is there already is passed over without its body.
     news: `
-      select g.gate, x.* from (select ${usualGate} + $3 as gate) g left join lateral (
-        select e.tx, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.info
-        from events e join conversations c using (project, conversation)
-        where e.project = $1 and e.tx >= $2 and e.lane is not null and not exists (
-          select 1 from docs d where d.project = $1 and d.conversation = e.conversation and d.version = e.version)
-        order by e.tx, e.n limit ${batchSize}) x on true`,
+      select g.gate, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
+        case when d.known is null then e.body end, c.info
+      from (select ${usualGate} + $4 as gate) g left join lateral (
+        select * from events where project = $1 and (tx, n) > ($2, $3) and lane is not null
+        order by tx, n limit ${batchSize}) e on true
+      left join lateral (
+        select info from conversations where project = $1 and conversation = e.conversation limit 1) c on true
+      left join lateral (
+        select 1 as known from docs where project = $1 and conversation = e.conversation and version = e.version
+        limit 1) d on true`,
     put: `
       insert into docs (project, conversation, version, lane, at, author, role, phase, message, length, words)
       select $1, x.c, x.v, x.lane, x.at, x.author, x.role, x.phase, x.message, x.length, x.words::tsvector
@@ -78,19 +86,23 @@ export function searchIndex({ database, base }: { database: Database; base: numb
   /** Takes in everything the log of a project has by now. */
   async function feed(project: number): Promise<void> {
     const [progress] = await database.read<[number]>(sql.progress, [project])
-    let from = progress?.[0] ?? 0
+    const mark = progress?.[0] ?? 0
+    let after: Place = { tx: mark, n: -1 }
     for (;;) {
-      const rows = await database.read<FeedRow>(sql.news, [project, from, base])
+      const rows = await database.read<FeedRow>(sql.news, [project, after.tx, after.n, base])
       const gate = rows[0]![0]
-      const news = rows.filter(row => row[1] !== null)
+      const found = rows.filter(row => row[1] !== null)
+      const news = found.filter(row => row[3])
       if (news.length > 0) await put(project, news)
-      const isAll = news.length < batchSize
-      const next = isAll ? gate : news.at(-1)![1]!
-      if (next > from && (isAll ? news.length > 0 || gate - from > 1000 : true)) {
-        await database.read(sql.moveOn, [project, Math.min(next, gate)])
+      for (const row of found) {
+        const place = { tx: row[1]!, n: row[2] }
+        if (isAfter(place, after)) after = place
       }
+      const isAll = found.length < batchSize
+      // The mark is for skipping, so it need not follow every message.
+      const next = Math.min(gate, isAll ? gate : after.tx)
+      if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
-      from = next
     }
   }
 
@@ -98,7 +110,7 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     const load = await blobsOf(
       database.read,
       project,
-      rows.map(row => row[10]),
+      rows.map(row => row[12]),
     )
     const docs = rows.flatMap(row => docOf(project, row, load) ?? [])
     try {
@@ -120,7 +132,7 @@ export function searchIndex({ database, base }: { database: Database; base: numb
 }
 
 function docOf(project: number, row: FeedRow, load: (digest: string) => string | undefined): DocRow | undefined {
-  const [, , c, v, type, schema, at, message, lane, crc, body, infoText] = row
+  const [, , , , c, v, type, schema, at, message, lane, crc, body, infoText] = row
   const event = eventIn({ version: v, at, lane: null, type, schema, message, crc, body }, load)
   const place = { c, v, lane, at, message }
   if (event.type === 'erased') return { ...place, author: '', role: '', phase: null, length: 0, words: '' }

@@ -141,7 +141,7 @@ export function windowReader({ database, projects }: { database: Database; proje
         project,
         window.conversationId,
         lanes,
-        Math.max(window.start, after ?? 0),
+        Math.min(Math.max(window.start, after ?? 0), highestVersion),
         before,
         Math.min(limit, highestVersion),
       ]),

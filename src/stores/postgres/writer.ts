@@ -93,8 +93,8 @@ export function writer({
   calls: number
   read: ReadEvents
   purgedArchive(project: number, conversationId: string): Promise<string>
-  /** Called after each commit with the projects it wrote to. */
-  committed(projects: ReadonlySet<string>): void
+  /** Called after each commit with the projects it wrote to, and how many events. */
+  committed(projects: ReadonlySet<string>, events: number): void
   /** What must be over before anything is written: subscriptions that are finding out where they start. */
   started(): Promise<unknown> | undefined
 }): Writer {
@@ -401,6 +401,7 @@ export function writer({
 
   async function settle(batch: Batch, groups: readonly Group[], sent: Sent): Promise<void> {
     const written = new Set<string>()
+    let events = 0
     for (const group of groups) {
       const { draft: one } = group
       if (!batch.groups.some(row => row.g === one.g)) {
@@ -418,10 +419,11 @@ export function writer({
       if (one.entry && one.recorded.length > 0) {
         heads.keep(one.entry)
         written.add(one.project)
+        events += one.recorded.length
       }
       for (const { answer } of group.members) answer()
     }
-    if (written.size > 0) committed(written)
+    if (written.size > 0) committed(written, events)
   }
 
   /** Where the events stand if an earlier sending was committed after all: its hash is nobody else's. */

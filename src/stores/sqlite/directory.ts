@@ -34,7 +34,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
       select (select count(*) from conversations where project = ?1),
              (select count(*) from sessions where project = ?1 and status <> 'deleted'),
              (select coalesce(sum(
-                (select version from events where position = ${newestPosition('c.conversation')})), 0)
+                (select version from events where position = ${newestPosition('c.conversation')})
+                - iif(json_valid(c.info), coalesce(json_extract(c.info, '$.branchOf.version'), 0), 0)), 0)
               from conversations c where c.project = ?1),
              (select coalesce(sum(json_extract(head, '$.compactions')), 0) from sessions where project = ?1)`),
     sums: database.prepare(`

@@ -36,7 +36,7 @@ export const log: readonly string[] = [
   ) with (fillfactor = 50)`,
   `create unique index conversations_by_id on conversations (project, id)`,
   `create unique index conversations_by_work on conversations (project, work_key)`,
-  `create index conversations_by_recency on conversations (project, recent_at, conversation)`,
+  `create index conversations_by_recency on conversations (project, recent_at)`,
   `create index conversations_by_title on conversations using gin (title_grams)`,
 
   `create table lanes (

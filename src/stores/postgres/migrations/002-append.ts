@@ -14,7 +14,7 @@
 export const appendFunction = `create or replace function append_events(
     base bigint, first_n integer, groups json, rows json, new_lanes json, heads json, new_keys json, fences json,
     new_blobs json
-  ) returns json language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
+  ) returns json language plpgsql as $$
   declare
     lock_key bigint;
     refused json;
@@ -34,8 +34,10 @@ export const appendFunction = `create or replace function append_events(
       left join conversations h on h.project = x.p and h.conversation = x.c
       where x.expected is not null and (
         coalesce(h.version, 0) <> x.expected
-        or (x.expected = 0 and exists (
-          select 1 from conversations o where o.project = x.p and (o.id = x.id or o.work_key = x.work))))
+        -- One row each, asked for as such: otherwise the server reads them all into a hash first.
+        or (x.expected = 0 and coalesce(
+          (select true from conversations o where o.project = x.p and o.id = x.id limit 1),
+          (select true from conversations o where o.project = x.p and o.work_key = x.work limit 1), false)))
       union all
       select x.g, 'key', x.key
       from json_to_recordset(new_keys) as x(g integer, p bigint, key text)
