@@ -27,7 +27,7 @@ const program = new Command('colloquy')
   .description('Looks into a store of conversations, checks it, and puts things away.')
   .version(version, '--version')
   .option('--json', 'output for machines')
-  .option('--store <URL>', 'sqlite:PATH (default: .colloquy/colloquy.db in the project root)')
+  .option('--store <URL>', 'sqlite:PATH or postgres://… (default: .colloquy/colloquy.db in the project root)')
   .option('--project <NAME>', 'the project (default: the name of the project root)')
   .configureHelp({ showGlobalOptions: true, styleTitle: title => style.bold(title) })
   // Errors are told in one place, below; help that nobody asked for goes to stderr as it is.
