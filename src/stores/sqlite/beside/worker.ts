@@ -72,6 +72,7 @@ const handlers: Handlers = {
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
   find: messageId => indexed(() => index().find(messageId)),
+  landmark: query => indexed(() => search().landmark(query)),
   async verify({ project }, onProgress) {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
