@@ -13,7 +13,7 @@ export const teams: Benchmark = {
   name: 'teams',
   title: 'A team on one conversation',
   about:
-    'Six agents and a person in one conversation; every tenth event is an acknowledgement, the others are messages of 400 bytes. The same at the longer history next to the same at the shorter one, in the same rounds. The view is of an agent that has 20 messages to catch up on, in a budget of 20,000 tokens. A branch is a durable write. "In the middle" is half-way through the log, and half-way between two landmarks.',
+    'Six agents and a person in one conversation; every tenth event is an acknowledgement, the others are messages of 400 bytes. The same at the longer history next to the same at the shorter one, in the same rounds. The view is of an agent that has 20 messages to catch up on, in a budget of 20,000 tokens. A branch is a durable write. "In the middle" is about half-way through the log, at another version each time.',
   run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
 }
 
@@ -24,8 +24,8 @@ interface Team {
   colloquy: Colloquy
   id: string
   trigger: { messageId: string }
-  /** A version in the middle. */
-  middle: number
+  /** A version near the middle, another one each time. */
+  middle(): number
 }
 
 /** What is measured, each at both sizes. */
@@ -40,11 +40,11 @@ const tasks: ReadonlyArray<{ what: string; atMost?: number; run(team: Team): Pro
   {
     what: 'a branch in the middle',
     atMost: 1.3,
-    run: ({ colloquy, id, middle }) => colloquy.conversations.branch(id, middle),
+    run: ({ colloquy, id, middle }) => colloquy.conversations.branch(id, middle()),
   },
   {
     what: 'the state in the middle, and its newest 20 messages',
-    run: async ({ colloquy, id, middle }) => (await colloquy.conversations.at(id, middle)).messages({ limit: 20 }),
+    run: async ({ colloquy, id, middle }) => (await colloquy.conversations.at(id, middle())).messages({ limit: 20 }),
   },
 ]
 
@@ -113,12 +113,7 @@ async function build(path: string, events: number, tell: Tell): Promise<Team> {
   await builder.close()
   const colloquy = await openAt(path, { tokens: 'fast', requests: { budget: 20_000 } })
   await caughtUp(colloquy)
-  const middle = betweenLandmarks(Math.floor(events / 2))
+  let step = 0
+  const middle = () => Math.floor(events * (0.45 + 0.1 * ((++step * 0.618_034) % 1)))
   return { events, colloquy, id, trigger: { messageId: ask.id }, middle }
-}
-
-/** As far from what is kept of earlier states as can be. */
-function betweenLandmarks(version: number): number {
-  const every = 512
-  return version < every ? version : version - (version % every) - 1
 }

@@ -111,7 +111,7 @@ describe('at', () => {
     await grow(branch.id, 700)
     const { version: last } = await conversations.getConversation(branch.id)
     const events = await conversations.getEvents(branch.id, { limit: 5000 })
-    for (const version of [1, 511, 512, 513, 700, 1023, 1024, 1025, 1100, 1101, 1535, 1536, 1537, last]) {
+    for (const version of [1, 255, 256, 513, 700, 768, 769, 1023, 1024, 1025, 1100, 1101, 1535, 1536, 1537, last]) {
       const past = await conversations.at(branch.id, version)
       // What stands in the branch is folded from where it begins.
       const own = events.filter(one => one.version <= version && one.conversationId === past.conversation.id)

@@ -17,9 +17,9 @@ create table landmarks (
 `
 
 /** A past state is at most this many versions away from one that is kept. */
-const every = 512
+export const landmarkEvery = 256
 /** Heads of very many sessions are kept less often, or they would take more room than the log. */
-const large = { characters: 256 * 1024, every: 16 * every }
+const large = { characters: 256 * 1024, every: 32 * landmarkEvery }
 
 export interface Landmarks {
   /** To be told of every event in order; it looks at few of them. */
@@ -51,7 +51,7 @@ export function landmarkKeeper(database: Database): Landmarks {
 
   return {
     pass(conversation, version) {
-      if (version % every !== 0) return
+      if (version % landmarkEvery !== 0) return
       const found = sql.place.get(conversation) as [number, string, string] | undefined
       if (!found) return
       const [projectRow, project, conversationId] = found
