@@ -11,6 +11,7 @@ import { read } from './read.ts'
 import { requests } from './requests.ts'
 import { retention } from './retention.ts'
 import { search } from './search.ts'
+import { teams } from './teams.ts'
 import { writers } from './writers.ts'
 
 export const benchmarks: readonly Benchmark[] = [
@@ -26,4 +27,5 @@ export const benchmarks: readonly Benchmark[] = [
   retention,
   loops,
   postgres,
+  teams,
 ]

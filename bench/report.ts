@@ -123,5 +123,5 @@ bare baseline in the same run.
   baseline's next turn. Run it on a machine that does nothing else: with all cores busy a sync waiter wakes one timer
   tick late.
 - **Run it** with \`npm run bench\`, or one part: \`npm run bench -- append\` (also \`writers\`, \`processes\`, \`read\`,
-  \`open\`, \`disk\`, \`search\`, \`requests\`, \`calibration\`, \`retention\`, \`loops\`, \`postgres\`). \`--quick\` only shows that all of it runs; \`--json\` prints the figures for programs.
+  \`open\`, \`disk\`, \`search\`, \`requests\`, \`calibration\`, \`retention\`, \`loops\`, \`teams\`, \`postgres\`). \`--quick\` only shows that all of it runs; \`--json\` prints the figures for programs.
 `

@@ -14,6 +14,7 @@ export interface Sizes {
   search: { queriesOfEachLength: number }
   requests: { histories: readonly number[]; budget: number }
   retention: { budget: number; mostOfEach: number }
+  teams: { short: number; long: number }
 }
 
 export const fullSizes: Sizes = {
@@ -28,6 +29,7 @@ export const fullSizes: Sizes = {
   search: { queriesOfEachLength: 40 },
   requests: { histories: [10_000, 100_000, 1_000_000], budget: 100_000 },
   retention: { budget: 20_000, mostOfEach: 150 },
+  teams: { short: 1_000, long: 1_000_000 },
 }
 
 export const quickSizes: Sizes = {
@@ -42,4 +44,5 @@ export const quickSizes: Sizes = {
   search: { queriesOfEachLength: 3 },
   requests: { histories: [200, 400], budget: 4_000 },
   retention: { budget: 20_000, mostOfEach: 3 },
+  teams: { short: 200, long: 1_200 },
 }

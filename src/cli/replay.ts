@@ -122,9 +122,10 @@ function teamState(info: ConversationInfo): Record<string, string> {
   const { phase, turns, delegations, execution, pins = [], branchOf, delegated, summary } = info
   const { open, loop, count = 0 } = turns ?? {}
   const waiting = open?.agents.filter(agent => !open.completions.some(one => one.agent === agent)) ?? []
+  const waits = waiting.length === 0 ? 'answered' : `waiting for ${waiting.join(', ')}`
   const state = {
     phase,
-    turn: open ? `${open.number}, waiting for ${waiting.join(', ')}` : count > 0 ? `${count}, done` : undefined,
+    turn: open ? `${open.number}, ${waits}` : count > 0 ? `${count}, done` : undefined,
     routing: loop && `blocked: ${loop.finding}`,
     delegated: delegations?.pending.map(({ from, to }) => `${from} to ${to}`).join(', '),
     'at work': execution?.running.map(({ agent }) => agent).join(', '),

@@ -1,7 +1,7 @@
 /** `colloquy view`: what an agent of a conversation would be sent, now or as it was. Sends nothing, acknowledges nothing. */
 import { type Command, Option } from 'commander'
-import type { AgentView, AgentViewOptions, Colloquy, Conversation, Message, PastConversation } from '../index.ts'
-import { conversationOf } from './conversation-of.ts'
+import type { AgentReference, AgentView, AgentViewOptions, Colloquy, Message, PastConversation } from '../index.ts'
+import { find } from './find.ts'
 import { ledgerLines } from './ledger.ts'
 import { reading } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
@@ -12,7 +12,7 @@ import { count } from './words.ts'
 const formats = ['messages', 'prompt'] as const
 
 interface ViewOptions extends GlobalOptions {
-  agent: string
+  agent?: string
   message?: string
   trigger?: string
   at?: number
@@ -31,8 +31,8 @@ export function addView(program: Command): void {
     .description(
       'Shows what an agent of a conversation would be sent: what it knows, what came while it was away, and last what it is to answer. Sends, records and acknowledges nothing; an agent that is not there yet is seen as it would join. Control characters are shown as escapes; --json has every byte.',
     )
-    .argument('<conversation>', 'id of a conversation, or of a session on it')
-    .requiredOption('--agent <NAME>', 'the agent')
+    .argument('<id>', 'id of a conversation, or of a session on it')
+    .option('--agent <NAME>', 'the agent (default: the one whose session it is)')
     .option('--message <TEXT>', 'what it is to answer (default: the newest message for it, if it is unanswered)')
     .addOption(new Option('--trigger <ID>', 'the message it is to answer').conflicts('message'))
     .option('--at <VERSION>', 'as it was at this version', wholeNumber)
@@ -43,6 +43,7 @@ export function addView(program: Command): void {
       'after',
       examples(
         ['view 01a2b3c4 --agent qa', 'for the message that waits for its answer'],
+        ['view 01d5e6f7', 'by the id of its session'],
         ["view 01a2b3c4 --agent qa --message 'Is it done?'", 'for a message that nobody has said yet'],
         ['view 01a2b3c4 --agent qa --at 120', 'what it would have been sent at version 120'],
         ['view 01a2b3c4 --agent qa --explain', 'what is in it, what is left out, and why'],
@@ -51,44 +52,73 @@ export function addView(program: Command): void {
     .action(async (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<ViewOptions>()
       await reading(options, async colloquy => {
-        const conversation = await conversationOf(colloquy, id)
-        const past = options.at === undefined ? undefined : await colloquy.conversations.at(conversation.id, options.at)
-        const trigger = await triggerOf(colloquy, conversation, past, options)
+        const viewer = await viewerOf(colloquy, id, options, command)
+        const { conversationId, name, reference } = viewer
+        const past = options.at === undefined ? undefined : await colloquy.conversations.at(conversationId, options.at)
+        const trigger = await triggerOf(colloquy, viewer, past, options)
         if (trigger === undefined) {
           command.error(
-            `error: ${options.message === undefined ? `no message waits for an answer of ${options.agent}` : 'the message is empty'}; say with --message TEXT or --trigger ID what it is to answer.`,
+            `error: ${options.message === undefined ? `no message waits for an answer of ${name}` : 'the message is empty'}; say with --message TEXT or --trigger ID what it is to answer.`,
           )
         }
-        const { agent, budget } = options
-        const wanted: AgentViewOptions = { trigger, ...(budget !== undefined && { budget }) }
+        const wanted: AgentViewOptions = { trigger, ...(options.budget !== undefined && { budget: options.budget }) }
         await show(
           past
-            ? await past.view(agent, wanted)
-            : await colloquy.conversations.previewAgentMessages(conversation.id, agent, wanted),
+            ? await past.view(reference, wanted)
+            : await colloquy.conversations.previewAgentMessages(conversationId, reference, wanted),
           options,
         )
       })
     })
 }
 
+/** Whose view it is to be. */
+interface ViewingAgent {
+  conversationId: string
+  name: string
+  reference: AgentReference
+  /** What is said to one of these is said to it. */
+  sessionIds: readonly string[]
+}
+
+async function viewerOf(
+  colloquy: Colloquy,
+  id: string,
+  { agent }: ViewOptions,
+  command: Command,
+): Promise<ViewingAgent> {
+  const found = await find(colloquy, id)
+  if (found.kind === 'session' && (agent ?? found.session.agentName) === found.session.agentName) {
+    const { id: sessionId, conversationId, agentName: name } = found.session
+    return { conversationId, name, reference: { sessionId }, sessionIds: [sessionId] }
+  }
+  if (agent === undefined)
+    command.error('error: say with --agent NAME whose view it is to be, or give the id of a session.')
+  const conversationId = found.kind === 'session' ? found.session.conversationId : found.conversation.id
+  const { items } = await colloquy.sessions.listSessions({ conversationId, agentName: agent })
+  return { conversationId, name: agent, reference: agent, sessionIds: items.map(session => session.id) }
+}
+
 /** What was given, or else the newest message that reaches the agent and that it has not spoken after. */
 async function triggerOf(
   colloquy: Colloquy,
-  { id }: Conversation,
+  viewer: ViewingAgent,
   past: PastConversation | undefined,
-  { agent, message, trigger }: ViewOptions,
+  { message, trigger }: ViewOptions,
 ): Promise<AgentViewOptions['trigger'] | undefined> {
   if (message !== undefined) return message.trim() === '' ? undefined : message
   if (trigger !== undefined) return { messageId: trigger }
+  const { conversationId, name } = viewer
   const page = { limit: messagesLookedAt }
-  const messages = past ? await past.messages(page) : await colloquy.conversations.getMessages(id, page)
-  const last = messages.findLast(one => one.author === agent || (one.content !== '' && reaches(one, agent)))
-  return last && last.author !== agent ? { messageId: last.id } : undefined
+  const messages = past ? await past.messages(page) : await colloquy.conversations.getMessages(conversationId, page)
+  const last = messages.findLast(one => one.author === name || (one.content !== '' && reaches(one, viewer)))
+  return last && last.author !== name ? { messageId: last.id } : undefined
 }
 
-function reaches({ audience, internal, role }: Message, agent: string): boolean {
+function reaches({ audience, internal, role }: Message, { name, sessionIds }: ViewingAgent): boolean {
   if (internal || role === 'system') return false
-  return audience.to === 'everyone' || (audience.to === 'agents' && audience.agents.includes(agent))
+  if (audience.to === 'session') return sessionIds.includes(audience.sessionId)
+  return audience.to === 'everyone' || (audience.to === 'agents' && audience.agents.includes(name))
 }
 
 async function show(view: AgentView, { format, explain, json }: ViewOptions): Promise<void> {

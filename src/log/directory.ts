@@ -48,6 +48,12 @@ export interface ProjectTotals extends LaneSums {
   compactions: number
 }
 
+/** How the heads stood at a version. */
+export interface Landmark {
+  conversation: ConversationHead
+  sessions: SessionHead[]
+}
+
 export interface Directory {
   conversation(project: string, id: string): Promise<ConversationHead | undefined>
   conversationOf(project: string, workItem: WorkItem): Promise<ConversationHead | undefined>
@@ -60,4 +66,9 @@ export interface Directory {
   sessions(query: SessionQuery): Promise<Listed<SessionHead>>
   projects(): Promise<string[]>
   totals(project: string): Promise<ProjectTotals>
+  /**
+   * Heads kept from an earlier time: the newest at or before a version of the conversation's own log. Whoever wants to
+   * know a past state folds from there and not from the beginning. A store may keep none.
+   */
+  landmark?(project: string, conversationId: string, version: number): Promise<Landmark | undefined>
 }

@@ -2,6 +2,7 @@
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type ConversationHead, type ConversationInfo, evolveConversation } from '../views/conversation.ts'
 import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
+import type { Landmark } from './directory.ts'
 
 export interface FoldedHeads {
   info: ConversationInfo
@@ -23,12 +24,14 @@ export function foldHeads(
 export interface HeadFold {
   take(recorded: RecordedEvent): void
   heads(): FoldedHeads
+  /** Undefined as long as the log has not said what it is about. */
+  readonly conversation: ConversationHead | undefined
 }
 
-/** The same event by event, for a log that is read in pages. */
-export function headFold(place: { project: string; conversationId: string }): HeadFold {
-  let head: ConversationHead | undefined
-  const sessions = new Map<string, SessionHead>()
+/** The same event by event, for a log that is read in pages; from the beginning, or from where a landmark stands. */
+export function headFold(place: { project: string; conversationId: string }, from?: Landmark): HeadFold {
+  let head = from?.conversation
+  const sessions = new Map(from?.sessions.map(session => [session.id, session]))
   return {
     take(recorded) {
       head = evolveConversation(head, recorded)
@@ -38,6 +41,9 @@ export function headFold(place: { project: string; conversationId: string }): He
       if (next) sessions.set(next.id, next)
     },
     heads: () => ({ info: head?.info ?? nameless(place), sessions, isNamed: head !== undefined }),
+    get conversation() {
+      return head
+    },
   }
 }
 

@@ -1,9 +1,13 @@
-/** How heads stood at an earlier version: folded from the events that are not messages, never from the whole log. */
+/**
+ * How heads stood at an earlier version: folded from the events that are not messages, from the nearest landmark on where
+ * the store keeps any.
+ */
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { SessionCreated } from '../events/session.ts'
+import { headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
-import { type ConversationHead, evolveConversation } from '../views/conversation.ts'
-import { evolveSession, inheritedHead, type SessionHead, sessionOf } from '../views/session.ts'
+import type { ConversationHead } from '../views/conversation.ts'
+import { inheritedHead, type SessionHead } from '../views/session.ts'
 
 export interface PastHeads {
   conversation: ConversationHead
@@ -11,6 +15,8 @@ export interface PastHeads {
 }
 
 const pageSize = 1000
+/** Of a short conversation all is folded sooner than a landmark is found. */
+const worthLooking = 512
 
 /**
  * The heads right after `version`. In a branch, a version before the branch point is the parent's.
@@ -30,25 +36,24 @@ export async function pastHeads(
   if (branchOf && version <= branchOf.version) {
     return pastHeads(store, { project, conversationId: branchOf.conversationId, version })
   }
-  let conversation: ConversationHead | undefined
-  const sessions = new Map<string, SessionHead>()
-  let from = (branchOf?.version ?? 0) + 1
+  const start = branchOf?.version ?? 0
+  const landmark = version - start > worthLooking ? await store.landmark?.(project, conversationId, version) : undefined
+  const fold = headFold({ project, conversationId }, landmark)
+  let from = (landmark?.conversation.version ?? start) + 1
   for (;;) {
     const page = await store.read({ project, conversationId, from, to: version, limit: pageSize, facts: true })
-    for (const recorded of page) {
-      conversation = evolveConversation(conversation, recorded)
-      const id = sessionOf(recorded)
-      if (id === undefined || !conversation) continue
-      const session = evolveSession(sessions.get(id), recorded, conversation.info.workItem)
-      if (session) sessions.set(id, session)
-    }
+    for (const recorded of page) fold.take(recorded)
     const last = page.at(-1)
     if (page.length < pageSize || !last) break
     from = last.version + 1
   }
+  const { conversation } = fold
   if (!conversation) throw new NotFound('conversation', conversationId)
   const [newest] = await store.read({ project, conversationId, from: version, to: version })
-  return { conversation: { ...conversation, version, activeAt: newest?.at ?? conversation.activeAt }, sessions }
+  return {
+    conversation: { ...conversation, version, activeAt: newest?.at ?? conversation.activeAt },
+    sessions: fold.heads().sessions,
+  }
 }
 
 /** What a new session in a branch goes on from: the same agent's session as it was at the branch point. */

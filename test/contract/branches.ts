@@ -95,6 +95,23 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(await versions({ from: 2, to: 5 })).toEqual([3])
     })
 
+    it('landmarks, where a store keeps any, are the heads of their version', async () => {
+      const { store } = await open()
+      if (!store.landmark) return
+      const titles = Array.from({ length: 600 }, (_, index) => ({
+        type: 'conversation.annotated' as const,
+        title: `Title ${index}`,
+      }))
+      await store.append(into('c', [begun(), joined('s'), ...titles]))
+      expect(await store.landmark(project, 'c', 1)).toBeUndefined()
+      expect(await store.landmark(project, 'other', 600)).toBeUndefined()
+      const landmark = await store.landmark(project, 'c', 600)
+      const { version, info } = landmark!.conversation
+      expect(version).toBeLessThanOrEqual(600)
+      expect(info).toMatchObject({ id: 'c', title: `Title ${version - 3}` })
+      expect(landmark!.sessions).toMatchObject([{ id: 's' }])
+    })
+
     it('[P12] a session that goes on from another sees what was said to that one', async () => {
       const store = await parent()
       await store.append(into('parent', [joined('s'), said('secret', { audience: { to: 'session', sessionId: 's' } })]))

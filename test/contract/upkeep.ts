@@ -144,6 +144,26 @@ function describeErase(open: OpenStore): void {
     return { ...opened, store: opened.store, secret }
   }
 
+  describe('repair, where a store has it', () => {
+    it('[P13] finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
+      const { store } = await open()
+      if (!store.repair) return
+      await store.append(into('c', [begun(), said('apple'), joined('s'), said('apple pie')]))
+      await store.append(into('branch', [begun({ branchOf: { conversationId: 'c', version: 2 } }), said('apple tart')]))
+      await store.append(into('c', [begun(), said('elsewhere')], { project: 'bank' }))
+      const before = [await allOf(store, 'c'), await allOf(store, 'branch'), await store.conversation(project, 'c')]
+      const steps: number[] = []
+      const report = await store.repair({ project, onProgress: done => steps.push(done) })
+      expect(report).toEqual({ heads: [], indexed: 4 })
+      expect(steps.at(-1)).toBe(6)
+      expect([await allOf(store, 'c'), await allOf(store, 'branch'), await store.conversation(project, 'c')]).toEqual(
+        before,
+      )
+      expect(await store.search({ project, text: 'apple' })).toHaveLength(3)
+      expect((await store.verify()).damages).toEqual([])
+    })
+  })
+
   describe('erase', () => {
     it('[P4] removes the content, keeps the place, and is recorded itself', async () => {
       const { store, secret } = await told()

@@ -10,6 +10,7 @@ import { read } from '../../bench/read.ts'
 import { thisMachine, writeReport } from '../../bench/report.ts'
 import { requests } from '../../bench/requests.ts'
 import { quickSizes } from '../../bench/sizes.ts'
+import { teams } from '../../bench/teams.ts'
 import { manyMessages, messageBytes } from '../../bench/text.ts'
 
 const silently = () => undefined
@@ -42,6 +43,12 @@ it('compares assembling a request with reading its rows, and a longer history wi
   const findings = await requests.run(quickSizes, silently)
   expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, false, false, false, true])
   expect(findings.at(-1)?.what).toBe('history of 400 to ours at 200')
+  for (const finding of findings) expect(finding.ratio).toBeGreaterThan(0)
+})
+
+it('compares what a team does on a long conversation with the same on a short one', async () => {
+  const findings = await teams.run(quickSizes, silently)
+  expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, true, true, false])
   for (const finding of findings) expect(finding.ratio).toBeGreaterThan(0)
 })
 

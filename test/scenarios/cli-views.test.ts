@@ -69,6 +69,24 @@ describe('colloquy view', () => {
     expect((await colloquy.sessions.listSessions({ conversationId: id })).items).toHaveLength(1)
   })
 
+  it('takes the id of a session, with what is said to that session alone', async () => {
+    const { colloquy, cli } = await conversation()
+    const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
+    const dev = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
+    const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
+    await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Only for dev' })
+    await colloquy.sessions.addMessage(qa.id, { role: 'user', content: 'Only for qa' })
+    const [forDev, forQa, nobody] = await Promise.all([
+      cli('view', dev.id),
+      cli('view', qa.id, '--json'),
+      cli('view', dev.conversationId),
+    ])
+    expect(forDev.stdout).toMatch(/ {2}Only for dev\n$/)
+    expect(forDev.stdout).not.toContain('Only for qa')
+    expect(forQa.json()).toMatchObject({ agent: 'qa', sessionId: qa.id })
+    expect(nobody).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--agent NAME') })
+  })
+
   it('says how much of what came meanwhile is left out', async () => {
     const { id, says, cli } = await conversation()
     for (let i = 1; i <= 40; i++) await says('qa', `Finding ${i}: ${'something is odd here '.repeat(8)}`)

@@ -1,5 +1,15 @@
 /** Time travel: any past state, branches by reference, and the way back. */
-import { type Colloquy, ConversationClosed, InvalidInput, type Message } from 'colloquy'
+import {
+  type Colloquy,
+  ConversationClosed,
+  type ConversationHead,
+  evolveConversation,
+  evolveSession,
+  InvalidInput,
+  type Message,
+  type SessionHead,
+  sessionOf,
+} from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
@@ -20,6 +30,7 @@ function saying(colloquy: Colloquy) {
     })
 }
 
+const byId = (a: SessionHead, b: SessionHead) => a.id.localeCompare(b.id)
 const contents = (messages: readonly Message[]) => messages.map(message => message.content)
 
 describe('at', () => {
@@ -76,6 +87,49 @@ describe('at', () => {
   it.each([0, -1, 1.5, 99])('refuses version %s', async version => {
     const { colloquy, id } = await started()
     await expect(colloquy.conversations.at(id, version)).rejects.toThrow(InvalidInput)
+  })
+
+  it('is what the log says at every version of a long conversation, and in a branch of it', async () => {
+    const { colloquy, id } = await started()
+    const { conversations } = colloquy
+    const grow = async (id: string, events: number) => {
+      const writes: Promise<unknown>[] = []
+      for (let i = 0; i < events; i++) {
+        writes.push(
+          i % 3 === 0
+            ? conversations.addEvent(id, { role: 'user', content: `word ${i}`, pinned: i % 99 === 0 })
+            : i % 3 === 1
+              ? conversations.annotate(id, { metadata: { [`key-${i % 30}`]: i } })
+              : conversations.annotate(id, { title: `Title ${i}` }),
+        )
+        if (i % 50 === 0) writes.push(conversations.acknowledge(id, `agent-${i % 7}`, 1))
+      }
+      await Promise.all(writes)
+    }
+    await grow(id, 1300)
+    const branch = await conversations.branch(id, 1100)
+    await grow(branch.id, 700)
+    const { version: last } = await conversations.getConversation(branch.id)
+    const events = await conversations.getEvents(branch.id, { limit: 5000 })
+    for (const version of [1, 255, 256, 513, 700, 768, 769, 1023, 1024, 1025, 1100, 1101, 1535, 1536, 1537, last]) {
+      const past = await conversations.at(branch.id, version)
+      // What stands in the branch is folded from where it begins.
+      const own = events.filter(one => one.version <= version && one.conversationId === past.conversation.id)
+      let head: ConversationHead | undefined
+      const sessions = new Map<string, SessionHead>()
+      for (const event of own) {
+        head = evolveConversation(head, event)
+        const about = sessionOf(event)
+        const session = about && evolveSession(sessions.get(about), event, head!.info.workItem)
+        if (session) sessions.set(session.id, session)
+      }
+      expect(past.conversation, String(version)).toEqual(head!.info)
+      expect(past.sessions.toSorted(byId)).toEqual([...sessions.values()].sort(byId))
+    }
+    const before = await conversations.at(id, 1299)
+    // Landmarks are derived: without the index they are kept again, and the answer is the same.
+    await colloquy.repair()
+    expect((await conversations.at(id, 1299)).conversation).toEqual(before.conversation)
   })
 
   it('replays step by step', async () => {

@@ -182,6 +182,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     projects: () => reading(() => lists.projects()),
     totals: project => reading(() => lists.totals(project)),
 
+    landmark: (project, conversationId, version) => side.call('landmark', { project, conversationId, version }),
+
     search: query => side.call('search', query),
     searchTitles: query => side.call('titles', query),
 

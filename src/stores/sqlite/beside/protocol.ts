@@ -1,6 +1,7 @@
 /** What the engine's thread and the worker beside it say to each other. */
 
 import type { Origin } from '../../../events/recorded.ts'
+import type { Landmark } from '../../../log/directory.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
 
@@ -20,6 +21,7 @@ export interface Operations {
   titles: { takes: TitleQuery; gives: TitleHit[] }
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
+  landmark: { takes: { project: string; conversationId: string; version: number }; gives: Landmark | undefined }
   verify: { takes: { project?: string }; gives: VerifyReport }
   repair: { takes: { project?: string }; gives: RepairReport }
   /** Lines of an archive from a place on. `upTo` is fixed by the first page: what is appended meanwhile stays out. */

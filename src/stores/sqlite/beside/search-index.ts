@@ -18,11 +18,13 @@ import { type Database, openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
+import { type Landmarks, landmarkKeeper, landmarkSchema } from './landmarks.ts'
 import type { WorkerSettings } from './protocol.ts'
 
 export interface SearchIndex {
   /** Connected to the index, with the log attached as `log`. */
   database: Database
+  landmarks: Pick<Landmarks, 'find'>
   /** Takes in everything the log has by now. */
   feed(): Promise<undefined>
   /** Where the messages of an id stand: one place, but for ids that callers made and used in several projects. */
@@ -71,7 +73,7 @@ create table participants (
   name integer not null,
   primary key (conversation, name)
 ) without rowid;
-`
+${landmarkSchema}`
 
 type FeedRow = [
   position: number,
@@ -144,7 +146,7 @@ function startOver(database: Database): void {
   const identity = tableExists(database, 'meta')
     ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
     : undefined
-  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants'])
+  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants', 'landmarks'])
     database.exec(`drop table if exists main.${table}`)
   database.exec(schema)
   const put = database.prepare('insert into meta (name, value) values (?, ?)')
@@ -210,6 +212,7 @@ function searchIndex(database: Database): SearchIndex {
     }
     return name
   }
+  const landmarks = landmarkKeeper(database)
 
   function nameOf(text: string): number {
     const known = names.get(text)
@@ -318,7 +321,10 @@ function searchIndex(database: Database): SearchIndex {
       }
       const [position] = sql.position.get() as [string]
       const rows = sql.events.all(Number(position)) as FeedRow[]
-      for (const row of rows) take(row)
+      for (const row of rows) {
+        take(row)
+        landmarks.pass(row[1], row[2])
+      }
       const last = rows.at(-1)
       if (last) {
         sql.moveOn.run('position', String(last[0]))
@@ -341,6 +347,7 @@ function searchIndex(database: Database): SearchIndex {
 
   return {
     database,
+    landmarks,
     async feed() {
       while (batch() === batchSize) await breathe()
       return undefined
@@ -362,6 +369,7 @@ function searchIndex(database: Database): SearchIndex {
         sql.deleteTitle.run(conversation)
         sql.deletePhase.run(conversation)
         sql.deleteParticipants.run(conversation)
+        landmarks.forget(conversation)
       })
     },
     startOver() {

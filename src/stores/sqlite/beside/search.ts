@@ -7,6 +7,7 @@
 import type { Audience } from '../../../events/audience.ts'
 import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
+import type { Landmark } from '../../../log/directory.ts'
 import { nameless, parsedOr } from '../../../log/fold.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import { likeness, type Term, termsOf, trigramsOf } from '../../../log/search-terms.ts'
@@ -16,6 +17,7 @@ import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
 import { blobLoader } from '../rows.ts'
+import type { Operations } from './protocol.ts'
 import type { SearchIndex } from './search-index.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'
 
@@ -37,10 +39,12 @@ const leastLikeness = 0.2
 const longestShown = 16 * 1024
 const marks = { open: '\u0002', close: '\u0003' }
 
-export function searcher({ database }: SearchIndex) {
+export function searcher({ database, landmarks }: SearchIndex) {
   database.exec(`create virtual table temp.shown using fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')`)
   const sql = {
     project: database.prepare('select project from log.projects where id = ?'),
+    conversation: database.prepare(`
+      select c.conversation from log.conversations c join log.projects p using (project) where p.id = ? and c.id = ?`),
     audience: database.prepare('select audience from log.lanes where lane = ?'),
     around: database.prepare('select position, lane from docs where conversation = ? and version between ? and ?'),
     having: database.prepare(
@@ -214,7 +218,13 @@ export function searcher({ database }: SearchIndex) {
       .map(({ hit }) => hit)
   }
 
-  return { messages, titles }
+  function landmark({ project, conversationId, version }: Operations['landmark']['takes']): Landmark | undefined {
+    if (idProblem(conversationId)) return undefined
+    const found = sql.conversation.get(project, conversationId) as [number] | undefined
+    return found && landmarks.find(found[0], version)
+  }
+
+  return { messages, titles, landmark }
 }
 
 /** 0 when it is not like what was asked for at all. */

@@ -10,6 +10,7 @@ import { readAsToday } from '../migrate.ts'
 import { checkpointer } from './checkpoint.ts'
 import { exporter } from './export.ts'
 import { importer } from './import.ts'
+import { landmarkEvery } from './landmarks.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 import { purger } from './purge.ts'
 import { repairer } from './repair.ts'
@@ -48,11 +49,18 @@ const once = <T>(make: () => T) => {
 let openSearch: ReturnType<typeof searcher> | undefined
 const search = () => (openSearch ??= searcher(index()))
 
-/** Works on an index that is up to date; one that turns out damaged is thrown away and built again, once. */
-async function indexed<T>(work: () => T): Promise<T> {
-  try {
+/** Works on an index that is up to date. */
+function indexed<T>(work: () => T): Promise<T> {
+  return intact(async () => {
     await index().feed()
     return work()
+  })
+}
+
+/** An index that turns out damaged is thrown away and built again, once. */
+async function intact<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work()
   } catch (error) {
     if (!isDamaged(error)) throw error
     openIndex?.close()
@@ -60,7 +68,7 @@ async function indexed<T>(work: () => T): Promise<T> {
     openSearch = undefined
     removeSearchIndex(settings.path)
     await index().feed()
-    return work()
+    return await work()
   }
 }
 const exportPage = once(() => exporter(log()))
@@ -74,6 +82,12 @@ const handlers: Handlers = {
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
   find: messageId => indexed(() => index().find(messageId)),
+  async landmark(query) {
+    // What is long past was taken in long ago; only for what is not is the index brought up to date.
+    const known = await intact(() => search().landmark(query))
+    if (known && query.version - known.conversation.version < landmarkEvery) return known
+    return indexed(() => search().landmark(query))
+  },
   async verify({ project }, onProgress) {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
