@@ -9,6 +9,7 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, eachOf, into, joined, linesOf, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import { cliOn } from '../support/cli.ts'
 import { freshPlace } from '../support/postgres.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { cutProxy } from '../support/tcp-proxy.ts'
@@ -306,6 +307,19 @@ describe('the front door', () => {
     expect(request.userPrompt).toContain('sign-up')
     expect((await colloquy.maintain()).skipped).toBe(false)
     expect((await colloquy.verify()).clean).toBe(true)
+  })
+
+  it('and so does the command line, for reading only', async () => {
+    const { url } = await freshPlace()
+    const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
+    const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+    const session = await colloquy.sessions.getOrCreateSession(key)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })
+    await colloquy.close()
+    const cli = cliOn(url)
+    expect((await cli('show', session.id)).stdout).toContain('Plan the login page')
+    expect((await cli('search', 'plans')).stdout).toContain('login page')
+    expect((await cli('verify')).exitCode).toBe(0)
   })
 })
 

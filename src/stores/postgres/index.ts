@@ -70,7 +70,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
   const index = searchIndex({ database, base })
-  const search = searcher({ database, projects, index })
+  // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
+  const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
   const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
   const events = feed({ database, projects, epoch, base, report })
@@ -288,7 +289,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       if (closed) return
       closed = true
       await write.close()
-      feeding.stop()
+      await feeding.finish()
       events.close()
       await signal.close()
       await database.close()
@@ -329,8 +330,10 @@ function feedLater(feed: (project: number) => Promise<void>) {
       }, feedDelayMs).unref()
       timers.set(project, timer)
     },
-    stop(): void {
+    /** Feeds at once what was put off. */
+    async finish(): Promise<void> {
       for (const timer of timers.values()) clearTimeout(timer)
+      await Promise.allSettled([...timers.keys()].map(feed))
     },
   }
 }

@@ -57,11 +57,11 @@ const bm25 = { k1: 1.2, b: 0.75 }
 export function searcher({
   database,
   projects,
-  index,
+  feed,
 }: {
   database: Database
   projects: Projects
-  index: SearchIndex
+  feed: SearchIndex['feed']
 }) {
   async function messages(query: SearchQuery): Promise<SearchHit[]> {
     const stems = stemsOf(query.text)
@@ -70,7 +70,7 @@ export function searcher({
     const named = [query.conversationId, query.author, query.phase]
     if (stems.length === 0 || project === undefined) return []
     if (named.some(name => name !== undefined && idProblem(name))) return []
-    await index.feed(project)
+    await feed(project)
     const terms = await weighed(project, stems)
     const viewer = query.viewer ?? everything
     const found = await candidates(query, project, terms, viewer)
