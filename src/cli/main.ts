@@ -15,6 +15,7 @@ import { addPurge } from './purge.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
 import { addSearch } from './search.ts'
+import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { style } from './terminal.ts'
@@ -54,6 +55,7 @@ for (const add of [
   addRestore,
   addPurge,
   addErase,
+  addServe,
 ]) {
   add(program)
 }

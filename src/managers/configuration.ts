@@ -39,6 +39,28 @@ export const RequestsInput = z
   })
   .partial()
 
+/** What `colloquy serve` goes by. */
+const ServerInput = z
+  .strictObject({
+    host: z.string().min(1),
+    port: z.int().min(0).max(65_535),
+    /** Listens where others can reach it. */
+    allowOutside: z.boolean(),
+    tokenFile: z.string().min(1),
+    hosts: z.array(z.string().min(1)),
+    origins: z.array(z.url()),
+    traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    limits: z
+      .strictObject({
+        bodyBytes: Count,
+        depth: Count,
+        streams: Count,
+        requestsPerSecond: Count.nullable(),
+      })
+      .partial(),
+  })
+  .partial()
+
 export const Configuration = z
   .strictObject({
     store: z.string().min(1),
@@ -59,6 +81,7 @@ export const Configuration = z
       })
       .partial(),
     requests: RequestsInput,
+    server: ServerInput,
   })
   .partial()
 export type Configuration = z.output<typeof Configuration>
