@@ -3,7 +3,6 @@
  * `start.ts`'s; here nothing knows of sockets.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { type Context, Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
@@ -32,6 +31,7 @@ import { completeServerSettings, type ServerSettings, type ServerSettingsInput }
 import { streams } from './streams.ts'
 import { tickets } from './tickets.ts'
 import type { TokenBook } from './tokens.ts'
+import { version } from './version.ts'
 import { writeOptions } from './write-options.ts'
 
 export interface CreateServer {
@@ -55,10 +55,6 @@ export interface ColloquyServer {
 }
 
 type Variables = { Variables: { requestId: string; endpoint: Endpoint | undefined; principal: Principal | undefined } }
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
   const settings = completeServerSettings(configuration)

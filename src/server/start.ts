@@ -1,6 +1,6 @@
 /** Starts a server that listens, prints where, and stops it without losing what it acknowledged. */
 import type { Server } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ServerRefused } from '../errors.ts'
 import type { ColloquyServer } from './app.ts'
@@ -45,6 +45,7 @@ export async function listen(server: ColloquyServer, options: Listen): Promise<R
       keepAliveTimeout: 65_000,
     },
   }) as Server
+  const connections = tracked(http)
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) => reject(unusable(error, host, port)))
     http.listen(port, host, () => resolve())
@@ -64,19 +65,38 @@ export async function listen(server: ColloquyServer, options: Listen): Promise<R
     port: bound,
     url,
     entry: () => `${url}/?ticket=${server.ticket()}`,
-    stop: () => (stopping ??= stop(http, server)),
+    stop: () => (stopping ??= stop(http, connections, server)),
   }
 }
 
-async function stop(http: Server, server: ColloquyServer): Promise<void> {
+/** How many requests each connection is at. Node's own count leaves out connections that never sent one. */
+function tracked(http: Server): Map<Socket, number> {
+  const connections = new Map<Socket, number>()
+  http.on('connection', (socket: Socket) => {
+    connections.set(socket, 0)
+    socket.on('close', () => connections.delete(socket))
+  })
+  http.on('request', ({ socket }, response) => {
+    connections.set(socket, (connections.get(socket) ?? 0) + 1)
+    response.on('close', () => {
+      if (connections.has(socket)) connections.set(socket, connections.get(socket)! - 1)
+    })
+  })
+  return connections
+}
+
+async function stop(http: Server, connections: Map<Socket, number>, server: ColloquyServer): Promise<void> {
   const closed = new Promise<void>(resolve => http.close(() => resolve()))
   server.drain()
-  http.closeIdleConnections()
-  // A connection that becomes idle after its last answer would otherwise be kept for the next request.
-  const idle = setInterval(() => http.closeIdleConnections(), 50)
+  const closeQuiet = () => {
+    for (const [socket, requests] of connections) if (requests === 0) socket.destroySoon()
+  }
+  closeQuiet()
+  // A connection that becomes quiet after its last answer would otherwise be kept for the next request.
+  const again = setInterval(closeQuiet, 20)
   const enough = setTimeout(() => http.closeAllConnections(), waitMs)
   await closed
-  clearInterval(idle)
+  clearInterval(again)
   clearTimeout(enough)
   await server.close()
 }

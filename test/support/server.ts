@@ -1,5 +1,5 @@
 /** A server for one test: real HTTP on a free port, over a store of the test's. */
-import { request as httpRequest } from 'node:http'
+import { Agent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import type { OpenOptions } from 'colloquy'
 import { type Client, connect } from 'colloquy/client'
@@ -61,13 +61,15 @@ export async function served(
   })
 }
 
+const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+
 /** Plain HTTP: nothing is added that is not said, and Host may say anything. */
 export function send({ host, port }: { host: string; port: number }, path: string, sent: Sent = {}): Promise<Answered> {
   const { method = 'GET', body, headers = {} } = sent
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { host, port, path, method, headers: given as Record<string, string>, agent: false },
+      { host, port, path, method, headers: given as Record<string, string>, agent },
       response => {
         let text = ''
         response.setEncoding('utf8').on('data', piece => {
