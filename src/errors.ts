@@ -117,8 +117,9 @@ export class ConfigurationInvalid extends ColloquyError {
   override readonly status = 500
   readonly field: string
 
-  constructor(facts: { from: string; field: string; reason: string; nearest?: string }) {
-    super(`${facts.from}: ${facts.field}: ${facts.reason}`, facts)
+  constructor(facts: { from: string; line?: number; field: string; reason: string; nearest?: string }) {
+    const place = facts.line === undefined ? facts.from : `${facts.from}:${facts.line}`
+    super(`${place}: ${facts.field}: ${facts.reason}`, facts)
     this.field = facts.field
   }
 }
@@ -182,7 +183,11 @@ export class NotFound extends ColloquyError {
   override readonly code = 'not-found'
   override readonly status = 404
 
-  constructor(what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item', id: string, hint = '') {
+  constructor(
+    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token',
+    id: string,
+    hint = '',
+  ) {
     super(`There is no ${what} "${id}" in this project.${hint && ` ${hint}`}`, { what, id })
   }
 }

@@ -5,6 +5,8 @@ import { Command } from 'commander'
 import { addArchive } from './archive.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
+import { addConfig } from './config.ts'
+import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
@@ -19,6 +21,7 @@ import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { style } from './terminal.ts'
+import { addToken } from './token.ts'
 import { addTurns } from './turns.ts'
 import { addVerify } from './verify.ts'
 
@@ -56,6 +59,9 @@ for (const add of [
   addPurge,
   addErase,
   addServe,
+  addToken,
+  addConfig,
+  addDoctor,
 ]) {
   add(program)
 }
