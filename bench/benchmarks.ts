@@ -10,6 +10,7 @@ import { read } from './read.ts'
 import { requests } from './requests.ts'
 import { retention } from './retention.ts'
 import { search } from './search.ts'
+import { server } from './server.ts'
 import { writers } from './writers.ts'
 
 export const benchmarks: readonly Benchmark[] = [
@@ -24,4 +25,5 @@ export const benchmarks: readonly Benchmark[] = [
   calibration,
   retention,
   loops,
+  server,
 ]

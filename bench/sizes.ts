@@ -14,6 +14,7 @@ export interface Sizes {
   search: { queriesOfEachLength: number }
   requests: { histories: readonly number[]; budget: number }
   retention: { budget: number; mostOfEach: number }
+  server: { rounds: number; connections: number; messagesEach: number }
 }
 
 export const fullSizes: Sizes = {
@@ -28,6 +29,7 @@ export const fullSizes: Sizes = {
   search: { queriesOfEachLength: 40 },
   requests: { histories: [10_000, 100_000, 1_000_000], budget: 100_000 },
   retention: { budget: 20_000, mostOfEach: 150 },
+  server: { rounds: 7, connections: 64, messagesEach: 100 },
 }
 
 export const quickSizes: Sizes = {
@@ -42,4 +44,5 @@ export const quickSizes: Sizes = {
   search: { queriesOfEachLength: 3 },
   requests: { histories: [200, 400], budget: 4_000 },
   retention: { budget: 20_000, mostOfEach: 3 },
+  server: { rounds: 1, connections: 4, messagesEach: 5 },
 }

@@ -180,7 +180,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const checked = checkParts(endpoint, { params, query, body })
     const requestId = context.get('requestId')
     const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
-    counted.watch(within)
+    if (endpoint.method !== 'get') counted.watch(within)
     const write = writeOptions(context, endpoint)
     const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
     return answer instanceof Response ? answer : json(context, endpoint, answer)

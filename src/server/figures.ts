@@ -1,6 +1,10 @@
 /** What a server counts of itself, and how Prometheus reads it. */
+import { setMaxListeners } from 'node:events'
 import type { Colloquy, ProjectTotals } from '../index.ts'
 import type { Streams } from './streams.ts'
+
+/** Anybody with a token for all projects can name new ones; following each costs a cursor. */
+const mostWatched = 256
 
 const boundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -32,6 +36,7 @@ export function figures(): Figures {
   const compacting = new Map<string, { project: string; since: string }>()
   const watched = new Set<string>()
   const ending = new AbortController()
+  setMaxListeners(mostWatched, ending.signal)
 
   async function follow(colloquy: Colloquy): Promise<void> {
     for await (const { event: recorded, project, at } of colloquy.subscribe({ signal: ending.signal })) {
@@ -55,7 +60,7 @@ export function figures(): Figures {
       times[kind].count++
     },
     watch(colloquy) {
-      if (watched.has(colloquy.project)) return
+      if (watched.has(colloquy.project) || watched.size >= mostWatched) return
       watched.add(colloquy.project)
       // What cannot be followed is not counted; serving goes on.
       follow(colloquy).catch(() => watched.delete(colloquy.project))
