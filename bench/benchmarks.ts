@@ -11,6 +11,7 @@ import { read } from './read.ts'
 import { requests } from './requests.ts'
 import { retention } from './retention.ts'
 import { search } from './search.ts'
+import { server } from './server.ts'
 import { teams } from './teams.ts'
 import { writers } from './writers.ts'
 
@@ -28,4 +29,5 @@ export const benchmarks: readonly Benchmark[] = [
   loops,
   postgres,
   teams,
+  server,
 ]

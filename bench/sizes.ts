@@ -15,6 +15,7 @@ export interface Sizes {
   requests: { histories: readonly number[]; budget: number }
   retention: { budget: number; mostOfEach: number }
   teams: { short: number; long: number }
+  server: { rounds: number; connections: number; messagesEach: number }
 }
 
 export const fullSizes: Sizes = {
@@ -30,6 +31,7 @@ export const fullSizes: Sizes = {
   requests: { histories: [10_000, 100_000, 1_000_000], budget: 100_000 },
   retention: { budget: 20_000, mostOfEach: 150 },
   teams: { short: 1_000, long: 1_000_000 },
+  server: { rounds: 7, connections: 64, messagesEach: 100 },
 }
 
 export const quickSizes: Sizes = {
@@ -45,4 +47,5 @@ export const quickSizes: Sizes = {
   requests: { histories: [200, 400], budget: 4_000 },
   retention: { budget: 20_000, mostOfEach: 3 },
   teams: { short: 200, long: 1_200 },
+  server: { rounds: 1, connections: 4, messagesEach: 5 },
 }

@@ -117,8 +117,9 @@ export class ConfigurationInvalid extends ColloquyError {
   override readonly status = 500
   readonly field: string
 
-  constructor(facts: { from: string; field: string; reason: string; nearest?: string }) {
-    super(`${facts.from}: ${facts.field}: ${facts.reason}`, facts)
+  constructor(facts: { from: string; line?: number; field: string; reason: string; nearest?: string }) {
+    const place = facts.line === undefined ? facts.from : `${facts.from}:${facts.line}`
+    super(`${place}: ${facts.field}: ${facts.reason}`, facts)
     this.field = facts.field
   }
 }
@@ -182,7 +183,11 @@ export class NotFound extends ColloquyError {
   override readonly code = 'not-found'
   override readonly status = 404
 
-  constructor(what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item', id: string, hint = '') {
+  constructor(
+    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token',
+    id: string,
+    hint = '',
+  ) {
     super(`There is no ${what} "${id}" in this project.${hint && ` ${hint}`}`, { what, id })
   }
 }
@@ -343,4 +348,105 @@ export class StoreClosed extends ColloquyError {
   constructor() {
     super('The store is closed. Open it again with openColloquy.')
   }
+}
+
+/** The request breaks the contract in one or several fields. Correct them and send it again; nothing was written. */
+export class InvalidRequest extends ColloquyError {
+  override readonly code = 'input/invalid'
+  override readonly status = 400
+
+  constructor(errors: ReadonlyArray<{ field: string; message: string }>) {
+    super(errors.map(({ field, message }) => `${field}: ${message}`).join('; '), { errors })
+  }
+}
+
+/** The body of a request is not JSON, or does not say so. Send JSON with `content-type: application/json`. */
+export class NotJson extends ColloquyError {
+  override readonly code = 'input/not-json'
+  override readonly status: 400 | 415
+
+  constructor(reason: string, status: 400 | 415) {
+    super(reason, { reason })
+    this.status = status
+  }
+}
+
+/** The body of a request is larger than the server takes. Send less, or raise the limit of the server. */
+export class BodyTooLarge extends ColloquyError {
+  override readonly code = 'input/body-too-large'
+  override readonly status = 413
+
+  constructor(limit: number) {
+    super(`The body is larger than ${limit} bytes. Send less, or raise the limit of the server.`, { limit })
+  }
+}
+
+/** The server does not know who asks. Send `authorization: Bearer TOKEN`, or open the address it printed. */
+export class AccessRequired extends ColloquyError {
+  override readonly code = 'access/required'
+  override readonly status = 401
+
+  constructor(reason = 'A token is required') {
+    super(`${reason}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`)
+  }
+}
+
+/** The token is good, but not for this. Use one of that project and scope. */
+export class AccessRefused extends ColloquyError {
+  override readonly code = 'access/refused'
+  override readonly status = 403
+}
+
+/** The request names a host, or comes from a page, that the server does not serve. Add it to `hosts` or `origins`. */
+export class PlaceRefused extends ColloquyError {
+  override readonly code = 'access/place-refused'
+  override readonly status = 403
+
+  constructor(facts: { what: 'host' | 'origin'; value: string }) {
+    super(`The ${facts.what} "${facts.value}" is not one of this server.`, facts)
+  }
+}
+
+/** There is no such address. `/api/docs` lists those that are. */
+export class NoSuchRoute extends ColloquyError {
+  override readonly code = 'route/unknown'
+  override readonly status: 404 | 405
+
+  constructor(facts: { method: string; path: string; allowed: readonly string[] }) {
+    super(
+      facts.allowed.length === 0
+        ? `There is nothing at ${facts.path}. /api/docs lists what there is.`
+        : `${facts.path} takes ${facts.allowed.join(', ')}, not ${facts.method}.`,
+      facts,
+    )
+    this.status = facts.allowed.length === 0 ? 404 : 405
+  }
+}
+
+/** Too much at once. Wait `retryAfterSeconds`, then go on. */
+export class TooMany extends ColloquyError {
+  override readonly code = 'server/too-many'
+  override readonly status = 429
+  readonly retryAfterSeconds: number
+
+  constructor(what: 'requests' | 'streams' | 'failed attempts', retryAfterSeconds: number) {
+    super(`Too many ${what}. Try again in ${retryAfterSeconds} s.`, { what, retryAfterSeconds })
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** The server is on its way out. Connect again in a moment. */
+export class ServerStopping extends ColloquyError {
+  override readonly code = 'server/stopping'
+  override readonly status = 503
+
+  constructor() {
+    super('The server is stopping. Connect again in a moment.')
+  }
+}
+
+/** The server may not be started like this. The message says what it takes. */
+export class ServerRefused extends ColloquyError {
+  override readonly code = 'server/refused'
+  override readonly status = 500
 }

@@ -48,13 +48,16 @@ function importsOf(file: string): Import[] {
 }
 
 /**
- * The row of the table a file belongs to: its folder, or the file itself at the top. Each store and each implementation
- * of the model port is a folder of its own.
+ * The row of the table a file belongs to: its folder, or the file itself at the top. Each store, each implementation of
+ * the model port, and the contract of the server is a folder of its own.
  */
 function folderOf(file: string): string {
   const parts = relative(source, file).split('/')
   if (parts.length === 1) return parts[0]!
-  const isDeeper = parts[0] === 'stores' || (parts[0] === 'models' && parts.length > 2)
+  const isDeeper =
+    parts[0] === 'stores' ||
+    (parts[0] === 'models' && parts.length > 2) ||
+    (parts[0] === 'server' && parts[1] === 'contract')
   return isDeeper ? `${parts[0]}/${parts[1]}` : parts[0]!
 }
 

@@ -7,6 +7,8 @@ import { addBranch } from './branch.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
+import { addConfig } from './config.ts'
+import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
@@ -19,10 +21,12 @@ import { addReplay } from './replay.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
 import { addSearch } from './search.ts'
+import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
+import { addToken } from './token.ts'
 import { addTurns } from './turns.ts'
 import { addVerify } from './verify.ts'
 import { addView } from './view.ts'
@@ -66,6 +70,10 @@ for (const add of [
   addRestore,
   addPurge,
   addErase,
+  addServe,
+  addToken,
+  addConfig,
+  addDoctor,
 ]) {
   add(program)
 }

@@ -87,7 +87,7 @@ export function otherProjects(project: string, projects: readonly string[]): str
   return others.length === 0 ? '' : ` It also has: ${others.join(', ')} (--project NAME).`
 }
 
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username || 'unknown'
   } catch {

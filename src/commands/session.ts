@@ -128,6 +128,11 @@ export function expireSession(): Decision {
   return (heads, now) => (heads.session?.head.status === 'active' && isExpired(heads, now) ? [expired(heads)] : [])
 }
 
+/** Ends it before its time. One that is no longer active stays as it is. */
+export function expireNow(sessionId: string): Decision {
+  return heads => (sessionIn(heads, sessionId).status === 'active' ? [expired(heads)] : [])
+}
+
 export function annotateSession(sessionId: string, metadata: Metadata): Decision {
   return heads => {
     sessionIn(heads, sessionId)

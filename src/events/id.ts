@@ -8,10 +8,13 @@ import { z } from 'zod'
 
 export const maximumIdBytes = 512
 
+// Not Buffer: browsers check ids by the same rule.
+const utf8 = new TextEncoder()
+
 /** What is wrong with `value` as an id, or undefined. */
 export function idProblem(value: string): string | undefined {
   if (value.length === 0) return 'must not be empty'
-  if (value.length * 3 > maximumIdBytes && Buffer.byteLength(value) > maximumIdBytes)
+  if (value.length * 3 > maximumIdBytes && utf8.encode(value).length > maximumIdBytes)
     return `must not be longer than ${maximumIdBytes} bytes`
   if (value.includes('\0')) return 'must not contain NUL bytes'
   if (!value.isWellFormed()) return 'must be well-formed text (it contains a lone surrogate)'

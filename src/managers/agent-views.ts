@@ -50,7 +50,7 @@ export interface Claim {
   release(): Promise<void>
 }
 
-const defaultClaimMs = 60_000
+export const defaultClaimMs = 60_000
 
 export interface AgentViews {
   build(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>

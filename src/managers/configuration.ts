@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ConfigurationInvalid } from '../errors.ts'
 import { Sharing } from '../events/session.ts'
 import { Strategy } from '../events/strategy.ts'
+import { fromSeedConfiguration, SeedConversationInput } from './seed-configuration.ts'
 
 const Count = z.int().positive()
 const Share = z.number().gt(0).lte(1)
@@ -40,7 +41,29 @@ export const RequestsInput = z
   })
   .partial()
 
-export const Configuration = z
+/** What `colloquy serve` goes by. */
+const ServerInput = z
+  .strictObject({
+    host: z.string().min(1),
+    port: z.int().min(0).max(65_535),
+    /** Listens where others can reach it. */
+    allowOutside: z.boolean(),
+    tokenFile: z.string().min(1),
+    hosts: z.array(z.string().min(1)),
+    origins: z.array(z.url()),
+    traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    limits: z
+      .strictObject({
+        bodyBytes: Count,
+        depth: Count,
+        streams: Count,
+        requestsPerSecond: Count.nullable(),
+      })
+      .partial(),
+  })
+  .partial()
+
+const Written = z
   .strictObject({
     store: z.string().min(1),
     project: z.string().min(1),
@@ -60,28 +83,65 @@ export const Configuration = z
       })
       .partial(),
     requests: RequestsInput,
+    server: ServerInput,
+    conversation: SeedConversationInput,
   })
   .partial()
+
+/** What is written, with seed 003's block turned into ours. */
+export const Configuration = Written.omit({ conversation: true })
 export type Configuration = z.output<typeof Configuration>
 
-/** @throws {ConfigurationInvalid} naming the field, and for an unknown key the nearest known one */
-export function checkConfiguration(value: unknown, from: string): Configuration {
-  const result = Configuration.safeParse(value ?? {})
-  if (result.success) return withoutUndefined(result.data)
+/** The line a setting stands on, where it comes from a file. */
+type LineOf = (path: readonly string[]) => number | undefined
+
+/** @throws {ConfigurationInvalid} naming the field and its line, and for an unknown key the nearest known one */
+export function checkConfiguration(value: unknown, from: string, lineOf: LineOf = () => undefined): Configuration {
+  const result = Written.safeParse(value ?? {})
+  if (result.success) return inOurNames(withoutUndefined(result.data), from, lineOf)
   const issue = result.error.issues[0]!
   const place = issue.path.map(String)
+  const at = (path: readonly string[]) => {
+    const line = lineOf(path)
+    return line === undefined ? { from } : { from, line }
+  }
   if (issue.code !== 'unrecognized_keys') {
-    throw new ConfigurationInvalid({ from, field: place.join('.') || 'the whole file', reason: issue.message })
+    throw new ConfigurationInvalid({
+      ...at(place),
+      field: place.join('.') || 'the whole file',
+      reason: issue.message,
+    })
   }
   const key = issue.keys[0]!
-  const known = keysAt(Configuration, place, value)
+  const known = keysAt(Written, place, value)
   const nearest = nearestTo(key, known)
   throw new ConfigurationInvalid({
-    from,
+    ...at([...place, key]),
     field: [...place, key].join('.'),
     reason: `there is no such setting${nearest ? `; did you mean "${nearest}"?` : `. Known are ${known.join(', ')}.`}`,
     ...(nearest !== undefined && { nearest }),
   })
+}
+
+/** One setting under two names would leave open which holds, so that is an error. */
+function inOurNames({ conversation, ...own }: z.output<typeof Written>, from: string, lineOf: LineOf): Configuration {
+  if (conversation === undefined) return own
+  const { requests, ...seeds } = fromSeedConfiguration(conversation)
+  const twice = [
+    ...Object.keys(seeds).filter(key => key in own),
+    ...Object.keys(requests).flatMap(key => (own.requests && key in own.requests ? [`requests.${key}`] : [])),
+  ][0]
+  if (twice !== undefined) {
+    const line = lineOf(['conversation'])
+    throw new ConfigurationInvalid({
+      from,
+      ...(line !== undefined && { line }),
+      field: 'conversation',
+      reason: `it says what ${twice} says, too; keep one of them`,
+    })
+  }
+  const asked = { ...own.requests, ...requests }
+  return { ...own, ...seeds, ...(Object.keys(asked).length > 0 && { requests: asked }) }
 }
 
 /** Names of the keys that may stand at a place. */

@@ -24,7 +24,14 @@ import type { Window } from '../log/windows.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
-import type { AgentReference, AgentView, AgentViewOptions, AgentViews, Claim } from './agent-views.ts'
+import {
+  type AgentReference,
+  type AgentView,
+  type AgentViewOptions,
+  type AgentViews,
+  type Claim,
+  defaultClaimMs,
+} from './agent-views.ts'
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
 import { type ErasedMessage, eraseMessage } from './erase-message.ts'
@@ -184,6 +191,21 @@ export class ConversationManager extends TeamConversations {
     options: { trigger?: { messageId: string }; forMs?: number } = {},
   ): Promise<Claim> {
     return this.#views.claim(await this.#head(conversationId), agent, options)
+  }
+
+  /**
+   * Keeps a claim for longer, by its fence: for those who cannot hold the claim itself. Gives the new ISO time.
+   *
+   * @throws {LeaseLost} when it ran out or somebody else took it
+   */
+  async renewClaim(fence: Claim['fence'], forMs = defaultClaimMs): Promise<string> {
+    const { project } = this.#scope
+    return (await this.#engine.store.renew({ project, ...fence, forMs })).expiresAt
+  }
+
+  /** Gives a claim back, by its fence. */
+  releaseClaim(fence: Claim['fence']): Promise<void> {
+    return this.#engine.store.release({ project: this.#scope.project, ...fence })
   }
 
   /** Keeps a message word for word in every request, or lets it go again. */

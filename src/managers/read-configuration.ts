@@ -21,13 +21,39 @@ export interface ReadConfiguration {
  *
  * @throws {ConfigurationInvalid} when it cannot be read, or says something nobody knows
  */
-export async function readConfiguration({ file, env = process.env }: ReadConfiguration = {}): Promise<Configuration> {
+export async function readConfiguration(options: ReadConfiguration = {}): Promise<Configuration> {
+  let configuration: Configuration = {}
+  for (const { settings } of await configurationSources(options)) configuration = merged(configuration, settings)
+  return configuration
+}
+
+/** Settings, and where they were read: a file, or a variable of the environment. */
+export interface ConfigurationSource {
+  from: string
+  settings: Configuration
+}
+
+/** One by one what `readConfiguration` puts together, the weakest first: the file, then the environment. */
+export async function configurationSources({
+  file,
+  env = process.env,
+}: ReadConfiguration = {}): Promise<ConfigurationSource[]> {
   const named = file ?? env.COLLOQUY_CONFIG
   const place = named === undefined ? inProjectRoot() : resolve(named)
-  const fromFile = place === undefined ? {} : await readFrom(place)
-  const fromEnvironment = environmentConfiguration(env)
-  const requests = { ...fromFile.requests, ...fromEnvironment.requests }
-  return { ...fromFile, ...fromEnvironment, ...(Object.keys(requests).length > 0 && { requests }) }
+  const fromFile = place === undefined ? [] : [{ from: place, settings: await readFrom(place) }]
+  return [...fromFile, ...environmentSources(env)]
+}
+
+/** The later of two wins key by key, inside `requests` and `server` too. */
+function merged(one: Configuration, other: Configuration): Configuration {
+  const requests = { ...one.requests, ...other.requests }
+  const server = { ...one.server, ...other.server }
+  return {
+    ...one,
+    ...other,
+    ...(Object.keys(requests).length > 0 && { requests }),
+    ...(Object.keys(server).length > 0 && { server }),
+  }
 }
 
 function inProjectRoot(): string | undefined {
@@ -48,24 +74,33 @@ async function readFrom(file: string): Promise<Configuration> {
     throw new ConfigurationInvalid({ from: file, field: 'file', reason: `it cannot be read (${error.message})` })
   })
   // Loaded only where there is a file to read.
-  const { parse } = await import('yaml')
-  let value: unknown
-  try {
-    value = parse(text)
-  } catch (error) {
-    const [reason] = (error as Error).message.split('\n')
+  const { isNode, LineCounter, parseDocument } = await import('yaml')
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [error] = document.errors
+  if (error) {
+    const [reason] = error.message.split('\n')
     throw new ConfigurationInvalid({ from: file, field: 'file', reason: `it is not YAML: ${reason}` })
   }
-  return placed(checkConfiguration(value, file), dirname(file))
+  /** Of the setting, or of the nearest thing around it that stands in the file. */
+  const lineOf = (path: readonly string[]): number | undefined => {
+    for (let depth = path.length; depth > 0; depth--) {
+      const node = document.getIn(path.slice(0, depth), true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+    }
+    return undefined
+  }
+  return placed(checkConfiguration(document.toJS(), file, lineOf), dirname(file))
 }
 
 function placed(configuration: Configuration, folder: string): Configuration {
-  const { store, archives } = configuration
+  const { store, archives, server } = configuration
   const path = store?.startsWith('sqlite:') ? store.slice('sqlite:'.length) : undefined
   return {
     ...configuration,
     ...(path && path !== ':memory:' && !isAbsolute(path) && { store: `sqlite:${join(folder, path)}` }),
     ...(archives && !archives.startsWith('s3:') && { archives: resolve(folder, archives) }),
+    ...(server?.tokenFile !== undefined && { server: { ...server, tokenFile: resolve(folder, server.tokenFile) } }),
   }
 }
 
@@ -76,15 +111,15 @@ const variables: Readonly<Record<string, (text: string) => unknown>> = {
   COLLOQUY_MODEL: model => ({ requests: { model } }),
   COLLOQUY_BUDGET: text => ({ requests: { budget: Number(text) } }),
   COLLOQUY_STRATEGY: strategy => ({ requests: { strategy } }),
+  COLLOQUY_HOST: host => ({ server: { host } }),
+  COLLOQUY_PORT: text => ({ server: { port: Number(text) } }),
+  COLLOQUY_TOKEN_FILE: tokenFile => ({ server: { tokenFile } }),
 }
 
-function environmentConfiguration(env: NonNullable<ReadConfiguration['env']>): Configuration {
-  let configuration: Configuration = {}
-  for (const [name, settingsOf] of Object.entries(variables)) {
+function environmentSources(env: NonNullable<ReadConfiguration['env']>): ConfigurationSource[] {
+  return Object.entries(variables).flatMap(([name, settingsOf]) => {
     const text = env[name]
-    if (text === undefined || text === '') continue
-    const { requests, ...rest } = checkConfiguration(settingsOf(text), name)
-    configuration = { ...configuration, ...rest, requests: { ...configuration.requests, ...requests } }
-  }
-  return configuration
+    if (text === undefined || text === '') return []
+    return [{ from: name, settings: checkConfiguration(settingsOf(text), name) }]
+  })
 }

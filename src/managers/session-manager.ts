@@ -9,6 +9,7 @@ import { addToSession, type MessageInput } from '../commands/message.ts'
 import { firstPhase } from '../commands/phase.ts'
 import type { PhaseSet } from '../commands/phase-set.ts'
 import * as command from '../commands/session.ts'
+import { type MeantSession, meantSession, type SessionOptions, titleOf } from '../commands/session-options.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
@@ -32,7 +33,6 @@ import { type SessionAccess, sessionAccess } from './session-access.ts'
 import type { FoundItem } from './session-checkpoints.ts'
 import { checkPage, firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
-import { type MeantSession, meantSession, type SessionOptions, titleOf } from './session-options.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
 
@@ -189,6 +189,11 @@ export class SessionManager {
     const rival = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
     const decide = command.reopenSession(sessionId, rival && rival.id !== sessionId ? rival.id : undefined)
     return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
+  }
+
+  /** Ends it now, as if it had not been used for long; `getOrCreateSession` gives its successor. */
+  async expireSession(sessionId: string, write?: WriteOptions): Promise<Session> {
+    return this.#change(sessionId, command.expireNow(sessionId), ['expireSession', sessionId], write)
   }
 
   /** Hides it from lists and look-ups. The log keeps all of it. */

@@ -81,6 +81,34 @@ describe('a configuration file', () => {
     })
   })
 
+  it("takes seed 003's conversation block with its names, and says which line is wrong", async () => {
+    const seed = `conversation:
+  # Session expiration (default: 24 hours)
+  session_expiration: 24h
+  cleanup_interval: 1h30m
+  token_strategy: summarization
+  max_tokens: 100000
+  keep_recent_messages: 12
+`
+    const at = (text: string) => join(folderWith({ 'colloquy.config.yaml': text }), 'colloquy.config.yaml')
+    expect(await readConfiguration({ file: at(seed), env: {} })).toEqual({
+      sessionExpiresInMs: 86_400_000,
+      sweepEveryMs: 5_400_000,
+      requests: { budget: 100_000, strategy: { name: 'summarization', keepRecentMessages: 12 } },
+    })
+    const wrong = at(seed.replace('24h', 'a while'))
+    await expect(readConfiguration({ file: wrong, env: {} })).rejects.toMatchObject({
+      message: expect.stringContaining(`${wrong}:3: conversation.session_expiration`),
+      facts: { line: 3 },
+    })
+    const unknown = at(`${seed}  max_tokns: 3\n`)
+    await expect(readConfiguration({ file: unknown, env: {} })).rejects.toMatchObject({
+      facts: { line: 8, nearest: 'max_tokens' },
+    })
+    const twice = at(`${seed}requests:\n  budget: 5\n`)
+    await expect(readConfiguration({ file: twice, env: {} })).rejects.toThrow('keep one of them')
+  })
+
   it('may be JSON, may be empty, and may not be there twice', async () => {
     const json = join(
       folderWith({ 'colloquy.config.json': '{ "requests": { "budget": 7000 } }' }),

@@ -1,21 +1,23 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { openColloquy } from 'colloquy'
 import { startPostgres } from '../support/postgres-server.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
+import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
 import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -25,6 +27,7 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
   postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
+  fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
 interface Settings {
@@ -37,7 +40,15 @@ interface Settings {
 
 type Torture = (folder: string, settings: Settings) => Promise<string[]>
 
-const tortures: Record<string, Torture> = { kill, faults: fail, damage, requests, 'compaction-races': races, postgres }
+const tortures: Record<string, Torture> = {
+  kill,
+  faults: fail,
+  damage,
+  requests,
+  'compaction-races': races,
+  postgres,
+  fuzz: odd,
+}
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
   const report = await killWriters({
@@ -152,6 +163,23 @@ async function races(folder: string, { rounds = 500, seed }: Settings): Promise<
   const report = await compactionRaces({ folder, races: rounds, seed, onRace })
   say(`${report.races} races: ${report.checkpoints} checkpoints, ${report.added} messages added in between.`)
   return report.problems
+}
+
+async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise<string[]> {
+  const colloquy = await openColloquy({
+    store: `sqlite:${join(folder, 'fuzz.db')}`,
+    project: 'shop',
+    tokens: 'fast',
+    sweepEveryMs: null,
+  })
+  const onRequest = (done: number) => progress(`request ${done} of ${cases}`)
+  const report = await fuzz({ colloquy, requests: cases, seed, onRequest })
+  const { clean } = await colloquy.verify()
+  await colloquy.close()
+  const statuses = Object.entries(report.statuses).map(([status, count]) => `${count} × ${status}`)
+  say(`${report.requests} requests: ${statuses.join(', ')}.`)
+  say(`The slowest took ${Math.round(report.slowestMs)} ms; ${report.overOneSecond} took over a second.`)
+  return [...report.problems, ...(clean ? [] : ['the log is damaged'])]
 }
 
 const say = (text: string) => console.log(text)

@@ -1,11 +1,11 @@
 /** Which session is meant: the seeds' options, checked, and the work item and natural key they stand for. */
 import { z } from 'zod'
-import { parseInput } from '../commands/input.ts'
-import { jsonCopy } from '../commands/json.ts'
 import { Id } from '../events/id.ts'
 import { Metadata } from '../events/metadata.ts'
 import { Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
+import { parseInput } from './input.ts'
+import { jsonCopy } from './json.ts'
 
 const common = {
   /** pm, dev, qa, harness, merge, or any other name. */

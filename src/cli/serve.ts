@@ -1,0 +1,126 @@
+/** `colloquy serve`: the API and live events over HTTP, for this machine alone unless told otherwise. */
+import type { Command } from 'commander'
+import { InvalidArgumentError } from 'commander'
+import type { Configuration, OpenOptions } from '../index.ts'
+import { defaultStore, projectRoot } from '../managers/project-root.ts'
+import { configurationOf, userName } from './open.ts'
+import { examples, type GlobalOptions } from './options.ts'
+import { printJson, printLines, style } from './terminal.ts'
+
+interface ServeOptions extends GlobalOptions {
+  host?: string
+  port?: number
+  allowOutside?: boolean
+  tokenFile?: string
+  allowHost?: string[]
+  origin?: string[]
+  traceLevel?: string
+}
+
+export function addServe(program: Command): void {
+  program
+    .command('serve')
+    .summary('serve the API and live events over HTTP')
+    .description(
+      'Serves the API, live events and their description. Only this machine can reach it, and only with its token: the printed address lets a browser in once, programs send the token.',
+    )
+    .option('--host <ADDRESS>', 'where to listen (default: 127.0.0.1)')
+    .option('--port <NUMBER>', 'the port; 0 for any that is free (default: 7333)', portNumber)
+    .option('--allow-outside', 'listen where others can reach it')
+    .option('--token-file <FILE>', 'the token; made if there is none (default: token beside the store)')
+    .option('--allow-host <NAME...>', 'further names of this server in the Host header, such as colloquy.local:7333')
+    .option('--origin <ORIGIN...>', 'further origins whose pages may call, such as http://localhost:5173')
+    .option('--trace-level <LEVEL>', 'what is told on stderr: debug tells every request (default: info)')
+    .addHelpText(
+      'after',
+      examples(
+        ['serve', 'on 127.0.0.1:7333, with the store of this project'],
+        ['serve --port 0 --json', 'any free port, told for a script'],
+        ['serve --host 0.0.0.0 --allow-outside --allow-host box.local:7333', 'for others, too'],
+      ),
+    )
+    .action(async (_: unknown, command: Command) => serve(command.optsWithGlobals<ServeOptions>()))
+}
+
+async function serve(options: ServeOptions): Promise<void> {
+  const [{ openColloquy }, server, { pino }, configuration] = await Promise.all([
+    import('../index.ts'),
+    import('../server/index.ts'),
+    import('pino'),
+    configurationOf(options),
+  ])
+  const root = projectRoot()
+  const store = options.store ?? configuration.store ?? defaultStore(root)
+  const settings: NonNullable<Configuration['server']> = configuration.server ?? {}
+  const tokenFile = options.tokenFile ?? settings.tokenFile ?? server.tokenPlace(store, root)
+  const token = server.ownersToken(tokenFile)
+  const trace = pino({ level: options.traceLevel ?? settings.traceLevel ?? 'info' }, pino.destination(2))
+  const colloquy = await openColloquy({
+    ...(configuration as OpenOptions),
+    store,
+    ...(options.project !== undefined && { project: options.project }),
+    actor: userName(),
+    channel: 'server',
+    // The server sweeps itself, every project, and tells how it went.
+    sweepEveryMs: null,
+  })
+  const made = server.createServer({
+    colloquy,
+    owner: { token, name: userName() },
+    book: server.tokenBook(tokenFile),
+    configuration: {
+      hosts: [...(settings.hosts ?? []), ...(options.allowHost ?? [])],
+      origins: [...(settings.origins ?? []), ...(options.origin ?? [])],
+      ...(settings.limits && { limits: settings.limits }),
+      ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
+      root,
+      trace,
+    },
+  })
+  const listening = await server
+    .listen(made, {
+      host: options.host ?? settings.host ?? '127.0.0.1',
+      port: options.port ?? settings.port ?? 7333,
+      allowOutside: options.allowOutside ?? settings.allowOutside ?? false,
+      token,
+    })
+    .catch(async error => {
+      await made.close()
+      await colloquy.close()
+      throw error
+    })
+  const { url } = listening
+  const entry = listening.entry()
+  if (options.json) printJson({ url, entry, tokenFile, store, project: colloquy.project })
+  else {
+    await printLines([
+      `Colloquy serves project ${style.bold(colloquy.project)} of ${store}`,
+      `Open      ${style.bold(entry)}`,
+      `          ${style.dim('(good once, for ten minutes)')}`,
+      `Programs  ${url}/api/v1 with the token in ${tokenFile}`,
+    ])
+  }
+  await stopped(async () => {
+    await listening.stop()
+    await colloquy.close()
+  })
+}
+
+/** Until somebody says stop; said twice, at once. */
+function stopped(stop: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isStopping = false
+    const onSignal = () => {
+      if (isStopping) process.exit(1)
+      isStopping = true
+      stop().then(resolve, reject)
+    }
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  })
+}
+
+function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('It must be a number up to 65535.')
+  return port
+}

@@ -1,0 +1,93 @@
+/** Live events that go on by themselves: a lost connection is made again where it stopped, and no event comes twice. */
+import { createParser } from 'eventsource-parser'
+import { contract } from '../server/contract/index.ts'
+import { addressOf, type Connection, pause } from './call.ts'
+import { apiError } from './error.ts'
+
+export interface LiveEvent {
+  name: string
+  action: string
+  project: string
+  conversationId: string
+  sessionId?: string
+  version: number
+  /** Keep it: a later stream goes on from here. */
+  position: string
+  at: string
+  actor: string
+  channel: string
+  requestId?: string
+  /** The type of the event: `message.added` … */
+  type: string
+  /** The event itself; absent when it is too large to be told live. */
+  event?: Record<string, unknown>
+  isLarge?: boolean
+}
+
+export interface LiveOptions {
+  project?: string
+  conversation?: string
+  session?: string
+  /** Types of events or names of updates. */
+  types?: readonly string[]
+  /** 'start', 'now' (default), or the position of the last event seen. */
+  from?: string
+  signal?: AbortSignal
+}
+
+/** @throws {ApiError} when the server refuses: what is wrong will not get better by trying */
+export async function* liveEvents(connection: Connection, options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
+  const { types, signal, project = connection.project, conversation, session, from } = options
+  const query = { project, conversation, session, type: types?.join(','), from }
+  let last: string | undefined
+  let waitMs = 1000
+  while (!signal?.aborted) {
+    const answer = await connection
+      .fetch(addressOf(connection, contract.operations.events, { query }), {
+        headers: {
+          ...connection.headers,
+          accept: 'text/event-stream',
+          ...(last !== undefined && { 'last-event-id': last }),
+        },
+        ...(signal && { signal }),
+      })
+      .catch(() => undefined)
+    if (answer && !answer.ok && answer.status !== 503 && answer.status !== 429) throw await apiError(answer)
+    if (answer?.ok && answer.body) {
+      const reading = events(answer.body, asked => {
+        waitMs = asked
+      })
+      try {
+        for await (const event of reading) {
+          last = event.position
+          yield event
+        }
+      } catch {
+        // The connection was cut; the next one goes on after `last`.
+      }
+    }
+    if (!signal?.aborted) await pause(waitMs, signal).catch(() => undefined)
+  }
+}
+
+async function* events(body: ReadableStream<Uint8Array>, onRetry: (ms: number) => void): AsyncGenerator<LiveEvent> {
+  const ready: LiveEvent[] = []
+  const parser = createParser({
+    onEvent: ({ id, data }) => {
+      if (id !== undefined) ready.push(JSON.parse(data) as LiveEvent)
+    },
+    onRetry,
+  })
+  const reader = body.getReader()
+  const text = new TextDecoder()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      parser.feed(text.decode(value, { stream: true }))
+      yield* ready.splice(0)
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}

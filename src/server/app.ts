@@ -1,0 +1,264 @@
+/**
+ * The server as a Hono app: the gate before everything, then the contract, endpoint by endpoint. Listening is
+ * `start.ts`'s; here nothing knows of sockets.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { type Context, Hono } from 'hono'
+import { setCookie } from 'hono/cookie'
+import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
+import { idProblem } from '../events/id.ts'
+import type { Colloquy } from '../index.ts'
+import { readBody } from './body.ts'
+import { checkParts } from './check.ts'
+import type { Endpoint } from './contract/endpoint.ts'
+import { contract, endpoints } from './contract/index.ts'
+import { docsStyle, page } from './docs-page.ts'
+import { figures } from './figures.ts'
+import { gate, meantHeader, type Owner } from './gate.ts'
+import type { Handler } from './handler.ts'
+import { securityHeaders } from './headers.ts'
+import { jobs } from './jobs.ts'
+import type { ServerParts } from './parts.ts'
+import { demandProject, demandScope, type Principal } from './principal.ts'
+import { problemOf, problemResponse } from './problem.ts'
+import { conversationHandlers } from './resources/conversations.ts'
+import { operationHandlers } from './resources/operations.ts'
+import { projectHandlers } from './resources/projects.ts'
+import { seed003Handlers } from './resources/seed-003.ts'
+import { sessionHandlers } from './resources/sessions.ts'
+import { teamHandlers } from './resources/teams.ts'
+import { completeServerSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts'
+import { streams } from './streams.ts'
+import { tickets } from './tickets.ts'
+import type { TokenBook } from './tokens.ts'
+import { version } from './version.ts'
+import { writeOptions } from './write-options.ts'
+
+export interface CreateServer {
+  colloquy: Colloquy
+  /** Who started it: may do everything. */
+  owner: Owner
+  /** Further tokens, each with its projects and scope. */
+  book?: TokenBook
+  configuration?: ServerSettingsInput
+}
+
+export interface ColloquyServer {
+  readonly app: Hono
+  readonly settings: ServerSettings
+  /** A ticket for the address a person opens: good once. */
+  ticket(): string
+  /** Ends live streams with a hint to come back, and refuses new ones. What is under way goes on. */
+  drain(): void
+  /** Ends what runs in the background. The store stays open: who opened it closes it. */
+  close(): Promise<void>
+}
+
+type Variables = { Variables: { requestId: string; endpoint: Endpoint | undefined; principal: Principal | undefined } }
+
+export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
+  const settings = completeServerSettings(configuration)
+  const { trace, limits } = settings
+  const entry = tickets(owner.token)
+  const door = gate({ settings, owner, tickets: entry, book })
+  const counted = figures()
+  const live = streams(settings)
+  const working = jobs({
+    colloquy,
+    everyMs: settings.sweepEveryMs,
+    figures: counted,
+    onFailure: (error, project) => trace?.error({ error, project }, 'a maintenance sweep failed'),
+  })
+  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted }
+  let isStopping = false
+  counted.watch(colloquy)
+
+  const handlers = {
+    projects: projectHandlers(),
+    conversations: conversationHandlers(),
+    sessions: sessionHandlers(),
+    teams: teamHandlers(),
+    seed003: seed003Handlers(),
+    operations: operationHandlers({ version, isStopping: () => isStopping }),
+  } satisfies Record<keyof typeof contract, unknown>
+
+  const app = new Hono<Variables>()
+
+  app.use(async (context, next) => {
+    const started = performance.now()
+    const given = context.req.header('x-request-id')
+    const requestId = given !== undefined && given.length <= 128 && !idProblem(given) ? given : randomUUID()
+    context.set('requestId', requestId)
+    door.checkPlace(context)
+    const origin = context.req.header('origin')
+    if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
+    else await next()
+    finish(context, requestId, origin)
+    const { status } = context.res
+    const seconds = (performance.now() - started) / 1000
+    const endpoint = context.get('endpoint')
+    counted.answered(context.req.method, status, seconds, kindOf(endpoint))
+    trace?.debug(
+      {
+        requestId,
+        method: context.req.method,
+        // Never the address itself: it may carry a ticket.
+        route: endpoint?.path ?? context.req.path,
+        status,
+        ms: Math.round(seconds * 1000),
+        by: context.get('principal')?.name,
+      },
+      'answered',
+    )
+  })
+
+  app.onError((error, context) => {
+    const requestId = context.get('requestId') ?? randomUUID()
+    const problem = problemOf(error, requestId)
+    if (problem.status >= 500) trace?.error({ requestId, error }, 'a request failed')
+    const response = problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
+    finish({ res: response }, requestId, undefined)
+    return response
+  })
+
+  // The page a person opens. With a ticket they get their cookie, and an address without the ticket.
+  app.get('/', context => {
+    const ticket = context.req.query('ticket')
+    if (ticket !== undefined) {
+      if (!entry.redeem(ticket)) throw new AccessRequired('The ticket was used, or is too old. Start the server again')
+      const { value, maxAgeSeconds } = entry.cookie()
+      setCookie(context, door.cookieName(context), value, {
+        httpOnly: true,
+        sameSite: 'Strict',
+        path: '/',
+        maxAge: maxAgeSeconds,
+      })
+      return context.redirect('/', 303)
+    }
+    if (!door.principalOf(context)) throw new AccessRequired()
+    return context.html(
+      page(
+        'Colloquy',
+        '<h1>Colloquy</h1><p>The server runs. <a href="/api/docs">What it offers</a>, <a href="/api/v1/me">who you are</a>, <a href="/api/v1/projects">your projects</a>.</p>',
+      ),
+    )
+  })
+
+  app.get('/api/docs.css', context => {
+    if (!door.principalOf(context)) throw new AccessRequired()
+    return context.body(docsStyle, 200, { 'content-type': 'text/css; charset=utf-8' })
+  })
+
+  for (const { resource, name, endpoint } of endpoints) {
+    const handler = (handlers[resource] as Record<string, Handler<Endpoint>>)[name]!
+    app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async context => {
+      context.set('endpoint', endpoint)
+      return serve(context, endpoint, handler)
+    })
+  }
+
+  app.notFound(context => {
+    const { path, method } = context.req
+    // Who has no token is not told what there is.
+    if (!door.principalOf(context)) throw new AccessRequired()
+    throw new NoSuchRoute({ method, path, allowed: methodsAt(path) })
+  })
+
+  async function serve(context: Context<Variables>, endpoint: Endpoint, handler: Handler<Endpoint>): Promise<Response> {
+    const { scope } = endpoint
+    const principal = scope === 'open' ? nobody : door.principalOf(context)
+    if (!principal) throw new AccessRequired()
+    context.set('principal', principal)
+    demandScope(principal, scope === 'open' ? 'open' : scope)
+    door.checkKind(context)
+    if (isStopping && endpoint.method !== 'get') throw new ServerStopping()
+    const params = context.req.param() as Record<string, string>
+    const query = context.req.query()
+    const project = params.project ?? query.project ?? query.project_id ?? projectOf(principal)
+    demandProject(principal, project)
+    const body = endpoint.method === 'get' ? undefined : await readBody(context, limits)
+    const checked = checkParts(endpoint, { params, query, body })
+    const requestId = context.get('requestId')
+    const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
+    if (endpoint.method !== 'get') counted.watch(within)
+    const write = writeOptions(context, endpoint)
+    const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
+    return answer instanceof Response ? answer : json(context, endpoint, answer)
+  }
+
+  /** What a token means that says no project: its own, or the one the server was started for. */
+  function projectOf({ projects }: Principal): string {
+    return projects === 'all' || projects.includes(colloquy.project) ? colloquy.project : (projects[0] ?? '')
+  }
+
+  return {
+    app: app as unknown as Hono,
+    settings,
+    ticket: () => entry.issue(),
+    drain() {
+      isStopping = true
+      live.stop()
+    },
+    async close() {
+      isStopping = true
+      live.stop()
+      counted.close()
+      await working.close()
+    },
+  }
+}
+
+/** Who asks an open endpoint. May nothing. */
+const nobody: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
+
+function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' {
+  if (endpoint === contract.sessions.addMessage || endpoint === contract.conversations.say) return 'append'
+  return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
+}
+
+function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
+  const text = JSON.stringify(answer)
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  if (endpoint.method === 'get' && endpoint.scope !== 'open') {
+    const etag =
+      endpoint === contract.conversations.get
+        ? `"${(answer as { version: number }).version}"`
+        : `"${createHash('sha1').update(text).digest('base64url')}"`
+    headers.etag = etag
+    headers['cache-control'] = 'private, no-cache'
+    const known = context.req.header('if-none-match')?.split(/,\s*/)
+    if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
+  }
+  return new Response(text, { status: endpoint.status, headers })
+}
+
+function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {
+  const { headers } = context.res
+  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value)
+  headers.set('x-request-id', requestId)
+  if (origin === undefined) return
+  // The gate let it through, so it is one of ours.
+  headers.set('access-control-allow-origin', origin)
+  headers.set('access-control-expose-headers', 'etag, x-request-id, retry-after')
+  headers.append('vary', 'origin')
+}
+
+function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': `authorization, content-type, idempotency-key, if-match, if-none-match, colloquy-fence, last-event-id, x-request-id, ${meantHeader}`,
+      'access-control-max-age': '600',
+    },
+  })
+}
+
+const shapes = endpoints.map(({ endpoint }) => ({
+  method: endpoint.method.toUpperCase(),
+  shape: new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}$`),
+}))
+
+function methodsAt(path: string): string[] {
+  return [...new Set(shapes.filter(({ shape }) => shape.test(path)).map(({ method }) => method))]
+}

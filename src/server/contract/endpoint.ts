@@ -1,0 +1,73 @@
+/**
+ * What an endpoint of the API is: one object from which the server checks, the client calls, and the description is
+ * made. Runs in browsers, too: nothing of Node, nothing of the server.
+ */
+import { z } from 'zod'
+
+/** What a token must be good for. 'open' needs none. */
+export type AccessScope = 'open' | 'read' | 'write' | 'admin'
+
+export interface Endpoint<
+  Params extends z.ZodObject = z.ZodObject,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** With parameters in braces: `/api/v1/projects/{project}/sessions/{sessionId}`. */
+  readonly path: string
+  readonly scope: AccessScope
+  readonly summary: string
+  readonly params: Params
+  readonly query: Query
+  /** `z.undefined()` where there is none. */
+  readonly body: Body
+  readonly answer: Answer
+  readonly status: 200 | 201
+  /** Takes `Idempotency-Key`: repeated with the same key it gives the first result. */
+  readonly keyed: boolean
+  /** The answer is no JSON document but a stream of this media type. */
+  readonly streams?: string
+  /** Errors also have the member `error`, as seed 003 has them. */
+  readonly seedErrors?: boolean
+}
+
+type Given<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, A extends z.ZodType> = Pick<
+  Endpoint,
+  'method' | 'path' | 'scope' | 'summary'
+> &
+  Partial<Pick<Endpoint, 'status' | 'keyed' | 'streams' | 'seedErrors'>> & {
+    params?: P
+    query?: Q
+    body?: B
+    answer: A
+  }
+
+const none = z.object({})
+
+/** An endpoint, with what was not said filled in. */
+export function endpoint<
+  P extends z.ZodObject = typeof none,
+  Q extends z.ZodObject = typeof none,
+  B extends z.ZodType = z.ZodUndefined,
+  A extends z.ZodType = z.ZodType,
+>(given: Given<P, Q, B, A>): Endpoint<P, Q, B, A> {
+  return {
+    status: 200,
+    keyed: false,
+    ...given,
+    params: given.params ?? (none as unknown as P),
+    query: given.query ?? (none as unknown as Q),
+    body: given.body ?? (z.undefined() as unknown as B),
+  }
+}
+
+/** What a caller hands in: the parameters of the path by name, the query, the body. */
+export type CallOf<E extends Endpoint> = Omit<z.input<E['params']>, 'project'> &
+  ('project' extends keyof z.input<E['params']> ? { project?: string } : unknown) &
+  (Record<never, never> extends z.input<E['query']>
+    ? { query?: z.input<E['query']> }
+    : { query: z.input<E['query']> }) &
+  (undefined extends z.input<E['body']> ? { body?: z.input<E['body']> } : { body: z.input<E['body']> })
+
+export type AnswerOf<E extends Endpoint> = z.output<E['answer']>

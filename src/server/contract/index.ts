@@ -1,0 +1,25 @@
+/** The whole contract: every endpoint there is. What is not in here is not served. */
+import { conversations } from './conversations.ts'
+import type { Endpoint } from './endpoint.ts'
+import { operations } from './operations.ts'
+import { projects } from './projects.ts'
+import { seed003 } from './seed-003.ts'
+import { sessions } from './sessions.ts'
+import { teams } from './teams.ts'
+
+export const contract = { projects, conversations, sessions, teams, seed003, operations }
+export type Contract = typeof contract
+
+export interface NamedEndpoint {
+  resource: keyof Contract
+  name: string
+  endpoint: Endpoint
+}
+
+export const endpoints: readonly NamedEndpoint[] = Object.entries(contract).flatMap(([resource, group]) =>
+  Object.entries(group).map(([name, endpoint]) => ({
+    resource: resource as keyof Contract,
+    name,
+    endpoint: endpoint as Endpoint,
+  })),
+)

@@ -1,0 +1,300 @@
+/** Sessions: one agent's view of a conversation, its messages, its requests, its checkpoints. */
+import { z } from 'zod'
+import { MessageInput } from '../../commands/message.ts'
+import { SessionOptions } from '../../commands/session-options.ts'
+import { Checkpoint, CheckpointItem } from '../../events/checkpoint.ts'
+import { SessionContext } from '../../events/context.ts'
+import { AgentDescription } from '../../events/description.ts'
+import { Id } from '../../events/id.ts'
+import { Metadata } from '../../events/metadata.ts'
+import { SessionConfigured } from '../../events/session.ts'
+import { Strategy } from '../../events/strategy.ts'
+import {
+  inProject,
+  Limit,
+  listOf,
+  ofSession,
+  oneOrMore,
+  Paging,
+  Project,
+  QueryFlag,
+  QueryNumber,
+  SessionPath,
+} from './common.ts'
+import { endpoint } from './endpoint.ts'
+import { AgentRequest, CheckpointDiff, CompactOutcome, Message, Session, SessionMetrics } from './shapes.ts'
+
+const Reason = z.strictObject({ reason: z.string().max(10_000).optional() }).optional()
+
+export const RequestBody = z.strictObject({
+  /** What the agent is to answer: a text, or a stored message. */
+  message: z.union([z.string(), z.strictObject({ messageId: Id })]),
+  budget: z.int().positive().optional(),
+  strategy: Strategy.optional(),
+  recall: z.boolean().optional(),
+})
+
+export const sessions = {
+  list: endpoint({
+    method: 'get',
+    path: `${inProject}/sessions`,
+    scope: 'read',
+    summary: 'Sessions, newest first',
+    params: Project,
+    query: z.object({
+      conversationId: Id.optional(),
+      agentName: Id.optional(),
+      status: oneOrMore(z.enum(['active', 'archived', 'expired', 'deleted'])).optional(),
+      ...Paging,
+    }),
+    answer: listOf(Session),
+  }),
+  getOrCreate: endpoint({
+    method: 'post',
+    path: `${inProject}/sessions`,
+    scope: 'write',
+    summary: 'The active session of an agent on a work item, made if there is none; with fresh=true a new one',
+    params: Project,
+    query: z.object({ fresh: QueryFlag.optional() }),
+    body: SessionOptions,
+    answer: Session,
+    keyed: true,
+  }),
+  get: endpoint({
+    method: 'get',
+    path: ofSession,
+    scope: 'read',
+    summary: 'A session with its statistics',
+    params: SessionPath,
+    answer: Session,
+  }),
+  annotate: endpoint({
+    method: 'patch',
+    path: ofSession,
+    scope: 'write',
+    summary: 'Metadata merged key by key, null removes one',
+    params: SessionPath,
+    body: z.strictObject({ metadata: Metadata }),
+    answer: Session,
+    keyed: true,
+  }),
+  delete: endpoint({
+    method: 'delete',
+    path: ofSession,
+    scope: 'write',
+    summary: 'Hides it from lists and look-ups; the log keeps all of it',
+    params: SessionPath,
+    query: z.object({ reason: z.string().max(10_000).optional() }),
+    answer: z.object({ id: z.string(), status: z.literal('deleted') }),
+    keyed: true,
+  }),
+  messages: endpoint({
+    method: 'get',
+    path: `${ofSession}/messages`,
+    scope: 'read',
+    summary:
+      'Messages of its window, oldest first; kind=user-facing leaves internal ones out, kind=talk system ones too',
+    params: SessionPath,
+    query: z.object({
+      kind: z.enum(['all', 'user-facing', 'talk']).optional(),
+      limit: Limit.optional(),
+      before: QueryNumber.optional(),
+      after: QueryNumber.optional(),
+    }),
+    answer: z.object({ items: z.array(Message) }),
+  }),
+  addMessage: endpoint({
+    method: 'post',
+    path: `${ofSession}/messages`,
+    scope: 'write',
+    summary: 'Records a message; when this answers, it is durable',
+    params: SessionPath,
+    body: MessageInput,
+    answer: Message,
+    status: 201,
+    keyed: true,
+  }),
+  clear: endpoint({
+    method: 'post',
+    path: `${ofSession}/clear`,
+    scope: 'write',
+    summary: 'Starts the window anew; the log keeps what was said',
+    params: SessionPath,
+    answer: Session,
+    keyed: true,
+  }),
+  reset: endpoint({
+    method: 'post',
+    path: `${ofSession}/reset`,
+    scope: 'write',
+    summary: 'Starts the window anew, with the first system message unless told otherwise',
+    params: SessionPath,
+    body: z.strictObject({ keepSystemMessage: z.boolean().optional() }).optional(),
+    answer: Session,
+    keyed: true,
+  }),
+  archive: endpoint({
+    method: 'post',
+    path: `${ofSession}/archive`,
+    scope: 'write',
+    summary: 'Makes it read-only',
+    params: SessionPath,
+    body: Reason,
+    answer: Session,
+    keyed: true,
+  }),
+  expire: endpoint({
+    method: 'post',
+    path: `${ofSession}/expire`,
+    scope: 'write',
+    summary: 'Ends it now, as if it had not been used for long: the next use gets its successor',
+    params: SessionPath,
+    answer: Session,
+    keyed: true,
+  }),
+  reopen: endpoint({
+    method: 'post',
+    path: `${ofSession}/reopen`,
+    scope: 'write',
+    summary: 'Makes an archived one writable again',
+    params: SessionPath,
+    answer: Session,
+    keyed: true,
+  }),
+  configure: endpoint({
+    method: 'patch',
+    path: `${ofSession}/settings`,
+    scope: 'write',
+    summary: "Strategy, budget, model and recall where they differ from the project's; null goes back to it",
+    params: SessionPath,
+    body: SessionConfigured.shape.requests,
+    answer: Session,
+    keyed: true,
+  }),
+  link: endpoint({
+    method: 'put',
+    path: `${ofSession}/outside-ids/{system}`,
+    scope: 'write',
+    summary: 'The id it has in another system; null forgets it',
+    params: SessionPath.extend({ system: Id }),
+    body: z.strictObject({ id: Id.nullable() }),
+    answer: Session,
+    keyed: true,
+  }),
+  context: endpoint({
+    method: 'get',
+    path: `${ofSession}/context`,
+    scope: 'read',
+    summary: 'What its requests are about',
+    params: SessionPath,
+    answer: SessionContext.nullable(),
+  }),
+  updateContext: endpoint({
+    method: 'put',
+    path: `${ofSession}/context`,
+    scope: 'write',
+    summary: "Gathers the context anew: with gatherProject from the server's project folder and its git",
+    params: SessionPath,
+    body: z.strictObject({
+      gatherProject: z.boolean().optional(),
+      feature: SessionContext.shape.feature,
+      task: SessionContext.shape.task,
+      dagSummary: z.string().optional(),
+    }),
+    answer: SessionContext,
+  }),
+  description: endpoint({
+    method: 'get',
+    path: `${ofSession}/description`,
+    scope: 'read',
+    summary: 'Who the agent is, as its model is told',
+    params: SessionPath,
+    answer: AgentDescription,
+  }),
+  describe: endpoint({
+    method: 'put',
+    path: `${ofSession}/description`,
+    scope: 'write',
+    summary: 'Says who the agent is',
+    params: SessionPath,
+    body: AgentDescription,
+    answer: AgentDescription,
+  }),
+  checkpoint: endpoint({
+    method: 'get',
+    path: `${ofSession}/checkpoint`,
+    scope: 'read',
+    summary: 'The newest checkpoint of its window',
+    params: SessionPath,
+    answer: Checkpoint.nullable(),
+  }),
+  checkpoints: endpoint({
+    method: 'get',
+    path: `${ofSession}/checkpoints`,
+    scope: 'read',
+    summary: 'Every checkpoint of its window, newest first',
+    params: SessionPath,
+    answer: z.object({ items: z.array(Checkpoint) }),
+  }),
+  compareCheckpoints: endpoint({
+    method: 'get',
+    path: `${ofSession}/checkpoints/{first}/compare/{second}`,
+    scope: 'read',
+    summary: 'What changed from one checkpoint to another',
+    params: SessionPath.extend({ first: QueryNumber, second: QueryNumber }),
+    answer: CheckpointDiff,
+  }),
+  checkpointItem: endpoint({
+    method: 'get',
+    path: `${ofSession}/checkpoint-items/{itemId}`,
+    scope: 'read',
+    summary: 'An item of a checkpoint, and the messages behind it',
+    params: SessionPath.extend({ itemId: Id }),
+    answer: z.object({ item: CheckpointItem, checkpoint: z.int(), messages: z.array(Message) }),
+  }),
+  compact: endpoint({
+    method: 'post',
+    path: `${ofSession}/compact`,
+    scope: 'write',
+    summary: 'Compacts now, whatever the size',
+    params: SessionPath,
+    body: z
+      .strictObject({
+        keep: z
+          .union([
+            z.strictObject({ tokens: z.int().nonnegative() }),
+            z.strictObject({ messages: z.int().nonnegative() }),
+          ])
+          .optional(),
+        budget: z.int().positive().optional(),
+      })
+      .optional(),
+    answer: CompactOutcome,
+  }),
+  request: endpoint({
+    method: 'post',
+    path: `${ofSession}/requests`,
+    scope: 'write',
+    summary: 'What its agent is to be sent, inside the budget; leaves a manifest in the log',
+    params: SessionPath,
+    body: RequestBody,
+    answer: AgentRequest,
+  }),
+  preview: endpoint({
+    method: 'post',
+    path: `${ofSession}/requests/preview`,
+    scope: 'read',
+    summary: 'The same without any side effect',
+    params: SessionPath,
+    body: RequestBody,
+    answer: AgentRequest,
+  }),
+  metrics: endpoint({
+    method: 'get',
+    path: `${ofSession}/metrics`,
+    scope: 'read',
+    summary: 'Totals, what compaction saved, how far the next compaction is',
+    params: SessionPath,
+    answer: SessionMetrics,
+  }),
+}

@@ -1,0 +1,139 @@
+/** What a server counts of itself, and how Prometheus reads it. */
+import { setMaxListeners } from 'node:events'
+import type { Colloquy, ProjectTotals } from '../index.ts'
+import type { Streams } from './streams.ts'
+
+/** Anybody with a token for all projects can name new ones; following each costs a cursor. */
+const mostWatched = 256
+
+const boundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Histogram {
+  counts: number[]
+  sum: number
+  count: number
+}
+
+export interface Figures {
+  /** A request was answered. `kind` is 'append' or 'request' for those whose time matters most. */
+  answered(method: string, status: number, seconds: number, kind: 'append' | 'request' | 'other'): void
+  /** Counts what happens in a project from now on. */
+  watch(colloquy: Colloquy): void
+  render(colloquy: Colloquy, streams: Streams): Promise<string>
+  /** Compactions under way now: session ids by project. */
+  readonly compacting: ReadonlyMap<string, { project: string; since: string }>
+  close(): void
+}
+
+export function figures(): Figures {
+  const requests = new Map<string, number>()
+  const times: Record<'append' | 'request' | 'other', Histogram> = {
+    append: histogram(),
+    request: histogram(),
+    other: histogram(),
+  }
+  const happened = new Map<string, number>()
+  const compacting = new Map<string, { project: string; since: string }>()
+  const watched = new Set<string>()
+  const ending = new AbortController()
+  setMaxListeners(mostWatched, ending.signal)
+
+  async function follow(colloquy: Colloquy): Promise<void> {
+    for await (const { event: recorded, project, at } of colloquy.subscribe({ signal: ending.signal })) {
+      const { event } = recorded
+      const key = `type="${event.type}"`
+      happened.set(key, (happened.get(key) ?? 0) + 1)
+      if (event.type === 'compaction.started') compacting.set(event.sessionId, { project, since: at })
+      if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.delete(event.sessionId)
+    }
+  }
+
+  return {
+    compacting,
+    answered(method, status, seconds, kind) {
+      const key = `method="${method}",status="${status}"`
+      requests.set(key, (requests.get(key) ?? 0) + 1)
+      const { counts } = times[kind]
+      const bound = boundsSeconds.findIndex(bound => seconds <= bound)
+      counts[bound < 0 ? boundsSeconds.length : bound]!++
+      times[kind].sum += seconds
+      times[kind].count++
+    },
+    watch(colloquy) {
+      if (watched.has(colloquy.project) || watched.size >= mostWatched) return
+      watched.add(colloquy.project)
+      // What cannot be followed is not counted; serving goes on.
+      follow(colloquy).catch(() => watched.delete(colloquy.project))
+    },
+    async render(colloquy, streams) {
+      const projects = await colloquy.projects()
+      const totals = await Promise.all(
+        projects.map(async project => [project, await colloquy.as({ project }).stats()] as const),
+      )
+      return [
+        ...series('colloquy_http_requests_total', 'counter', 'Requests answered.', requests),
+        ...Object.entries(times).flatMap(([kind, times]) => histogramLines(kind, times)),
+        ...series('colloquy_events_total', 'counter', 'Events recorded since the server started.', happened),
+        ...single('colloquy_subscribers', 'gauge', 'Live streams.', streams.count),
+        ...single('colloquy_subscribers_dropped_total', 'counter', 'Streams cut because nobody read.', streams.dropped),
+        ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.size),
+        ...projectLines(totals),
+      ].join('\n')
+    },
+    close: () => ending.abort(),
+  }
+}
+
+function histogram(): Histogram {
+  return { counts: boundsSeconds.map(() => 0).concat(0), sum: 0, count: 0 }
+}
+
+function series(name: string, type: string, help: string, values: ReadonlyMap<string, number>): string[] {
+  return [...heading(name, type, help), ...[...values].map(([labels, value]) => `${name}{${labels}} ${value}`), '']
+}
+
+function single(name: string, type: string, help: string, value: number): string[] {
+  return [...heading(name, type, help), `${name} ${value}`, '']
+}
+
+function heading(name: string, type: string, help: string): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
+}
+
+function histogramLines(kind: string, { counts, sum, count }: Histogram): string[] {
+  const name = `colloquy_${kind}_seconds`
+  let total = 0
+  const buckets = [...boundsSeconds, '+Inf'].map((bound, at) => {
+    total += counts[at]!
+    return `${name}_bucket{le="${bound}"} ${total}`
+  })
+  return [
+    ...heading(name, 'histogram', `Time of ${kind}s over HTTP.`),
+    ...buckets,
+    `${name}_sum ${sum}`,
+    `${name}_count ${count}`,
+    '',
+  ]
+}
+
+function projectLines(totals: ReadonlyArray<readonly [string, ProjectTotals]>): string[] {
+  const fields = [
+    'conversations',
+    'sessions',
+    'events',
+    'messages',
+    'tokens',
+    'input',
+    'output',
+    'compactions',
+  ] as const
+  return fields.flatMap(field => {
+    const name = `colloquy_project_${field}`
+    const lines = totals.map(([project, total]) => `${name}{project="${escaped(project)}"} ${total[field]}`)
+    return [...heading(name, 'gauge', `Of each project: ${field}.`), ...lines, '']
+  })
+}
+
+function escaped(label: string): string {
+  return label.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}
