@@ -162,6 +162,19 @@ export class ModelUnknown extends ColloquyError {
   }
 }
 
+/** No model is named to run the agent with. Name one: in the call, in the configuration, or with COLLOQUY_MODEL. */
+export class ModelMissing extends ColloquyError {
+  override readonly code = 'model/missing'
+  override readonly status = 400
+
+  constructor(agentType: string) {
+    super(
+      `No model is configured for the agent ${agentType}. Give one by name, such as anthropic:claude-opus-4-7, ollama:qwen3, 'command:claude -p' or scripted:FILE: with --model, in the environment variable COLLOQUY_MODEL, or under agents.model in colloquy.config.yaml.`,
+      { agentType },
+    )
+  }
+}
+
 /** The provider wants a key and there is none. Set the environment variable `variable`, then open the model again. */
 export class ModelKeyMissing extends ColloquyError {
   override readonly code = 'model/key-missing'

@@ -23,7 +23,9 @@ import { FileRead } from './file.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
+import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
 import { RequestBuilt } from './request.ts'
+import { RunEnded, RunStarted } from './run.ts'
 import {
   SessionAcknowledged,
   SessionAnnotated,
@@ -81,6 +83,11 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   FileRead,
   ExecutionStarted,
   ExecutionStopped,
+  RunStarted,
+  RunEnded,
+  QuestionAsked,
+  QuestionAnswered,
+  QuestionTaken,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

@@ -1,6 +1,7 @@
 /** Opens a store and puts the managers over it. */
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { liveChannel } from '../agent/live.ts'
 import { parseInput } from '../commands/input.ts'
 import { engine, type Scope } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
@@ -14,6 +15,8 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import { AgentManager } from './agent-manager.ts'
+import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { agentViews } from './agent-views.ts'
 import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
@@ -25,6 +28,7 @@ import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { readConfiguration } from './read-configuration.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
+import { runKeeper } from './run-keeper.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
@@ -67,6 +71,8 @@ export interface OpenOptions
   requests?: Partial<RequestSettings>
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
+  /** How agents are run: on which models, with which tools and commands. */
+  agents?: AgentSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -82,6 +88,7 @@ export interface Colloquy {
   readonly project: string
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
+  readonly agents: AgentManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -125,6 +132,10 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     channel: options.channel ?? 'library',
   })
   const keeper = executionKeeper(core, teamSettings.executionLeaseMs)
+  const runs = runKeeper()
+  const live = liveChannel()
+  const opened = new Map<string, Promise<Model>>()
+  const agents = completeAgentSettings(options.agents)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
   const caretaker = { ...scope, actor: 'maintenance' }
@@ -168,6 +179,20 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
       }),
+      agents: new AgentManager({
+        engine: core,
+        scope,
+        scribe: scribing,
+        requests: asked,
+        views,
+        team,
+        settings: agents,
+        defaultModel: requests.model,
+        root: options.root ?? root,
+        live,
+        keeper: runs,
+        opened,
+      }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -177,6 +202,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        await runs.close()
+        live.close()
         await keeper.close()
         await store.close()
       },

@@ -34,6 +34,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
           | 'described'
           | 'context'
           | 'request'
+          | 'run'
       }
   )
 
@@ -56,6 +57,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'delegation'
           | 'file_read'
           | 'execution'
+          | 'question'
           | 'recorded'
       }
   )
@@ -172,6 +174,13 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'execution.started':
     case 'execution.stopped':
       return { ...conversation, action: 'execution' }
+    case 'run.started':
+    case 'run.ended':
+      return { ...session, sessionId: event.sessionId, action: 'run' }
+    case 'question.asked':
+    case 'question.answered':
+    case 'question.taken':
+      return { ...conversation, action: 'question' }
     case 'message.erased':
     case 'erased':
       return { ...conversation, action: 'erased' }
