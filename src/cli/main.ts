@@ -2,12 +2,15 @@
 /** The command line: the commands together, and how each run ends. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAnswer } from './answer.ts'
 import { addArchive } from './archive.ts'
+import { addChat } from './chat.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
+import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addPhase } from './phase.ts'
@@ -26,7 +29,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 const program = new Command('colloquy')
-  .description('Looks into a store of conversations, checks it, and puts things away.')
+  .description('Talks with agents, looks into a store of conversations, checks it, and puts things away.')
   .version(version, '--version')
   .option('--json', 'output for machines')
   .option('--store <URL>', 'sqlite:PATH (default: .colloquy/colloquy.db in the project root)')
@@ -38,6 +41,9 @@ const program = new Command('colloquy')
   .exitOverride()
 
 for (const add of [
+  addInit,
+  addChat,
+  addAnswer,
   addList,
   addShow,
   addLog,

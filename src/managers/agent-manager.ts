@@ -48,6 +48,8 @@ export interface RunOptions {
   answerWithinMs?: number
   /** Stops a run of the session in this process and takes its place. */
   supersedes?: boolean
+  /** While another run has the session, waits for its end. Always so with a message. */
+  waits?: boolean
 }
 
 /** Where a session is looked at while another run has it. */
@@ -268,7 +270,7 @@ export class AgentManager {
     return recordedMessage(await this.#engine.execute(this.#scope, { ...place, decide }))
   }
 
-  async #claim(head: SessionHead, { trigger, signal }: RunOptions, said: Message | undefined): Promise<Claim> {
+  async #claim(head: SessionHead, { trigger, signal, waits }: RunOptions, said: Message | undefined): Promise<Claim> {
     const conversation = await this.#conversation(head.conversationId)
     const claim = () =>
       this.#views.claim(
@@ -281,7 +283,7 @@ export class AgentManager {
         return await claim()
       } catch (error) {
         // What was said just now may be answered by the run that is under way; if not, it is this one's turn then.
-        if (!(error instanceof LeaseHeld) || !said) throw error
+        if (!(error instanceof LeaseHeld) || !(said || waits)) throw error
         await wait(lookEveryMs, undefined, signal ? { signal } : {})
       }
     }

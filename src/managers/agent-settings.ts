@@ -16,6 +16,10 @@ export interface AgentSettings {
   maxSteps: number
   /** How long a run may be silent before it counts as dead; renewed by the process it runs in. Default a minute. */
   leaseMs: number
+  /** Whether what people say starts a run by itself: of the agents it is addressed to, else of `defaultAgent`. */
+  autorun: boolean
+  /** Who answers what is addressed to nobody. */
+  defaultAgent: string | undefined
 }
 
 export type AgentSettingsInput = Partial<Omit<AgentSettings, 'limits'>> & { limits?: Partial<AgentSettings['limits']> }
@@ -30,6 +34,8 @@ export function completeAgentSettings({ limits, ...given }: AgentSettingsInput =
     tools: [],
     maxSteps: 100,
     leaseMs: minute,
+    autorun: false,
+    defaultAgent: undefined,
     ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<AgentSettings>),
     limits: { commandMs: 2 * minute, characters: 30_000, answerWithinMs: 24 * 60 * minute, ...limits },
   }

@@ -39,6 +39,20 @@ export const RequestsInput = z
   })
   .partial()
 
+/** How agents are run, as far as it can be written down. */
+const AgentsInput = z
+  .strictObject({
+    model: z.string().min(1),
+    models: z.record(z.string().min(1), z.string().min(1)),
+    commands: z.record(z.string().min(1), z.array(z.string().min(1))),
+    limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
+    maxSteps: Count,
+    leaseMs: DurationMs,
+    autorun: z.boolean(),
+    defaultAgent: z.string().min(1),
+  })
+  .partial()
+
 export const Configuration = z
   .strictObject({
     store: z.string().min(1),
@@ -59,6 +73,7 @@ export const Configuration = z
       })
       .partial(),
     requests: RequestsInput,
+    agents: AgentsInput,
   })
   .partial()
 export type Configuration = z.output<typeof Configuration>

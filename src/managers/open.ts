@@ -18,6 +18,7 @@ import { type Update, updateOf } from '../views/update.ts'
 import { AgentManager } from './agent-manager.ts'
 import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { agentViews } from './agent-views.ts'
+import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
@@ -148,6 +149,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
   if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
 
+  let stopAutorun: (() => Promise<void>) | undefined
+
   function within(scope: Scope): Colloquy {
     const asked = sessionRequests({
       engine: core,
@@ -202,6 +205,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        await stopAutorun?.()
         await runs.close()
         live.close()
         await keeper.close()
@@ -209,7 +213,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       },
     }
   }
-  return within(scope)
+  const opening = within(scope)
+  if (agents.autorun && !options.readOnly) stopAutorun = autorun(opening, agents)
+  return opening
 }
 
 /** @throws {InvalidInput} naming the setting */
