@@ -67,7 +67,13 @@ export function runDesk({
     async version() {
       return (await store.conversation(project, conversationId))!.version
     },
-    request: ({ id: messageId }, terms) => requests.build(sessionId, { messageId }, { ...terms, model }),
+    request: ({ id: messageId, parts }, terms) =>
+      requests.build(
+        sessionId,
+        { messageId },
+        // What a tool gave back says little of what the person is after.
+        { ...terms, model, ...(parts.some(part => part.type === 'tool-result') && { recall: false }) },
+      ),
     async say(said) {
       const message: MessageInput = {
         ...said,
