@@ -10,6 +10,7 @@ import { read } from './read.ts'
 import { requests } from './requests.ts'
 import { retention } from './retention.ts'
 import { search } from './search.ts'
+import { turns } from './turns.ts'
 import { writers } from './writers.ts'
 
 export const benchmarks: readonly Benchmark[] = [
@@ -21,6 +22,7 @@ export const benchmarks: readonly Benchmark[] = [
   disk,
   search,
   requests,
+  turns,
   calibration,
   retention,
   loops,

@@ -175,6 +175,16 @@ export class ModelMissing extends ColloquyError {
   }
 }
 
+/** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
+export class ToolServerFailed extends ColloquyError {
+  override readonly code = 'tools/server-failed'
+  override readonly status = 502
+
+  constructor(facts: { server: string; reason: string }) {
+    super(`The MCP server ${facts.server} cannot be used: ${facts.reason}. Check its command in agents.mcp.`, facts)
+  }
+}
+
 /** The provider wants a key and there is none. Set the environment variable `variable`, then open the model again. */
 export class ModelKeyMissing extends ColloquyError {
   override readonly code = 'model/key-missing'

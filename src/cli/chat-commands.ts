@@ -27,8 +27,9 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   request: {
     does: 'what the agent would be sent next, and why; /request TEXT for a message',
-    async run({ sessions }, { session }, rest) {
-      return ledgerLines(await sessions.previewRequest(session.id, rest || 'Go on.'), session)
+    async run({ sessions }, { session, model }, rest) {
+      const options = model === undefined ? {} : { model }
+      return ledgerLines(await sessions.previewRequest(session.id, rest || 'Go on.', options), session)
     },
   },
   checkpoint: {

@@ -20,6 +20,8 @@ export async function chatOnTerminal(colloquy: Colloquy, first: Session, options
     output: process.stdout,
     history: own.map(one => one.content.split('\n')[0]!).reverse(),
     historySize: remembered,
+    // A resize draws the prompt anew, also while nothing is asked for.
+    prompt: '',
   })
   let isOver = false
   let running: AbortController | undefined
@@ -77,8 +79,8 @@ export async function chatOnTerminal(colloquy: Colloquy, first: Session, options
   }
 
   async function askedFor({ questionId, text, choices }: Extract<LivePart, { type: 'question' }>): Promise<void> {
-    const offered = choices ? ` [${choices.join('/')}]` : ''
-    const answer = await typed(`\n${style.yellow(safeLine(text))}${safeLine(offered)} `)
+    const offered = choices ? ` [${safeLine(choices.join('/'))}]` : ''
+    const answer = await typed(`\n${style.yellow(safeLine(text))}${offered} `)
     if (answer) await colloquy.agents.answer(questionId, answer).catch(error => tell(error, { json: false }))
   }
 
@@ -114,8 +116,8 @@ function answerScreen(agent: string) {
       } else if (part.type === 'text-delta') write(safeText(part.text))
       else if (part.type === 'waiting') line(style.dim(safeLine(`… ${part.failure.kind}; trying again`)))
       else if (part.type === 'tool-start')
-        line(style.dim(safeLine(`  ⚙ ${part.name} ${JSON.stringify(part.input)}`).slice(0, 200)))
-      else if (part.type === 'tool-end' && part.isError) line(style.yellow(safeLine(`  ✗ ${part.text}`).slice(0, 200)))
+        line(style.dim(`  ⚙ ${safeLine(`${part.name} ${JSON.stringify(part.input)}`).slice(0, 200)}`))
+      else if (part.type === 'tool-end' && part.isError) line(style.yellow(`  ✗ ${safeLine(part.text).slice(0, 200)}`))
     },
     end() {
       if (isInText) write('\n')

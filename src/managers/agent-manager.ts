@@ -1,12 +1,15 @@
 /** Agents that answer: a run of an agent on its session, what it says while it runs, and what it asks people. Thin. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LiveChannel, LiveUpdate } from '../agent/live.ts'
+import type { McpServers } from '../agent/mcp/servers.ts'
 import { type RunResult, run } from '../agent/run.ts'
 import { newcomer } from '../agent/run-input.ts'
 import { builtInTools } from '../agent/tools/index.ts'
 import type { Tool } from '../agent/tools/tool.ts'
+import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
+import { clearMessages } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
@@ -70,6 +73,7 @@ export class AgentManager {
   readonly #live: LiveChannel
   readonly #keeper: RunKeeper
   readonly #opened: Map<string, Promise<Model>>
+  readonly #mcp: McpServers
   readonly #access: SessionAccess
 
   constructor(parts: {
@@ -88,6 +92,7 @@ export class AgentManager {
     keeper: RunKeeper
     /** Models that were opened by name; each once. */
     opened: Map<string, Promise<Model>>
+    mcp: McpServers
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -101,6 +106,7 @@ export class AgentManager {
     this.#live = parts.live
     this.#keeper = parts.keeper
     this.#opened = parts.opened
+    this.#mcp = parts.mcp
     this.#access = sessionAccess(parts.engine, parts.scope)
   }
 
@@ -182,7 +188,7 @@ export class AgentManager {
         options.onPart?.(part)
       }
       const callKey = (callId: string, asking: Message) => `${asking.id} ${callId}`
-      const tools = await this.#tools(sessionId, options.tools)
+      const tools = await this.#tools(head, options.tools)
       const commands = [...(settings.commands['*'] ?? []), ...(settings.commands[agentType] ?? [])]
       const answerWithinMs = options.answerWithinMs ?? settings.limits.answerWithinMs
       const asked = toolDesk({
@@ -265,8 +271,12 @@ export class AgentManager {
 
   async #say({ id, conversationId }: SessionHead, message: string | MessageInput): Promise<Message> {
     const input: MessageInput = typeof message === 'string' ? { role: 'user', content: message } : message
-    const decide = addToSession(id, await this.#scribe.prepare(input))
+    const prepared = await this.#scribe.prepare(input)
     const place = { conversation: { id: conversationId }, session: { id }, asked: [] }
+    const decide: Decision = (heads, now) => [
+      ...(this.#settings.singleShot ? clearMessages(id)(heads, now) : []),
+      ...addToSession(id, prepared)(heads, now),
+    ]
     return recordedMessage(await this.#engine.execute(this.#scope, { ...place, decide }))
   }
 
@@ -331,10 +341,11 @@ export class AgentManager {
     return opened
   }
 
-  async #tools(sessionId: string, more: readonly Tool[] = []): Promise<Tool[]> {
-    const { allowedTools } = await this.#requests.contexts.description(sessionId)
+  async #tools({ id, agentType }: SessionHead, more: readonly Tool[] = []): Promise<Tool[]> {
+    const { allowedTools } = await this.#requests.contexts.description(id)
     const all = [...builtInTools, ...this.#settings.tools]
-    return [...all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*')), ...more]
+    const allowed = all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*'))
+    return [...allowed, ...(await this.#mcp.toolsFor(agentType)), ...more]
   }
 
   /** The other agent is run here and now; its last words are the result unless it completes with others. */

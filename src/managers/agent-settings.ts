@@ -1,4 +1,5 @@
 /** How agents are run, where a caller does not say otherwise. */
+import type { McpServer } from '../agent/mcp/tools.ts'
 import type { Tool, ToolLimits } from '../agent/tools/tool.ts'
 import type { Model } from '../models/model.ts'
 
@@ -11,11 +12,15 @@ export interface AgentSettings {
   commands: Readonly<Record<string, readonly string[]>>
   /** Tools beside the built-in ones. An agent has those that its description allows. */
   tools: readonly Tool[]
+  /** MCP servers by name: their tools are `mcp__NAME__TOOL`. */
+  mcp: Readonly<Record<string, McpServer>>
   limits: Omit<ToolLimits, 'commands'>
   /** Calls of the model in one run. Default 100. */
   maxSteps: number
   /** How long a run may be silent before it counts as dead; renewed by the process it runs in. Default a minute. */
   leaseMs: number
+  /** Every message starts with an empty window: what was said before is kept, and not sent. */
+  singleShot: boolean
   /** Whether what people say starts a run by itself: of the agents it is addressed to, else of `defaultAgent`. */
   autorun: boolean
   /** Who answers what is addressed to nobody. */
@@ -32,6 +37,8 @@ export function completeAgentSettings({ limits, ...given }: AgentSettingsInput =
     models: {},
     commands: {},
     tools: [],
+    mcp: {},
+    singleShot: false,
     maxSteps: 100,
     leaseMs: minute,
     autorun: false,

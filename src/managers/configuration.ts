@@ -48,6 +48,16 @@ const AgentsInput = z
     limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
     maxSteps: Count,
     leaseMs: DurationMs,
+    mcp: z.record(
+      z.string().regex(/^[\w-]+$/),
+      z.strictObject({
+        command: z.string().min(1),
+        args: z.array(z.string()).optional(),
+        env: z.record(z.string(), z.string()).optional(),
+        agents: z.array(z.string().min(1)).optional(),
+      }),
+    ),
+    singleShot: z.boolean(),
     autorun: z.boolean(),
     defaultAgent: z.string().min(1),
   })

@@ -2,6 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { liveChannel } from '../agent/live.ts'
+import { mcpServers } from '../agent/mcp/servers.ts'
 import { parseInput } from '../commands/input.ts'
 import { engine, type Scope } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
@@ -137,6 +138,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
   const agents = completeAgentSettings(options.agents)
+  const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
   const caretaker = { ...scope, actor: 'maintenance' }
@@ -195,6 +197,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         live,
         keeper: runs,
         opened,
+        mcp,
       }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
@@ -208,6 +211,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         await stopAutorun?.()
         await runs.close()
         live.close()
+        await mcp.close()
         await keeper.close()
         await store.close()
       },

@@ -4,7 +4,7 @@ import { createReadStream, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { fastEstimator, isOfType, openColloquy, type RequestMessage } from 'colloquy'
+import { fastEstimator, isOfType, openColloquy, type RecordedEvent, type RequestMessage } from 'colloquy'
 import { expect, it, onTestFinished } from 'vitest'
 import { problemsOf } from '../support/requests.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -81,7 +81,15 @@ it(`[P5] [P6] [P7] [P9] ${turns} turns with tools in ${budget} tokens, killed ${
   const parts = messages.flatMap(one => one.parts)
   const ids = (type: 'tool-call' | 'tool-result') => parts.flatMap(part => (part.type === type ? [part.callId] : []))
   expect(ids('tool-result').sort()).toEqual(ids('tool-call').sort())
-  const events = await colloquy.conversations.getEvents(session!.conversationId)
+  const events: RecordedEvent[] = []
+  for (let page = 1; page > 0; ) {
+    const read = await colloquy.conversations.getEvents(session!.conversationId, {
+      from: events.length + 1,
+      limit: 500,
+    })
+    events.push(...read)
+    page = read.length
+  }
   expect(events.filter(one => one.event.type === 'checkpoint.taken').length).toBeGreaterThan(2)
   const outcomes = events.filter(one => isOfType(one, 'run.ended')).map(one => one.event.outcome)
   expect(outcomes.filter(one => one === 'done')).toHaveLength(turns)
