@@ -13,6 +13,7 @@ import { retention } from './retention.ts'
 import { search } from './search.ts'
 import { server } from './server.ts'
 import { teams } from './teams.ts'
+import { turns } from './turns.ts'
 import { writers } from './writers.ts'
 
 export const benchmarks: readonly Benchmark[] = [
@@ -24,6 +25,7 @@ export const benchmarks: readonly Benchmark[] = [
   disk,
   search,
   requests,
+  turns,
   calibration,
   retention,
   loops,

@@ -163,6 +163,29 @@ export class ModelUnknown extends ColloquyError {
   }
 }
 
+/** No model is named to run the agent with. Name one: in the call, in the configuration, or with COLLOQUY_MODEL. */
+export class ModelMissing extends ColloquyError {
+  override readonly code = 'model/missing'
+  override readonly status = 400
+
+  constructor(agentType: string) {
+    super(
+      `No model is configured for the agent ${agentType}. Give one by name, such as anthropic:claude-opus-4-7, ollama:qwen3, 'command:claude -p' or scripted:FILE: with --model, in the environment variable COLLOQUY_MODEL, or under agents.model in colloquy.config.yaml.`,
+      { agentType },
+    )
+  }
+}
+
+/** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
+export class ToolServerFailed extends ColloquyError {
+  override readonly code = 'tools/server-failed'
+  override readonly status = 502
+
+  constructor(facts: { server: string; reason: string }) {
+    super(`The MCP server ${facts.server} cannot be used: ${facts.reason}. Check its command in agents.mcp.`, facts)
+  }
+}
+
 /** The provider wants a key and there is none. Set the environment variable `variable`, then open the model again. */
 export class ModelKeyMissing extends ColloquyError {
   override readonly code = 'model/key-missing'

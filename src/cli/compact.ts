@@ -52,7 +52,7 @@ export function addCompact(program: Command): void {
     })
 }
 
-function inWords(outcome: CompactOutcome, before: Checkpoint | undefined): string[] {
+export function inWords(outcome: CompactOutcome, before: Checkpoint | undefined): string[] {
   switch (outcome.outcome) {
     case 'taken':
       return takenLines(outcome.checkpoint, before)

@@ -35,6 +35,16 @@ export function summaryOf(event: StoredEvent): string {
       return safeLine(`"${event.title}", ${workItemText(event.workItem)}`)
     case 'session.created':
       return safeLine(`${event.agentName} ${event.sessionId}${event.taskState ? ` in state ${event.taskState}` : ''}`)
+    case 'run.started':
+      return safeLine(
+        `${event.agent} on ${event.model}, to answer ${event.trigger}${event.resumes ? ' (goes on)' : ''}`,
+      )
+    case 'run.ended': {
+      const took = `${event.steps} steps, ${event.toolCalls} tool calls`
+      return safeLine(`${event.agent} ${event.outcome}${event.reason ? `: ${event.reason}` : ''} (${took})`)
+    }
+    case 'question.asked':
+      return safeLine(`${event.agent}: ${event.text}`)
     case 'erased':
       return '(erased)'
     case 'damaged':

@@ -2,8 +2,10 @@
 /** The command line: the commands together, and how each run ends. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAnswer } from './answer.ts'
 import { addArchive } from './archive.ts'
 import { addBranch } from './branch.ts'
+import { addChat } from './chat.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
@@ -12,6 +14,7 @@ import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
+import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addMerge } from './merge.ts'
@@ -36,7 +39,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 const program = new Command('colloquy')
-  .description('Looks into a store of conversations, checks it, and puts things away.')
+  .description('Talks with agents, looks into a store of conversations, checks it, and puts things away.')
   .version(version, '--version')
   .option('--json', 'output for machines')
   .option('--store <URL>', 'sqlite:PATH or postgres://… (default: .colloquy/colloquy.db in the project root)')
@@ -48,6 +51,9 @@ const program = new Command('colloquy')
   .exitOverride()
 
 for (const add of [
+  addInit,
+  addChat,
+  addAnswer,
   addList,
   addShow,
   addLog,

@@ -24,13 +24,19 @@ export function writing<T>(
   return using(options, openColloquy, work)
 }
 
+/** For commands that work with agents: the store is made where there is none yet. */
+export function making<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
+  return using(options, openColloquy, work, { mayMake: true })
+}
+
 async function using<T>(
   options: GlobalOptions & Pick<OpenOptions, 'archives' | 'phases'>,
   open: (options: OpenOptions) => Promise<Colloquy>,
   work: Work<T>,
+  { mayMake = false }: { mayMake?: boolean } = {},
 ): Promise<T> {
   const configuration = await configurationOf(options)
-  const { url } = storePlace(options.store ?? configuration.store)
+  const { url } = storePlace(options.store ?? configuration.store, { mayMake })
   const colloquy = await open({
     ...(configuration as OpenOptions),
     store: url,

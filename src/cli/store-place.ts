@@ -10,8 +10,11 @@ export interface StorePlace {
   file: string | undefined
 }
 
-/** @throws {StoreUnusable} when there is no store */
-export function storePlace(url = defaultStore(projectRoot())): StorePlace {
+/** @throws {StoreUnusable} when there is no store, unless one may be made */
+export function storePlace(
+  url = defaultStore(projectRoot()),
+  { mayMake = false }: { mayMake?: boolean } = {},
+): StorePlace {
   if (url === 'sqlite::memory:') {
     throw new StoreUnusable(
       'A store in memory is empty whenever it is opened. Name one that is a file: --store sqlite:PATH.',
@@ -20,7 +23,7 @@ export function storePlace(url = defaultStore(projectRoot())): StorePlace {
   // What is no sqlite URL is for openColloquy to refuse.
   if (!url.startsWith('sqlite:') || url === 'sqlite:') return { url, file: undefined }
   const file = resolve(url.slice('sqlite:'.length))
-  if (!existsSync(file)) {
+  if (!existsSync(file) && !mayMake) {
     throw new StoreUnusable(
       `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. openColloquy makes a new one.`,
       { path: file },

@@ -21,12 +21,30 @@ const harmless = [
 
 /** What git prints, or nothing when it fails for whatever reason. */
 export async function git(folder: string, args: readonly string[]): Promise<string | undefined> {
+  const { exitCode, stdout } = await gitAnswer(folder, args)
+  return exitCode === 0 ? stdout : undefined
+}
+
+/** The same with all it says, for those who must tell why it failed. No exit code: it could not be started, or took too long. */
+export async function gitAnswer(
+  folder: string,
+  args: readonly string[],
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<{ exitCode: number | undefined; stdout: string; stderr: string }> {
   const options = { cwd: folder, env: environment(), timeout: timeLimitMs, maxBuffer: largestAnswerBytes }
   try {
-    const { stdout } = await run('git', [...harmless, ...args], options)
-    return stdout
-  } catch {
-    return undefined
+    const { stdout, stderr } = await run('git', [...harmless, ...args], { ...options, ...(signal && { signal }) })
+    return { exitCode: 0, stdout, stderr }
+  } catch (error) {
+    const {
+      code,
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as Error & { code?: unknown; stdout?: string; stderr?: string }
+    return typeof code === 'number'
+      ? { exitCode: code, stdout, stderr }
+      : { exitCode: undefined, stdout, stderr: stderr || message }
   }
 }
 

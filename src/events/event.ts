@@ -23,8 +23,10 @@ import { FileRead } from './file.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
+import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
 import { ReferenceResolved } from './reference.ts'
 import { RequestBuilt } from './request.ts'
+import { RunEnded, RunStarted } from './run.ts'
 import {
   SessionAcknowledged,
   SessionAnnotated,
@@ -83,6 +85,11 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   ReferenceResolved,
   ExecutionStarted,
   ExecutionStopped,
+  RunStarted,
+  RunEnded,
+  QuestionAsked,
+  QuestionAnswered,
+  QuestionTaken,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

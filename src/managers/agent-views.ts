@@ -57,6 +57,8 @@ export interface AgentViews {
   preview(conversation: ConversationHead, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
   /** What the agent would have been sent at an earlier time. */
   past(heads: PastHeads, agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
+  /** The agent's session on the conversation, made if there is none. */
+  join(conversation: ConversationHead, agent: AgentReference, agentType?: string): Promise<SessionHead>
   acknowledge(
     conversation: ConversationHead,
     agent: AgentReference,
@@ -187,6 +189,8 @@ export function agentViews({
   }
 
   return {
+    join: ensured,
+
     async build(conversation, agent, options) {
       const { trigger, asOf, options: request } = await asked(conversation, options)
       const head = await ensured(conversation, agent, options.agentType)
@@ -253,8 +257,10 @@ export function agentViews({
       try {
         const { version } = await triggering(conversation, trigger.messageId)
         // Looked at under the lease: whoever had it before has acknowledged by now what it answered.
-        const { acknowledged } = (await store.session(project, sessionId))!
-        if (acknowledged !== undefined && version <= acknowledged) {
+        const { acknowledged, run } = (await store.session(project, sessionId))!
+        // A run that was cut off has taken the message in, but has not answered it.
+        const isCutOff = run?.trigger === version && run.outcome !== 'done'
+        if (acknowledged !== undefined && version <= acknowledged && !isCutOff) {
           const conversationId = conversation.info.id
           throw new AlreadyAnswered({ conversationId, agent: agentName, version, acknowledged })
         }

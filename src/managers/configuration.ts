@@ -63,6 +63,30 @@ const ServerInput = z
   })
   .partial()
 
+/** How agents are run, as far as it can be written down. */
+const AgentsInput = z
+  .strictObject({
+    model: z.string().min(1),
+    models: z.record(z.string().min(1), z.string().min(1)),
+    commands: z.record(z.string().min(1), z.array(z.string().min(1))),
+    limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
+    maxSteps: Count,
+    leaseMs: DurationMs,
+    mcp: z.record(
+      z.string().regex(/^[\w-]+$/),
+      z.strictObject({
+        command: z.string().min(1),
+        args: z.array(z.string()).optional(),
+        env: z.record(z.string(), z.string()).optional(),
+        agents: z.array(z.string().min(1)).optional(),
+      }),
+    ),
+    singleShot: z.boolean(),
+    autorun: z.boolean(),
+    defaultAgent: z.string().min(1),
+  })
+  .partial()
+
 const Written = z
   .strictObject({
     store: z.string().min(1),
@@ -85,6 +109,7 @@ const Written = z
     requests: RequestsInput,
     server: ServerInput,
     conversation: SeedConversationInput,
+    agents: AgentsInput,
   })
   .partial()
 

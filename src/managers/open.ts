@@ -1,6 +1,8 @@
 /** Opens a store and puts the managers over it. */
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { liveChannel } from '../agent/live.ts'
+import { mcpServers } from '../agent/mcp/servers.ts'
 import { parseInput } from '../commands/input.ts'
 import { fileResolver } from '../context/file-resolver.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
@@ -16,7 +18,10 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import { AgentManager } from './agent-manager.ts'
+import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { agentViews } from './agent-views.ts'
+import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
@@ -30,6 +35,7 @@ import { readConfiguration } from './read-configuration.ts'
 import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
 import { type ReferenceDesk, references } from './references.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
+import { runKeeper } from './run-keeper.ts'
 import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
@@ -76,6 +82,8 @@ export interface OpenOptions
   references?: Partial<ReferenceSettings> | 'off'
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
+  /** How agents are run: on which models, with which tools and commands. */
+  agents?: AgentSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -91,6 +99,7 @@ export interface Colloquy {
   readonly project: string
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
+  readonly agents: AgentManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -146,6 +155,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     channel: options.channel ?? 'library',
   })
   const keeper = executionKeeper(core, teamSettings.executionLeaseMs)
+  const runs = runKeeper()
+  const live = liveChannel()
+  const opened = new Map<string, Promise<Model>>()
+  const agents = completeAgentSettings(options.agents)
+  const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
   const caretaker = { ...scope, actor: 'maintenance' }
@@ -157,6 +171,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     : undefined
   // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
   if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
+
+  let stopAutorun: (() => Promise<void>) | undefined
 
   function within(scope: Scope): Colloquy {
     const asked = sessionRequests({
@@ -190,6 +206,21 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
       }),
+      agents: new AgentManager({
+        engine: core,
+        scope,
+        scribe: scribing,
+        requests: asked,
+        views,
+        team,
+        settings: agents,
+        defaultModel: requests.model,
+        root: options.root ?? root,
+        live,
+        keeper: runs,
+        opened,
+        mcp,
+      }),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -203,12 +234,18 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        await stopAutorun?.()
+        await runs.close()
+        live.close()
+        await mcp.close()
         await keeper.close()
         await store.close()
       },
     }
   }
-  return within(scope)
+  const opening = within(scope)
+  if (agents.autorun && !options.readOnly) stopAutorun = autorun(opening, agents)
+  return opening
 }
 
 /** @throws {InvalidInput} naming the setting */

@@ -86,10 +86,11 @@ export function requestPacking({
 
   return {
     async pack(head, message, options, mayOmit, conversation) {
-      const { asOf, unresolved } = options
+      const { asOf, unresolved, reserve = 0 } = options
       const settings = settingsFor(project, head, options)
       const { strategy } = settings
-      const { budget, limits } = budgetOf(settings)
+      const { budget: whole, limits } = budgetOf(settings)
+      const budget = Math.max(0, whole - reserve)
       const gathered = await material.gather({
         head,
         trigger: message,
@@ -119,13 +120,13 @@ export function requestPacking({
         return { continues, calibrated: expectedUsage(packed, known, { model, continues, last }) }
       }
       const first = pack(gathered.material, packing)
-      const whole = await withRecall(first, gathered, settings)
-      let packed = whole === gathered.material ? first : pack(whole, packing)
+      const found = await withRecall(first, gathered, settings)
+      let packed = found === gathered.material ? first : pack(found, packing)
       let foreseen = foresee(packed)
-      for (let round = 0, reserve = 0; round < mostRounds; round++) {
+      for (let round = 0, aside = 0; round < mostRounds; round++) {
         if (foreseen.calibrated <= budget || packed.overflows) break
-        reserve += foreseen.calibrated - budget
-        packed = pack(whole, { ...packing, reserve })
+        aside += foreseen.calibrated - budget
+        packed = pack(found, { ...packing, reserve: aside })
         foreseen = foresee(packed)
       }
       const size = Math.max(packed.tokens, foreseen.calibrated)

@@ -9,6 +9,10 @@ export interface RequestOptions {
   budget?: number
   strategy?: Strategy
   recall?: boolean
+  /** `provider:model`: whose limits and whose way of counting hold. */
+  model?: string
+  /** Tokens of the budget that whoever sends it adds, such as the definitions of tools. */
+  reserve?: number
   /** Only what was there at this version of the conversation. Default: all there is. */
   asOf?: number
 }
@@ -62,12 +66,13 @@ export interface EffectiveSettings extends RequestSettings {
 export function settingsFor(
   project: RequestSettings,
   { requests: session = {} }: Pick<SessionHead, 'requests'>,
-  { budget, strategy, recall }: RequestOptions,
+  { budget, strategy, recall, model }: RequestOptions,
 ): EffectiveSettings {
   const asked = {
     ...(budget !== undefined && { budget }),
     ...(strategy !== undefined && { strategy }),
     ...(recall !== undefined && { recall }),
+    ...(model !== undefined && { model }),
   }
   const sourceOf = (key: 'strategy' | 'budget') => (key in asked ? 'request' : key in session ? 'session' : 'project')
   return { ...project, ...session, ...asked, set: { strategy: sourceOf('strategy'), budget: sourceOf('budget') } }

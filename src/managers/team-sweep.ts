@@ -1,6 +1,7 @@
 /**
  * Looks after conversations that are due: stuck phases, turns that waited too long, delegations whose end the parent does
- * not know, executions that died. Each is recorded once; nothing here starts, routes or clears anything.
+ * not know, executions and runs that died, questions
+ * that nobody answered. Each is recorded once; nothing here starts, routes or clears anything.
  */
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { ColloquyError } from '../errors.ts'
@@ -12,6 +13,8 @@ export interface LookedAfter {
   timedOutTurns: number
   endedDelegations: number
   crashedExecutions: number
+  crashedRuns: number
+  timedOutQuestions: number
 }
 
 export const nothingLookedAfter: LookedAfter = {
@@ -19,6 +22,8 @@ export const nothingLookedAfter: LookedAfter = {
   timedOutTurns: 0,
   endedDelegations: 0,
   crashedExecutions: 0,
+  crashedRuns: 0,
+  timedOutQuestions: 0,
 }
 
 const pageSize = 100
@@ -48,7 +53,9 @@ async function one(head: ConversationHead, team: Team, found: LookedAfter, optio
   const { id } = head.info
   try {
     found.crashedExecutions += await team.executions.settle(head, options)
+    found.crashedRuns += await team.settleRuns(head, options)
     if (head.info.status !== 'active') return
+    found.timedOutQuestions += await team.questions.timeOut(head, options)
     if (await team.phases.reportStuck(id, options)) found.stuckPhases++
     if (await team.turns.timeOut(id, options)) found.timedOutTurns++
     found.endedDelegations += await team.delegations.settle(head, options)

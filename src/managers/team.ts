@@ -1,9 +1,12 @@
 /** What a conversation manager has for teams: one part per concept, over the same access. */
-import type { Engine, Scope } from '../engine.ts'
+import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import type { ConversationHead } from '../views/conversation.ts'
 import { conversationAccess } from './conversation-access.ts'
+import { settleRuns } from './crashed-runs.ts'
 import { Delegations } from './delegations.ts'
 import { type ExecutionKeeper, Executions } from './execution-time.ts'
 import { Phases } from './phases.ts'
+import { Questions } from './questions.ts'
 import { ReadFiles } from './read-files.ts'
 import type { Scribe } from './scribe.ts'
 import type { TeamSettings } from './team-settings.ts'
@@ -16,6 +19,9 @@ export interface Team {
   readonly delegations: Delegations
   readonly files: ReadFiles
   readonly executions: Executions
+  readonly questions: Questions
+  /** Ends the runs of a conversation that died. Returns how many. */
+  settleRuns(head: ConversationHead, options?: WriteOptions): Promise<number>
 }
 
 export function team(parts: {
@@ -36,5 +42,7 @@ export function team(parts: {
     delegations: new Delegations(access, parts.scribe, settings.phases),
     files: new ReadFiles(access, parts.root),
     executions: new Executions(access, parts.keeper),
+    questions: new Questions(access),
+    settleRuns: (head, options) => settleRuns(access, head, options),
   }
 }

@@ -45,8 +45,15 @@ export function answerCollector(): AnswerCollector {
   }
 }
 
-/** The whole answer, for those who do not stream. Its signal ends the wait even for a model that heeds none. */
-export async function answerOf(model: Model, request: ModelRequest): Promise<ModelAnswer> {
+/**
+ * The whole answer; `onPart` is told of its parts as they come. The request's signal ends the wait even for a model that
+ * heeds none.
+ */
+export async function answerOf(
+  model: Model,
+  request: ModelRequest,
+  onPart?: (part: ModelPart) => void,
+): Promise<ModelAnswer> {
   const collector = answerCollector()
   const parts = model.stream(request)[Symbol.asyncIterator]()
   const { cancelled, forget } = cancelledBy(request.signal)
@@ -59,6 +66,7 @@ export async function answerOf(model: Model, request: ModelRequest): Promise<Mod
       }
       if (next.done) return collector.answer()
       collector.add(next.value)
+      onPart?.(next.value)
     }
   } finally {
     forget()

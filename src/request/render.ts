@@ -25,7 +25,10 @@ export function renderMessages(
     pinnedText(packed.pinned, options),
   ])
   const { message: whole } = packed.trigger
-  const messages = transcript(whole ? [...packed.history, whole] : packed.history, options)
+  const messages = transcript(whole ? [...packed.history, whole] : packed.history, {
+    ...options,
+    goesOn: whole !== undefined,
+  })
   const notice = noticeOf(packed)
   if (notice !== '' || messages[0]?.role === 'assistant') {
     const opening = { type: 'text' as const, text: notice || '[The conversation goes on from here.]' }

@@ -15,13 +15,16 @@ export interface TranscriptOptions {
   agentName: string
   /** Makes fences of this session different from those of others. */
   place: string
+  /** The agent is at work on a turn: what it thought in it goes back to it. */
+  goesOn?: boolean
 }
 
 export function transcript(messages: readonly Message[], options: TranscriptOptions): RequestMessage[] {
   const pairs = ownPairs(messages, options.agentName)
   const said: RequestMessage[] = []
-  for (const message of messages) {
-    if (isOwn(message, options.agentName)) speakOwn(message, pairs, said)
+  const turn = options.goesOn ? currentTurn(messages, pairs, options.agentName) : messages.length
+  for (const [index, message] of messages.entries()) {
+    if (isOwn(message, options.agentName)) speakOwn(message, pairs, said, { isCurrent: index >= turn })
     else speakOther(message, pairs, options, said)
   }
   return said
@@ -29,6 +32,12 @@ export function transcript(messages: readonly Message[], options: TranscriptOpti
 
 function isOwn({ role, author }: Message, agentName: string): boolean {
   return role === 'assistant' && author === agentName
+}
+
+/** Where the turn that is under way begins: behind the last thing that others said. */
+function currentTurn(messages: readonly Message[], { placed }: Pairs, agentName: string): number {
+  const said = (message: Message) => !isOwn(message, agentName) && message.parts.some(part => !placed.has(part))
+  return messages.findLastIndex(said) + 1
 }
 
 type Call = Extract<Part, { type: 'tool-call' }>
@@ -66,7 +75,12 @@ function ownPairs(messages: readonly Message[], agentName: string): Pairs {
 }
 
 /** The agent's own words; each run of calls is followed at once by its results. */
-function speakOwn(message: Message, { resultOf, placed }: Pairs, said: RequestMessage[]): void {
+function speakOwn(
+  message: Message,
+  { resultOf, placed }: Pairs,
+  said: RequestMessage[],
+  { isCurrent }: { isCurrent: boolean },
+): void {
   let answers: RequestPart[] = []
   const settle = () => {
     if (answers.length > 0) add(said, 'user', answers)
@@ -77,6 +91,11 @@ function speakOwn(message: Message, { resultOf, placed }: Pairs, said: RequestMe
     if (part.type === 'tool-call' && result) {
       add(said, 'assistant', [{ type: 'tool-call', callId: part.callId, name: part.name, input: part.input }])
       answers.push(resultPart(result))
+      continue
+    }
+    if (part.type === 'reasoning' && part.signature !== undefined && isCurrent) {
+      settle()
+      add(said, 'assistant', [{ type: 'reasoning', text: part.text, signature: part.signature }])
       continue
     }
     const text = placed.has(part) ? undefined : ownText(part)

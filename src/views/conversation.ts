@@ -128,6 +128,8 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     // Who works on the parent does not work here, and what it owes its own parent is not owed twice.
     execution: _execution,
     delegated: _delegated,
+    runs: _runs,
+    questions: _questions,
     ...rest
   } = info
   return rest

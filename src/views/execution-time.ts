@@ -31,16 +31,25 @@ export function evolveExecution(
     const started = { id: event.executionId, agent: event.agent, version, startedAt: at }
     return { totalMs, agents, running: [...running, started] }
   }
+  // A run is time at work that is told once, when it is over.
+  if (event.type === 'run.ended' && event.durationMs > 0) {
+    return worked(state ?? { totalMs: 0, agents: {}, running: [] }, event.agent, event.durationMs)
+  }
   if (event.type === 'execution.stopped' && state) {
-    const { agents } = state
-    const isNamed = Object.hasOwn(agents, event.agent)
-    const name = isNamed || Object.keys(agents).length < mostAgents ? event.agent : otherAgents
-    const before = Object.hasOwn(agents, name) ? agents[name]! : 0
-    return {
-      totalMs: state.totalMs + event.ms,
-      agents: Object.fromEntries([...Object.entries(agents), [name, before + event.ms]]),
-      running: state.running.filter(({ id }) => id !== event.executionId),
-    }
+    const { totalMs, agents } = worked(state, event.agent, event.ms)
+    return { totalMs, agents, running: state.running.filter(({ id }) => id !== event.executionId) }
   }
   return state
+}
+
+function worked(state: ExecutionState, agent: string, ms: number): ExecutionState {
+  const { agents } = state
+  const isNamed = Object.hasOwn(agents, agent)
+  const name = isNamed || Object.keys(agents).length < mostAgents ? agent : otherAgents
+  const before = Object.hasOwn(agents, name) ? agents[name]! : 0
+  return {
+    ...state,
+    totalMs: state.totalMs + ms,
+    agents: Object.fromEntries([...Object.entries(agents), [name, before + ms]]),
+  }
 }

@@ -7,6 +7,7 @@ import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { RequestBuilt } from '../events/request.ts'
+import type { RunOutcome } from '../events/run.ts'
 import type { SessionConfigured, Sharing } from '../events/session.ts'
 import type { Strategy } from '../events/strategy.ts'
 import { type WorkItem, workItemKey } from '../events/work-item.ts'
@@ -42,6 +43,8 @@ export interface SessionHead {
   describedAt?: number
   contextAt?: number
   lastRequest?: { version: number; tokens: number; calibrated?: number; budget: number; at: string }
+  /** Its newest run: what it is to answer, and how it ended. */
+  run?: SessionRun
   /** Where its requests differ from the project's. */
   requests?: SessionRequestSettings
   outsideIds: Readonly<Record<string, string>>
@@ -53,6 +56,14 @@ export interface SessionHead {
   createdAt: string
   /** Time of the newest event of the session itself; messages do not move it. */
   updatedAt: string
+}
+
+export interface SessionRun {
+  id: string
+  /** Version of the message it is to answer. */
+  trigger: number
+  /** Absent while it is under way. */
+  outcome?: RunOutcome
 }
 
 export interface SessionRequestSettings {
@@ -145,6 +156,12 @@ export function evolveSession(
         failed: { times: (head.failed?.times ?? 0) + 1, version },
         updatedAt: at,
       }
+    case 'run.started':
+      return { ...head, run: { id: event.runId, trigger: event.trigger }, updatedAt: at }
+    case 'run.ended':
+      return head.run?.id === event.runId
+        ? { ...head, run: { ...head.run, outcome: event.outcome }, updatedAt: at }
+        : head
     case 'session.archived':
       return { ...head, status: 'archived', updatedAt: at }
     case 'session.reopened':

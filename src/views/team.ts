@@ -3,8 +3,10 @@ import type { RecordedEvent } from '../events/recorded.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
 import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
+import { evolveQuestions, type QuestionsState, questionsDueAt } from './questions.ts'
 import { evolveReadFiles, type ReadFiles } from './read-files.ts'
 import { evolveReferences, type References } from './references.ts'
+import { evolveRuns, type RunsState } from './runs.ts'
 import { evolveTurns, type TurnsState } from './turns.ts'
 
 export interface TeamState {
@@ -17,6 +19,8 @@ export interface TeamState {
   readFiles?: ReadFiles
   references?: References
   execution?: ExecutionState
+  runs?: RunsState
+  questions?: QuestionsState
 }
 
 const folds = {
@@ -29,6 +33,8 @@ const folds = {
   readFiles: evolveReadFiles,
   references: evolveReferences,
   execution: evolveExecution,
+  runs: evolveRuns,
+  questions: evolveQuestions,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -48,6 +54,11 @@ const teamEvents: ReadonlySet<string> = new Set([
   'reference.resolved',
   'execution.started',
   'execution.stopped',
+  'run.started',
+  'run.ended',
+  'question.asked',
+  'question.answered',
+  'question.taken',
 ])
 
 /** The same object when the event does not concern the team. */
@@ -67,21 +78,23 @@ export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEven
   return next ?? state
 }
 
-/** Delegations and executions are looked after this often as long as they are open. */
+/** Delegations, executions and runs are looked after this often as long as they are open. */
 const lookAgainMs = 60_000
 
 /**
- * When somebody should look after the conversation: a time-out, a delegation to settle, an execution that may be dead.
- * Once it is completed or archived only executions are left to look after.
+ * When somebody should look after the conversation: a time-out, a delegation to settle, an execution or a run that may be dead.
+ * Once it is completed or archived only executions and runs are left to look after.
  */
 export function teamDueAt(state: TeamState & { status: string }): number | undefined {
-  const { status, phaseState, turns, delegations, execution } = state
+  const { status, phaseState, turns, delegations, execution, runs, questions } = state
   const running = execution?.running[0]
-  const due = running ? [Date.parse(running.startedAt) + lookAgainMs] : []
+  const due = [running, runs?.open[0]].flatMap(one => (one ? [Date.parse(one.startedAt) + lookAgainMs] : []))
   if (status === 'active') {
     const phase = phaseDueAt(phaseState)
     if (phase !== undefined) due.push(phase)
     if (turns?.open?.dueAt !== undefined) due.push(Date.parse(turns.open.dueAt))
+    const answer = questionsDueAt(questions)
+    if (answer !== undefined) due.push(answer)
     if (delegations?.pending[0]) due.push(Date.parse(delegations.pending[0].startedAt) + lookAgainMs)
   }
   return due.length === 0 ? undefined : Math.min(...due)

@@ -34,6 +34,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
           | 'described'
           | 'context'
           | 'request'
+          | 'run'
       }
   )
 
@@ -57,6 +58,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'file_read'
           | 'reference'
           | 'execution'
+          | 'question'
           | 'recorded'
       }
   )
@@ -175,6 +177,13 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'execution.started':
     case 'execution.stopped':
       return { ...conversation, action: 'execution' }
+    case 'run.started':
+    case 'run.ended':
+      return { ...session, sessionId: event.sessionId, action: 'run' }
+    case 'question.asked':
+    case 'question.answered':
+    case 'question.taken':
+      return { ...conversation, action: 'question' }
     case 'message.erased':
     case 'erased':
       return { ...conversation, action: 'erased' }

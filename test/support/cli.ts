@@ -1,5 +1,5 @@
 /** The command line as a person or a script runs it: a process of its own, on a store of the test's. */
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -17,26 +17,33 @@ export interface Ran {
 export interface RunOptions {
   env?: Record<string, string>
   cwd?: string
+  /** What stands on its standard input; nothing unless given. */
+  input?: string
   /** Stops reading after the first piece of output, as `| head` does. */
   readsLittle?: boolean
 }
 
 /** Runs `colloquy` with `args` and nothing else: no store, no project. */
-export function run(args: readonly string[], { env = {}, cwd, readsLittle = false }: RunOptions = {}): Promise<Ran> {
+export function run(
+  args: readonly string[],
+  { env = {}, cwd, input, readsLittle = false }: RunOptions = {},
+): Promise<Ran> {
   // The environment of whoever runs the tests must not colour the output or move its times.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, [entry, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: { ...inherited, TZ: 'UTC', ...env },
     ...(cwd !== undefined && { cwd }),
   })
+  child.stdin?.end(input)
+  const { stdout: out, stderr: err } = child as ChildProcessWithoutNullStreams
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', text => {
+  out.setEncoding('utf8').on('data', text => {
     stdout += text
-    if (readsLittle) child.stdout.destroy()
+    if (readsLittle) out.destroy()
   })
-  child.stderr.setEncoding('utf8').on('data', text => {
+  err.setEncoding('utf8').on('data', text => {
     stderr += text
   })
   return new Promise((resolve, reject) => {

@@ -13,6 +13,8 @@ export interface Opened {
   /** The URL of its store, to open it a second time. */
   store: string
   folder: string
+  /** The clock, for others that open the same store. */
+  now(): number
   /** Moves the clock on. */
   pass(milliseconds: number): void
   /** Closes and opens it again, as after a restart. */
@@ -42,6 +44,7 @@ export async function opened(options: OpenOptions = {}): Promise<Opened> {
     },
     store,
     folder,
+    now: () => now++,
     pass: milliseconds => {
       now += milliseconds
     },

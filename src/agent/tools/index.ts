@@ -1,0 +1,30 @@
+/** The built-in tools. Which of them an agent has, its description says. */
+import { editFileTool } from './edit-file.ts'
+import { gitCommitTool, gitDiffTool, gitLogTool, gitStatusTool } from './git.ts'
+import { listFilesTool } from './list-files.ts'
+import { expandTool, pinTool, recallTool } from './memory.ts'
+import { askTool, completeTool, delegateTool } from './people.ts'
+import { readFileTool } from './read-file.ts'
+import { runCommandTool } from './run-command.ts'
+import { searchFilesTool } from './search-files.ts'
+import type { Tool } from './tool.ts'
+import { writeFileTool } from './write-file.ts'
+
+export const builtInTools: readonly Tool[] = [
+  readFileTool,
+  writeFileTool,
+  editFileTool,
+  listFilesTool,
+  searchFilesTool,
+  runCommandTool,
+  gitStatusTool,
+  gitDiffTool,
+  gitLogTool,
+  gitCommitTool,
+  askTool,
+  delegateTool,
+  completeTool,
+  recallTool,
+  expandTool,
+  pinTool,
+]

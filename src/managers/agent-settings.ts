@@ -1,0 +1,49 @@
+/** How agents are run, where a caller does not say otherwise. */
+import type { McpServer } from '../agent/mcp/tools.ts'
+import type { Tool, ToolLimits } from '../agent/tools/tool.ts'
+import type { Model } from '../models/model.ts'
+
+export interface AgentSettings {
+  /** The model agents run on, by name or opened. Default: the one whose limits requests keep to. */
+  model: Model | string | undefined
+  /** Other models for some types of agents. */
+  models: Readonly<Record<string, Model | string>>
+  /** Commands that need no leave, by the agent's type, each the first words of a command line; under `*` for every type. */
+  commands: Readonly<Record<string, readonly string[]>>
+  /** Tools beside the built-in ones. An agent has those that its description allows. */
+  tools: readonly Tool[]
+  /** MCP servers by name: their tools are `mcp__NAME__TOOL`. */
+  mcp: Readonly<Record<string, McpServer>>
+  limits: Omit<ToolLimits, 'commands'>
+  /** Calls of the model in one run. Default 100. */
+  maxSteps: number
+  /** How long a run may be silent before it counts as dead; renewed by the process it runs in. Default a minute. */
+  leaseMs: number
+  /** Every message starts with an empty window: what was said before is kept, and not sent. */
+  singleShot: boolean
+  /** Whether what people say starts a run by itself: of the agents it is addressed to, else of `defaultAgent`. */
+  autorun: boolean
+  /** Who answers what is addressed to nobody. */
+  defaultAgent: string | undefined
+}
+
+export type AgentSettingsInput = Partial<Omit<AgentSettings, 'limits'>> & { limits?: Partial<AgentSettings['limits']> }
+
+const minute = 60_000
+
+export function completeAgentSettings({ limits, ...given }: AgentSettingsInput = {}): AgentSettings {
+  return {
+    model: undefined,
+    models: {},
+    commands: {},
+    tools: [],
+    mcp: {},
+    singleShot: false,
+    maxSteps: 100,
+    leaseMs: minute,
+    autorun: false,
+    defaultAgent: undefined,
+    ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<AgentSettings>),
+    limits: { commandMs: 2 * minute, characters: 30_000, answerWithinMs: 24 * 60 * minute, ...limits },
+  }
+}

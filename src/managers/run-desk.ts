@@ -1,0 +1,95 @@
+/** The desk of one run: everything it writes goes through its session, under its lease. */
+import type { RunDesk } from '../agent/desk.ts'
+import type { LiveChannel } from '../agent/live.ts'
+import type { Decision } from '../commands/decision.ts'
+import { addToSession, type MessageInput } from '../commands/message.ts'
+import { endRun, startRun } from '../commands/run.ts'
+import { acknowledge } from '../commands/session.ts'
+import type { Engine, Scope } from '../engine.ts'
+import { windowOf } from '../log/windows.ts'
+import type { SessionHead } from '../views/session.ts'
+import type { Claim } from './agent-views.ts'
+import { recordedMessage, type Scribe } from './scribe.ts'
+import type { SessionRequests } from './session-requests.ts'
+
+/** Of what came after a version, the newest. */
+const mostMessages = 300
+
+export function runDesk({
+  engine,
+  scope,
+  scribe,
+  requests,
+  claim,
+  head,
+  model,
+  live,
+}: {
+  engine: Engine
+  scope: Scope
+  scribe: Scribe
+  requests: SessionRequests
+  claim: Pick<Claim, 'fence'>
+  head: SessionHead
+  model: string
+  live: LiveChannel
+}): RunDesk {
+  const { store } = engine
+  const { project } = scope
+  const { id: sessionId, conversationId, agentName: agent } = head
+  const runId = engine.newId()
+  const place = { project, conversationId, sessionId, runId, agent }
+
+  /** The run is the agent's: the log says so. */
+  const write = (decide: Decision, { isFenced = true } = {}) =>
+    engine.execute(
+      { ...scope, actor: agent },
+      {
+        conversation: { id: conversationId },
+        session: { id: sessionId },
+        decide,
+        asked: [],
+        ...(isFenced && { options: { fence: claim.fence } }),
+      },
+    )
+
+  return {
+    runId,
+    head,
+    now: engine.clock,
+    async started({ trigger }) {
+      const resumes = head.run && head.run.trigger === trigger && head.run.outcome !== 'done' ? head.run.id : undefined
+      await write(startRun({ sessionId, runId, agent, model, trigger, ...(resumes !== undefined && { resumes }) }))
+    },
+    async ended(ending) {
+      await write(endRun({ sessionId, runId, agent, ...ending }), { isFenced: false })
+    },
+    async version() {
+      return (await store.conversation(project, conversationId))!.version
+    },
+    request: ({ id: messageId, parts }, terms) =>
+      requests.build(
+        sessionId,
+        { messageId },
+        // What a tool gave back says little of what the person is after.
+        { ...terms, model, ...(parts.some(part => part.type === 'tool-result') && { recall: false }) },
+      ),
+    async say(said) {
+      const message: MessageInput = {
+        ...said,
+        ...(said.role === 'assistant' && head.agentType !== undefined && { agentType: head.agentType }),
+      }
+      return recordedMessage(await write(addToSession(sessionId, await scribe.prepare(message))))
+    },
+    async acknowledge(upTo) {
+      await write(acknowledge(sessionId, upTo))
+    },
+    compact: ({ tokens, budget }) => requests.forceCompact(sessionId, { keep: { tokens }, budget }),
+    async messagesAfter(version) {
+      const now = (await store.session(project, sessionId))!
+      const window = { ...windowOf(now), start: Math.max(now.windowStart, version), kept: [] }
+      return store.messages(window, { limit: mostMessages })
+    },
+    live: part => live.publish({ ...place, part }),
+  }
+}

@@ -1,0 +1,27 @@
+/** What people say starts the agents it is for, where the project wants that, each once. */
+import { openColloquy } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
+import { expect, it, onTestFinished } from 'vitest'
+import { opened } from '../support/colloquy.ts'
+
+it('starts the addressed agents, else the default one, and exactly one process answers', async () => {
+  const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Here.'))
+  const agents = { autorun: true, defaultAgent: 'pm', model }
+  const { colloquy, store } = await opened({ agents, clock: Date.now })
+  const other = await openColloquy({ store, project: 'shop', agents, sweepEveryMs: null, tokens: 'fast' })
+  onTestFinished(() => other.close())
+  const updates = colloquy.subscribe()
+  const { id } = await colloquy.conversations.createConversation({
+    title: 'Login',
+    initial: { role: 'user', content: 'Who is there?' },
+  })
+  await colloquy.conversations.addEvent(id, { role: 'user', content: 'And dev?', addressees: ['dev'] })
+  const ended: string[] = []
+  for await (const { event } of updates) {
+    if (event.event.type === 'run.ended') ended.push(`${event.event.agent} ${event.event.outcome}`)
+    if (ended.length === 2) break
+  }
+  expect(ended.sort()).toEqual(['dev done', 'pm done'])
+  const answers = (await colloquy.conversations.getMessages(id)).filter(one => one.role === 'assistant')
+  expect(answers.map(one => one.content).sort()).toEqual(['Here.', 'The PM is here.'])
+})
