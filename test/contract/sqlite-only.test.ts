@@ -83,6 +83,25 @@ describe('a file that was put back from an older copy', () => {
   })
 })
 
+it('[P13] a file that was put back from an older copy has no landmarks of what it lost', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'colloquy.db')
+  const titles = (word: string) =>
+    Array.from({ length: 300 }, (_, index) => ({ type: 'conversation.annotated' as const, title: `${word} ${index}` }))
+  const first = await openAt(path)
+  await first.append(into('c', [begun(), ...titles('kept')]))
+  await first.close()
+  put(path, `${path}-copy`, copyFileSync)
+  const second = await openAt(path)
+  await second.append(into('c', titles('lost')))
+  expect((await second.landmark!(project, 'c', 600))?.conversation.info.title).toMatch(/^lost/)
+  await second.close()
+  put(`${path}-copy`, path, renameSync)
+  const third = await openAt(path)
+  await third.append(into('c', titles('new')))
+  expect((await third.landmark!(project, 'c', 600))?.conversation.info.title).toMatch(/^new/)
+})
+
 describe('a file that was copied to another place', () => {
   it('[P2] is another store, with positions of its own that hold', async () => {
     const { path, copy, atCopy } = await copied()

@@ -25,6 +25,8 @@ export interface SearchIndex {
   /** Connected to the index, with the log attached as `log`. */
   database: Database
   landmarks: Pick<Landmarks, 'find'>
+  /** False when the log is another one than was taken in: a backup was put back. The next feed starts over. */
+  isOfThisLog(): boolean
   /** Takes in everything the log has by now. */
   feed(): Promise<undefined>
   /** Where the messages of an id stand: one place, but for ids that callers made and used in several projects. */
@@ -348,6 +350,7 @@ function searchIndex(database: Database): SearchIndex {
   return {
     database,
     landmarks,
+    isOfThisLog,
     async feed() {
       while (batch() === batchSize) await breathe()
       return undefined

@@ -84,7 +84,7 @@ const handlers: Handlers = {
   find: messageId => indexed(() => index().find(messageId)),
   async landmark(query) {
     // What is long past was taken in long ago; only for what is not is the index brought up to date.
-    const known = await intact(() => search().landmark(query))
+    const known = await intact(() => (index().isOfThisLog() ? search().landmark(query) : undefined))
     if (known && query.version - known.conversation.version < landmarkEvery) return known
     return indexed(() => search().landmark(query))
   },
