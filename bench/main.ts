@@ -1,4 +1,4 @@
-/** `npm run bench -- [append|writers|processes|read|open|disk|search|requests|calibration|retention|loops|all] [--quick] [--json]` */
+/** `npm run bench -- [append|writers|processes|read|open|disk|search|requests|calibration|retention|loops|server|all] [--quick] [--json]` */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
