@@ -27,6 +27,10 @@ export type Usage = z.infer<typeof Usage>
 export const TokenCount = z.object({ count: z.int().nonnegative(), by: z.string() })
 export type TokenCount = z.infer<typeof TokenCount>
 
+/** Secrets that were taken out before the message was stored: of what kind, how many. */
+export const Redaction = z.object({ kind: z.string(), count: z.int().positive() })
+export type Redaction = z.infer<typeof Redaction>
+
 export const MessageAdded = z.object({
   type: z.literal('message.added'),
   messageId: Id,
@@ -53,6 +57,7 @@ export const MessageAdded = z.object({
   resolves: Resolves.optional(),
   /** The original signed envelope, where the message came from a network that signs. */
   envelope: z.unknown().optional(),
+  redacted: z.array(Redaction).optional(),
 })
 export type MessageAdded = z.infer<typeof MessageAdded>
 

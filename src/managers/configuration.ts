@@ -97,6 +97,7 @@ const Written = z
     busyTimeoutMs: z.int().nonnegative(),
     sessionExpiresInMs: DurationMs.nullable(),
     maxMessageBytes: Count,
+    redact: z.boolean(),
     sharing: z.strictObject({ feature: Sharing, task: Sharing, bead: Sharing, thread: Sharing }).partial(),
     sweepEveryMs: DurationMs.nullable(),
     archive: z

@@ -67,6 +67,8 @@ export interface OpenOptions
   tokens?: 'exact' | 'fast' | TokenEstimator
   /** Where purged conversations go: a folder, or `s3://bucket/prefix?endpoint=…`. Default: `archives` beside the store. */
   archives?: string
+  /** Takes API keys and tokens of known shapes out of messages before they are stored; the event says so. */
+  redact?: boolean
   /** Opens without writing anything. */
   readOnly?: boolean
   /**
@@ -138,7 +140,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids })
   const estimator = estimatorOf(tokens)
-  const scribing = scribe({ maxMessageBytes: settings.maxMessageBytes, newId: ids, estimator })
+  const scribing = scribe({
+    maxMessageBytes: settings.maxMessageBytes,
+    newId: ids,
+    estimator,
+    redact: options.redact ?? false,
+  })
   const requests = requestSettings(options.requests)
   const desk: ReferenceDesk = {
     settings: referenceSettings(options.references),

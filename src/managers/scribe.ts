@@ -1,5 +1,6 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
 import { type CheckedMessage, checkMessage, type MessageInput } from '../commands/message.ts'
+import { redactMessage } from '../commands/redaction.ts'
 import { NotFound } from '../errors.ts'
 import type { TokenCount } from '../events/message.ts'
 import type { Appended } from '../log/event-log.ts'
@@ -14,15 +15,19 @@ export function scribe({
   maxMessageBytes,
   newId,
   estimator,
+  redact = false,
 }: {
   maxMessageBytes: number
   newId: () => string
   estimator: () => TokenEstimator | Promise<TokenEstimator>
+  /** Takes secrets of known shapes out first. */
+  redact?: boolean
 }): Scribe {
   return {
     async prepare(input) {
       const messageId = newId()
-      const message = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
+      const checked = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
+      const message = redact ? redactMessage(checked) : checked
       const counting = estimator()
       const counter = counting instanceof Promise ? await counting : counting
       const tokens = countForGood(message.parts, counter)

@@ -54,7 +54,15 @@ export interface ColloquyServer {
   close(): Promise<void>
 }
 
-type Variables = { Variables: { requestId: string; endpoint: Endpoint | undefined; principal: Principal | undefined } }
+type Variables = {
+  Variables: {
+    requestId: string
+    endpoint: Endpoint | undefined
+    principal: Principal | undefined
+    /** Its headers are complete. Looking at them would make the adapter build the response a second time. */
+    isFinished: true | undefined
+  }
+}
 
 export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
   const settings = completeServerSettings(configuration)
@@ -93,7 +101,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const origin = context.req.header('origin')
     if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
     else await next()
-    finish(context, requestId, origin)
+    if (!context.get('isFinished')) finish(context, requestId, origin)
     const { status } = context.res
     const seconds = (performance.now() - started) / 1000
     const endpoint = context.get('endpoint')
@@ -183,7 +191,9 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     if (endpoint.method !== 'get') counted.watch(within)
     const write = writeOptions(context, endpoint)
     const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
-    return answer instanceof Response ? answer : json(context, endpoint, answer)
+    if (answer instanceof Response) return answer
+    context.set('isFinished', true)
+    return json(context, endpoint, answer, commonHeaders(requestId, context.req.header('origin')))
   }
 
   /** What a token means that says no project: its own, or the one the server was started for. */
@@ -216,9 +226,13 @@ function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' 
   return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
 }
 
-function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
+function json(context: Context, endpoint: Endpoint, answer: unknown, common: Record<string, string>): Response {
   const text = JSON.stringify(answer)
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const headers: Record<string, string> = {
+    ...common,
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+  }
   if (endpoint.method === 'get' && endpoint.scope !== 'open') {
     const etag =
       endpoint === contract.conversations.get
@@ -234,13 +248,20 @@ function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
 
 function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {
   const { headers } = context.res
-  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value)
-  headers.set('x-request-id', requestId)
-  if (origin === undefined) return
-  // The gate let it through, so it is one of ours.
-  headers.set('access-control-allow-origin', origin)
-  headers.set('access-control-expose-headers', 'etag, x-request-id, retry-after')
-  headers.append('vary', 'origin')
+  for (const [name, value] of Object.entries(commonHeaders(requestId, origin))) headers.set(name, value)
+}
+
+function commonHeaders(requestId: string, origin: string | undefined): Record<string, string> {
+  return {
+    ...securityHeaders,
+    'x-request-id': requestId,
+    // The gate let it through, so it is one of ours.
+    ...(origin !== undefined && {
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'etag, x-request-id, retry-after',
+      vary: 'origin',
+    }),
+  }
 }
 
 function preflight(): Response {

@@ -18,7 +18,7 @@ export function checkParts<E extends Endpoint>(
 ): { params: z.output<E['params']>; query: z.output<E['query']>; body: z.output<E['body']> } {
   const results = {
     params: endpoint.params.safeParse(parts.params),
-    query: endpoint.query.strict().safeParse(parts.query),
+    query: endpoint.query.safeParse(parts.query),
     body: endpoint.body.safeParse(parts.body),
   }
   const errors = Object.entries(results).flatMap(([part, result]) =>

@@ -8,7 +8,7 @@ import { AccessRefused, AccessRequired, NotJson, PlaceRefused, TooMany } from '.
 import type { Principal } from './principal.ts'
 import type { ServerSettings } from './settings.ts'
 import type { Tickets } from './tickets.ts'
-import { type TokenBook, whoHolds } from './tokens.ts'
+import { digestOf, type TokenBook, whoHolds } from './tokens.ts'
 
 /** With a cookie this header must come along: a page of another site cannot set it. */
 export const meantHeader = 'colloquy-request'
@@ -37,6 +37,7 @@ export function gate(parts: {
   book: TokenBook | undefined
 }): Gate {
   const { settings, owner, tickets, book } = parts
+  const known = { name: owner.name, digest: digestOf(owner.token) }
   const allows = rateLimit(settings.limits.requestsPerSecond)
 
   // Cookies do not tell ports apart: two servers on one machine must not take each other's.
@@ -47,7 +48,7 @@ export function gate(parts: {
     const authorization = context.req.header('authorization')
     if (authorization !== undefined) {
       const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? []
-      const principal = token === undefined ? undefined : whoHolds(token, owner, book)
+      const principal = token === undefined ? undefined : whoHolds(token, known, book)
       if (!principal) throw new AccessRequired('The token is not known')
       return principal
     }

@@ -111,11 +111,11 @@ export function tokenBook(tokenFile: string, clock: () => number = Date.now): To
 /** Who a token stands for. Digests of equal length are compared, in constant time. */
 export function whoHolds(
   token: string,
-  owner: { token: string; name: string },
+  owner: { digest: Uint8Array; name: string },
   book?: TokenBook,
 ): Principal | undefined {
   const shown = digestOf(token)
-  if (timingSafeEqual(shown, digestOf(owner.token))) {
+  if (timingSafeEqual(shown, owner.digest)) {
     return { name: owner.name, scope: 'admin', projects: 'all', by: 'token' }
   }
   for (const { digest, name, scope, projects, revokedAt } of book?.list() ?? []) {
@@ -126,6 +126,6 @@ export function whoHolds(
   return undefined
 }
 
-function digestOf(token: string): Buffer {
+export function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

@@ -149,6 +149,19 @@ describe('conversations over HTTP', () => {
     expect(late.json()).toMatchObject({ code: 'log/version-conflict', facts: { expected: 1, actual: 2 } })
   })
 
+  it('keeps secrets out of the log where a project asks for it, and says so on the event', async () => {
+    const secret = `sk-ant-${'aB3'.repeat(12)}`
+    const { client, colloquy } = await served({ open: { redact: true } })
+    const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
+    const body = { role: 'user', content: `The key is ${secret}.` } as const
+    const said = await client.conversations.say({ conversationId, body })
+    expect(said).toMatchObject({ content: 'The key is [redacted anthropic-key].' })
+    const [, recorded] = await colloquy.conversations.getEvents(conversationId)
+    expect(recorded?.event).toMatchObject({ redacted: [{ kind: 'anthropic-key', count: 1 }] })
+    expect(JSON.stringify(recorded)).not.toContain(secret)
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
   it('erases and pins a message', async () => {
     const { client } = await served()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })

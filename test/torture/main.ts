@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,11 +13,12 @@ import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
+import { listeners } from './listeners.ts'
 import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -27,6 +28,9 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
   postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
+  listeners
+           1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
+           (--rounds, seconds, default 60; --cases, streams, default 1000)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
@@ -48,6 +52,7 @@ const tortures: Record<string, Torture> = {
   'compaction-races': races,
   postgres,
   fuzz: odd,
+  listeners: live,
 }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
@@ -180,6 +185,28 @@ async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise
   say(`${report.requests} requests: ${statuses.join(', ')}.`)
   say(`The slowest took ${Math.round(report.slowestMs)} ms; ${report.overOneSecond} took over a second.`)
   return [...report.problems, ...(clean ? [] : ['the log is damaged'])]
+}
+
+async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Promise<string[]> {
+  const store = `sqlite:${join(folder, 'listeners.db')}`
+  const colloquy = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
+  const report = await listeners({
+    colloquy,
+    conversations: 50,
+    clients: cases,
+    deaf: Math.ceil(cases / 10),
+    appendsPerSecond: 500,
+    seconds: rounds,
+    onSecond: appended => progress(`${appended} appended`),
+  })
+  await colloquy.close()
+  const { appended, received, dropped, delay, grownMb } = report
+  say(`${appended} appended, ${received} received by ${cases} clients; ${dropped} that never read were cut off.`)
+  say(
+    `Delay of the event loop: ${delay.p50.toFixed(0)} ms (median), ${delay.p99.toFixed(0)} ms (99 %), ${delay.max.toFixed(0)} ms; clients in the same process.`,
+  )
+  say(`The process grew by ${grownMb.toFixed(0)} MB, its clients included.`)
+  return report.problems
 }
 
 const say = (text: string) => console.log(text)

@@ -1,0 +1,79 @@
+/**
+ * Takes secrets of known shapes out of a message before it is counted, hashed and stored, where a project asks for it.
+ *
+ * Linear in the text: each shape starts only where a run of its letters starts, so no stretch is looked at twice.
+ */
+import type { Redaction } from '../events/message.ts'
+import type { Part } from '../events/part.ts'
+import type { CheckedMessage } from './message.ts'
+
+const shapes: ReadonlyArray<readonly [kind: string, shape: RegExp]> = [
+  ['anthropic-key', /(?<![\w-])sk-ant-[\w-]{20,}/g],
+  ['openai-key', /(?<![\w-])sk-[\w-]{20,}/g],
+  ['github-token', /(?<![\w-])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/g],
+  ['aws-key', /(?<![\w-])(?:AKIA|ASIA)[0-9A-Z]{16}(?![\w-])/g],
+  ['google-key', /(?<![\w-])AIza[\w-]{35}(?![\w-])/g],
+  ['slack-token', /(?<![\w-])xox[abeprs]-[\w-]{10,}/g],
+  ['colloquy-token', /(?<![\w-])clq_[\w-]{43}(?![\w-])/g],
+  ['json-web-token', /(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g],
+]
+
+/** The message without its secrets, and what of each kind was taken out. */
+export function redactMessage(message: CheckedMessage): CheckedMessage {
+  const counts = new Map<string, number>()
+  const clean = (value: unknown) => cleaned(value, counts)
+  const parts = message.parts.map(part => clean(part) as Part)
+  const { metadata, envelope } = message
+  const redacted: CheckedMessage = {
+    ...message,
+    parts,
+    ...(metadata && { metadata: clean(metadata) as Record<string, unknown> }),
+    ...(envelope !== undefined && { envelope: clean(envelope) }),
+  }
+  if (counts.size === 0) return message
+  return { ...redacted, redacted: [...counts].map(([kind, count]): Redaction => ({ kind, count })) }
+}
+
+function cleaned(value: unknown, counts: Map<string, number>): unknown {
+  if (typeof value === 'string') return cleanText(value, counts)
+  if (Array.isArray(value)) return value.map(item => cleaned(item, counts))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cleaned(item, counts)]))
+}
+
+function cleanText(text: string, counts: Map<string, number>): string {
+  let clean = withoutPrivateKeys(text, counts)
+  for (const [kind, shape] of shapes) {
+    clean = clean.replace(shape, () => {
+      counts.set(kind, (counts.get(kind) ?? 0) + 1)
+      return `[redacted ${kind}]`
+    })
+  }
+  return clean
+}
+
+const begin = /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----/g
+const end = '-----END '
+
+function withoutPrivateKeys(text: string, counts: Map<string, number>): string {
+  if (!text.includes('PRIVATE KEY-----')) return text
+  let clean = ''
+  let from = 0
+  begin.lastIndex = 0
+  for (let found = begin.exec(text); found; found = begin.exec(text)) {
+    if (found.index < from) continue
+    const closing = text.indexOf(end, begin.lastIndex)
+    // A key that was cut off is a key.
+    const after = closing < 0 ? text.length : endOf(text, closing)
+    clean += `${text.slice(from, found.index)}[redacted private-key]`
+    counts.set('private-key', (counts.get('private-key') ?? 0) + 1)
+    from = after
+    begin.lastIndex = after
+  }
+  return clean + text.slice(from)
+}
+
+function endOf(text: string, closing: number): number {
+  const dashes = text.indexOf('-----', closing + end.length)
+  return dashes < 0 || dashes - closing > 60 ? closing + end.length : dashes + 5
+}
