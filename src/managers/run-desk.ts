@@ -74,15 +74,12 @@ export function runDesk({
         // What a tool gave back says little of what the person is after.
         { ...terms, model, ...(parts.some(part => part.type === 'tool-result') && { recall: false }) },
       ),
-    async say(said) {
-      const message: MessageInput = {
-        ...said,
-        ...(said.role === 'assistant' && head.agentType !== undefined && { agentType: head.agentType }),
-      }
-      return recordedMessage(await write(addToSession(sessionId, await scribe.prepare(message))))
-    },
-    async acknowledge(upTo) {
-      await write(acknowledge(sessionId, upTo))
+    async say({ acknowledges, ...said }) {
+      const message: MessageInput = { ...said, ...(said.role === 'assistant' && { agentType: head.agentType }) }
+      const add = addToSession(sessionId, await scribe.prepare(message))
+      if (acknowledges === undefined) return recordedMessage(await write(add))
+      const both: Decision = (heads, now) => [...add(heads, now), ...acknowledge(sessionId, acknowledges)(heads, now)]
+      return recordedMessage(await write(both))
     },
     compact: ({ tokens, budget }) => requests.forceCompact(sessionId, { keep: { tokens }, budget }),
     async messagesAfter(version) {
