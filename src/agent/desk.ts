@@ -64,5 +64,8 @@ export interface RunDesk {
   compact(keep: { tokens: number; budget: number }): Promise<unknown>
   /** What the session sees after a version, oldest first; the newest of it where it is much. */
   messagesAfter(version: number): Promise<readonly Message[]>
+  /** Ids that the session has elsewhere, as they are now; and new ones. */
+  outsideIds(): Promise<Readonly<Record<string, string>>>
+  link(outsideIds: Readonly<Record<string, string>>): Promise<void>
   live(part: LivePart): void
 }

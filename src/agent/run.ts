@@ -101,6 +101,7 @@ async function answered(desk: RunDesk, input: RunInput, progress: Progress): Pro
     const message = await store(desk, input, { answer, seen })
     if (message) progress.last = message
     if (!answer.ok) return failedWay(answer.failure, input)
+    if (answer.outsideIds) await desk.link(answer.outsideIds)
     if (!message) return { outcome: 'failed', reason: 'the model gave an empty answer' }
     const calls = answer.content.filter(part => part.type === 'tool-call')
     if (calls.length === 0) {

@@ -4,7 +4,7 @@ import type { LiveChannel } from '../agent/live.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { endRun, startRun } from '../commands/run.ts'
-import { acknowledge } from '../commands/session.ts'
+import { acknowledge, linkSession } from '../commands/session.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { windowOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
@@ -86,6 +86,11 @@ export function runDesk({
       const now = (await store.session(project, sessionId))!
       const window = { ...windowOf(now), start: Math.max(now.windowStart, version), kept: [] }
       return store.messages(window, { limit: mostMessages })
+    },
+    outsideIds: async () => (await store.session(project, sessionId))!.outsideIds,
+    async link(outsideIds) {
+      for (const [system, outsideId] of Object.entries(outsideIds))
+        await write(linkSession(sessionId, system, outsideId))
     },
     live: part => live.publish({ ...place, part }),
   }
