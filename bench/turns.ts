@@ -11,8 +11,8 @@ import { buildHistory, caughtUp, openAt } from './ours.ts'
 import type { Sizes } from './sizes.ts'
 import { count, milliseconds } from './units.ts'
 
-/** Message, claim, start, manifest, answer, acknowledgement, end, release. */
-const commits = 8
+/** Message, claim, start, manifest, answer with its acknowledgement, end, release. */
+const commits = 7
 
 export const turns: Benchmark = {
   name: 'turns',

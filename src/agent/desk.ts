@@ -33,6 +33,8 @@ export interface Said {
   internal?: boolean
   usage?: Usage
   metadata?: Record<string, unknown>
+  /** With it the agent acknowledges what it sees up to this version: the model has taken it in. */
+  acknowledges?: number
 }
 
 export interface Ending {
@@ -58,11 +60,12 @@ export interface RunDesk {
   version(): Promise<number>
   request(trigger: Message, terms: RequestTerms): Promise<RunRequest>
   say(said: Said): Promise<Message>
-  /** The agent has taken in what it sees up to this version. */
-  acknowledge(upTo: number): Promise<void>
   /** Makes a checkpoint of all but so many tokens of the newest messages, small enough for a budget. */
   compact(keep: { tokens: number; budget: number }): Promise<unknown>
   /** What the session sees after a version, oldest first; the newest of it where it is much. */
   messagesAfter(version: number): Promise<readonly Message[]>
+  /** Ids that the session has elsewhere, as they are now; and new ones. */
+  outsideIds(): Promise<Readonly<Record<string, string>>>
+  link(outsideIds: Readonly<Record<string, string>>): Promise<void>
   live(part: LivePart): void
 }

@@ -27,9 +27,11 @@ const repeatable: ReadonlySet<string> = new Set([
 export async function takenUp(desk: RunDesk, input: RunInput): Promise<Next> {
   const { trigger } = input
   const own = (message: Message) => message.role === 'assistant' && message.author === desk.head.agentName
-  const before = await desk.messagesAfter(Math.max(0, trigger.version - lookBack))
-  const cutOff = before.findLast(message => own(message) && openCalls(message, before).length > 0)
-  if (cutOff) await settle(desk, input, cutOff, openCalls(cutOff, before))
+  if (wasCutOff(desk)) {
+    const before = await desk.messagesAfter(Math.max(0, trigger.version - lookBack))
+    const asking = before.findLast(message => own(message) && openCalls(message, before).length > 0)
+    if (asking) await settle(desk, input, asking, openCalls(asking, before))
+  }
   const since = await desk.messagesAfter(trigger.version)
   const last = since.findLast(own)
   if (!last) return { state: 'asked', trigger }
@@ -46,6 +48,11 @@ export async function takenUp(desk: RunDesk, input: RunInput): Promise<Next> {
     desk,
   )
   return said ? { state: 'asked', trigger: said } : { state: 'answered', message: last }
+}
+
+/** Whether the run before left something open; the head is from before this one. */
+function wasCutOff({ head }: RunDesk): boolean {
+  return head.run !== undefined && head.run.outcome !== 'done'
 }
 
 /** How far before the trigger a run may have been cut off: further back it has been told as open, in words. */

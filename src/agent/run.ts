@@ -16,7 +16,7 @@ import { addUsage } from '../views/runs.ts'
 import type { RunDesk } from './desk.ts'
 import { takenUp } from './resume.ts'
 import { newcomer, type RunInput } from './run-input.ts'
-import { askModel } from './step.ts'
+import { askModel, type Step } from './step.ts'
 import { runCalls } from './tool-calls.ts'
 
 export interface RunResult {
@@ -98,12 +98,10 @@ async function answered(desk: RunDesk, input: RunInput, progress: Progress): Pro
     progress.steps++
     const { answer, seen, budget } = await askModel(desk, next.trigger, input)
     count(progress, answer)
-    const message = await store(desk, input, answer)
-    if (message) {
-      progress.last = message
-      await desk.acknowledge(seen)
-    }
+    const message = await store(desk, input, { answer, seen })
+    if (message) progress.last = message
     if (!answer.ok) return failedWay(answer.failure, input)
+    if (answer.outsideIds) await desk.link(answer.outsideIds)
     if (!message) return { outcome: 'failed', reason: 'the model gave an empty answer' }
     const calls = answer.content.filter(part => part.type === 'tool-call')
     if (calls.length === 0) {
@@ -128,8 +126,12 @@ function count(progress: Progress, answer: ModelAnswer): void {
   if (usage.cost === undefined) progress.isPriced = false
 }
 
-/** What was said, whole or cut off; nothing where nothing was. */
-async function store(desk: RunDesk, { model, trigger }: RunInput, answer: ModelAnswer): Promise<Message | undefined> {
+/** What was said, whole or cut off; nothing where nothing was. Whoever said something has taken in what it was sent. */
+async function store(
+  desk: RunDesk,
+  { model, trigger }: RunInput,
+  { answer, seen }: Pick<Step, 'answer' | 'seen'>,
+): Promise<Message | undefined> {
   const parts = answer.content.map(partOf)
   if (!parts.some(part => part.type === 'tool-call' || (part.type === 'text' && part.text.trim() !== '')))
     return undefined
@@ -143,6 +145,7 @@ async function store(desk: RunDesk, { model, trigger }: RunInput, answer: ModelA
     ...(!parts.some(part => part.type === 'text') && { internal: true }),
     ...(usage && { usage }),
     metadata: { run: desk.runId, model: model.name, ...(cutOff !== undefined && { cutOff }) },
+    acknowledges: seen,
   })
 }
 

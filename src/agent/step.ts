@@ -32,6 +32,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
     const seen = await desk.version()
     const { system, messages, budget, totalTokens } = await desk.request(trigger, { ...terms, asOf: seen })
     const definitions = offered.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    const outsideIds = await desk.outsideIds()
     const request = {
       system,
       messages,
@@ -39,6 +40,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
       signal,
       priority,
       cache: { stableMessages: messages.length - 1 },
+      ...(Object.keys(outsideIds).length > 0 && { outsideIds }),
     }
     const answer = await answerOf(model, request, part => desk.live(part))
     const next = tighter[attempt]

@@ -112,7 +112,9 @@ export function materialGatherer(
     const pastSums = away ? await store.measure(past) : sums
     const pastRead = await newest(store, past, { sums: pastSums, most, budget })
     const pins = new Set(info?.pins)
-    const read = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
+    const seen = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
+    // Results are not among talk, and a call without its result would be told as one that still runs.
+    const read = strategy.name === 'recent' ? seen.map(withoutCalls) : seen
     const { trigger, rest: found } = await findTrigger({ store, head, asked, read, section: counted })
     // Seed 003 keeps the system message, whatever else goes.
     const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
@@ -245,6 +247,11 @@ function withPin(message: Message, pins: ReadonlySet<number>): Message {
   const isPinned = pins.has(message.version)
   if (isPinned === (message.pinned ?? false)) return message
   return { ...message, pinned: isPinned }
+}
+
+function withoutCalls(message: Message): Message {
+  const parts = message.parts.filter(part => part.type !== 'tool-call')
+  return parts.length === message.parts.length || parts.length === 0 ? message : { ...message, parts }
 }
 
 function keepsSystemMessage({ name }: Strategy): boolean {

@@ -4,7 +4,7 @@ import type { LiveChannel } from '../agent/live.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { endRun, startRun } from '../commands/run.ts'
-import { acknowledge } from '../commands/session.ts'
+import { acknowledge, linkSession } from '../commands/session.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { windowOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
@@ -74,21 +74,23 @@ export function runDesk({
         // What a tool gave back says little of what the person is after.
         { ...terms, model, ...(parts.some(part => part.type === 'tool-result') && { recall: false }) },
       ),
-    async say(said) {
-      const message: MessageInput = {
-        ...said,
-        ...(said.role === 'assistant' && head.agentType !== undefined && { agentType: head.agentType }),
-      }
-      return recordedMessage(await write(addToSession(sessionId, await scribe.prepare(message))))
-    },
-    async acknowledge(upTo) {
-      await write(acknowledge(sessionId, upTo))
+    async say({ acknowledges, ...said }) {
+      const message: MessageInput = { ...said, ...(said.role === 'assistant' && { agentType: head.agentType }) }
+      const add = addToSession(sessionId, await scribe.prepare(message))
+      if (acknowledges === undefined) return recordedMessage(await write(add))
+      const both: Decision = (heads, now) => [...add(heads, now), ...acknowledge(sessionId, acknowledges)(heads, now)]
+      return recordedMessage(await write(both))
     },
     compact: ({ tokens, budget }) => requests.forceCompact(sessionId, { keep: { tokens }, budget }),
     async messagesAfter(version) {
       const now = (await store.session(project, sessionId))!
       const window = { ...windowOf(now), start: Math.max(now.windowStart, version), kept: [] }
       return store.messages(window, { limit: mostMessages })
+    },
+    outsideIds: async () => (await store.session(project, sessionId))!.outsideIds,
+    async link(outsideIds) {
+      for (const [system, outsideId] of Object.entries(outsideIds))
+        await write(linkSession(sessionId, system, outsideId))
     },
     live: part => live.publish({ ...place, part }),
   }

@@ -13,7 +13,10 @@ export type ModelAnswer = {
   content: AnswerPart[]
   /** The text parts, one after the other. */
   text: string
-} & ({ ok: true; stopReason: StopReason; usage?: Usage } | { ok: false; failure: ModelFailure })
+} & (
+  | { ok: true; stopReason: StopReason; usage?: Usage; outsideIds?: Readonly<Record<string, string>> }
+  | { ok: false; failure: ModelFailure }
+)
 
 export interface AnswerCollector {
   add(part: ModelPart): void
@@ -36,8 +39,8 @@ export function answerCollector(): AnswerCollector {
     answer() {
       const whole = [...blocks.values()].filter(block => block !== undefined)
       if (end?.type === 'finish') {
-        const { stopReason, usage } = end
-        return { ok: true, ...said(whole), stopReason, ...(usage && { usage }) }
+        const { stopReason, usage, outsideIds } = end
+        return { ok: true, ...said(whole), stopReason, ...(usage && { usage }), ...(outsideIds && { outsideIds }) }
       }
       const failure = end ? asFailure(end) : asFailure(failed('network', 'The answer ended before it was finished.'))
       return { ok: false, ...said(whole.filter(block => block.type !== 'tool-call')), failure }

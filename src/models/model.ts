@@ -19,6 +19,8 @@ export interface ModelRequest {
   priority?: ModelPriority
   /** What the next request will begin with too. Left out for a request that nothing continues: marking it costs extra. */
   cache?: StablePrefix
+  /** Ids that the session has elsewhere, by system: for models that keep a session of their own. */
+  outsideIds?: Readonly<Record<string, string>>
 }
 
 export interface ModelTool {
@@ -93,7 +95,8 @@ export type ModelPart =
   | { type: 'tool-call-delta'; id: string; text: string }
   /** With a `problem` the arguments could not be read: do not run it, answer the call with the problem. */
   | { type: 'tool-call-end'; id: string; name: string; input: unknown; problem?: string }
-  | { type: 'finish'; stopReason: StopReason; usage?: Usage }
+  /** `outsideIds`: what the session is called elsewhere from now on; handed back with the next request. */
+  | { type: 'finish'; stopReason: StopReason; usage?: Usage; outsideIds?: Readonly<Record<string, string>> }
   | ({ type: 'failure' } & ModelFailure)
 
 export interface Model {

@@ -4,6 +4,7 @@ import {
   IllegalState,
   isOfType,
   type LiveUpdate,
+  type Model,
   ModelMissing,
   openColloquy,
   type RequestMessage,
@@ -287,6 +288,29 @@ describe('a run', () => {
     expect(sizes[1]).toBeLessThan(sizes[0]!)
     const { events } = await runsIn(colloquy, id)
     expect(events.filter(one => one.event.type === 'checkpoint.taken')).toHaveLength(1)
+  })
+})
+
+describe('a model that keeps a session of its own', () => {
+  it('is handed back, on the next run, what it calls the session', async () => {
+    const { colloquy, id } = await withSession()
+    const handed: unknown[] = []
+    const model: Model = {
+      name: 'outside',
+      takesTools: false,
+      async *stream({ outsideIds }) {
+        handed.push(outsideIds)
+        yield { type: 'start', model: 'outside' }
+        yield { type: 'text-start', id: 't' }
+        yield { type: 'text-delta', id: 't', text: 'Hello.' }
+        yield { type: 'text-end', id: 't' }
+        yield { type: 'finish', stopReason: 'stop', outsideIds: { claude: 'session-7' } }
+      },
+    }
+    await colloquy.agents.run(id, { message: 'Hello', model })
+    expect((await colloquy.sessions.getSession(id)).outsideIds).toEqual({ claude: 'session-7' })
+    await colloquy.agents.run(id, { message: 'Again', model })
+    expect(handed).toEqual([undefined, { claude: 'session-7' }])
   })
 })
 
