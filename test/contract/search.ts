@@ -249,6 +249,17 @@ function describeFilters(open: OpenStore): void {
     expect((await store.search({ project, text: 'apple', phase: 'execute' })).map(hit => hit.version)).toEqual([4])
   })
 
+  it('by the phase at the time, also when the conversation moved on before anybody searched', async () => {
+    const { store } = await open()
+    const moved = { type: 'phase.changed', from: 'plan', to: 'execute' } as const
+    const begin = begun({ phase: 'plan' })
+    await store.append(into('c', [begin, said('apple'), moved, said('apple'), joined('s'), said('apple')]))
+    const versions = async (phase: string) =>
+      (await store.search({ project, text: 'apple', phase })).map(hit => hit.version).sort()
+    expect(await versions('plan')).toEqual([2])
+    expect(await versions('execute')).toEqual([4, 6])
+  })
+
   it('a branch goes on in the phase it inherits', async () => {
     const { store } = await open()
     await store.append(into('parent', [begun({ phase: 'plan' }), said('pear')]))

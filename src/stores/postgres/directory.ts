@@ -71,11 +71,14 @@ export function directory({ database, projects }: { database: Database; projects
 
   async function conversations(query: ConversationQuery): Promise<Listed<ConversationHead>> {
     const number = await projects.find(query.project)
-    if (number === undefined) return { items: [] }
+    if (number === undefined || (query.branchesOf !== undefined && idProblem(query.branchesOf))) return { items: [] }
     const { limit = 50 } = query
     const { where, values } = conditions('c.project', number)
     if (query.status) where('c.status = any(?::text[])', query.status)
     if (query.type) where('c.work_type = ?', query.type)
+    if (query.branchesOf !== undefined) {
+      where('c.branch_of = (select conversation from conversations where project = $1 and id = ?)', query.branchesOf)
+    }
     if (query.cursor) where('(c.recent_at, c.conversation) < (?, ?)', ...numbersIn(query.cursor, 2))
     const rows = await database.read<ConversationRow>(
       `select ${conversationColumns} from conversations c

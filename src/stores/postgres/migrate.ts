@@ -9,8 +9,9 @@ import { log } from './migrations/001-log.ts'
 import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
+import { searchFilters } from './migrations/005-search-filters.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches]
+const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters]
 
 export const newestSchema = migrations.length
 

@@ -5,16 +5,14 @@
  * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
-
-import { parsedOr } from '../../log/fold.ts'
 import { trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { eventIn } from '../../log/stored-row.ts'
 import { wordsIn } from '../../log/words.ts'
-import type { ConversationInfo } from '../../views/conversation.ts'
 import type { Database } from './database.ts'
 import { isConstraint } from './errors.ts'
 import { usualGate } from './gate.ts'
+import { type PhaseAt, phasesOf } from './phases.ts'
 import { isAfter, type Place } from './position.ts'
 import { blobsOf } from './rows.ts'
 
@@ -38,7 +36,6 @@ type FeedRow = [
   lane: number,
   crc: number,
   body: string | null,
-  info: string,
 ]
 
 interface DocRow {
@@ -62,12 +59,10 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     // What is there already is passed over without its body.
     news: `
       select g.gate, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
-        case when d.known is null then e.body end, c.info
+        case when d.known is null then e.body end
       from (select ${usualGate} + $4 as gate) g left join lateral (
         select * from events where project = $1 and (tx, n) > ($2, $3) and lane is not null
         order by tx, n limit ${batchSize}) e on true
-      left join lateral (
-        select info from conversations where project = $1 and conversation = e.conversation limit 1) c on true
       left join lateral (
         select 1 as known from docs where project = $1 and conversation = e.conversation and version = e.version
         limit 1) d on true`,
@@ -112,7 +107,12 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       project,
       rows.map(row => row[12]),
     )
-    const docs = rows.flatMap(row => docOf(project, row, load) ?? [])
+    const phaseAt = await phasesOf(
+      database.read,
+      project,
+      rows.map(row => ({ conversation: row[4], version: row[5] })),
+    )
+    const docs = rows.flatMap(row => docOf(project, row, load, phaseAt) ?? [])
     try {
       await database.read(sql.put, [project, JSON.stringify(docs)])
     } catch (error) {
@@ -131,13 +131,18 @@ export function searchIndex({ database, base }: { database: Database; base: numb
   }
 }
 
-function docOf(project: number, row: FeedRow, load: (digest: string) => string | undefined): DocRow | undefined {
-  const [, , , , c, v, type, schema, at, message, lane, crc, body, infoText] = row
+function docOf(
+  project: number,
+  row: FeedRow,
+  load: (digest: string) => string | undefined,
+  phaseAt: PhaseAt,
+): DocRow | undefined {
+  const [, , , , c, v, type, schema, at, message, lane, crc, body] = row
   const event = eventIn({ version: v, at, lane: null, type, schema, message, crc, body }, load)
   const place = { c, v, lane, at, message }
   if (event.type === 'erased') return { ...place, author: '', role: '', phase: null, length: 0, words: '' }
   if (event.type !== 'message.added') return undefined
-  const { phase = null } = parsedOr<Partial<ConversationInfo>>(infoText, () => ({}))
+  const phase = phaseAt({ conversation: c, version: v }) ?? null
   const { words, length } = vectorOf(project, c, searchableText(event.parts))
   return { ...place, author: event.author, role: event.role, phase, length, words }
 }

@@ -8,7 +8,7 @@ import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import type { Role } from '../../events/message.ts'
 import { nameless, parsedOr } from '../../log/fold.ts'
-import type { SearchHit, SearchQuery, TitleHit } from '../../log/search.ts'
+import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../log/search.ts'
 import { likeness, termsOf, trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { snippetOf } from '../../log/snippet.ts'
@@ -22,6 +22,7 @@ import { conditions } from './directory.ts'
 import type { Projects } from './projects.ts'
 import { blobsOf, highestVersion } from './rows.ts'
 import { conversationMark, projectMark, type SearchIndex } from './search-index.ts'
+import { conversationConditions } from './searched-conversations.ts'
 
 /** A word, or words in a row. */
 interface Term {
@@ -48,6 +49,9 @@ type CandidateRow = [
 
 const candidateLimit = 300
 const neighbourReach = 2
+/** As many as can be paged through; whoever needs more asks more exactly. */
+const titlesLookedAt = 5000
+const leastLikeness = 0.2
 const longestShown = 16 * 1024
 /** Counting further would not change the order. */
 const countLimit = 5_000
@@ -67,7 +71,7 @@ export function searcher({
     const stems = stemsOf(query.text)
     const project = await projects.find(query.project)
     // A name that cannot be stored is nobody's.
-    const named = [query.conversationId, query.author, query.phase]
+    const named = [query.conversationId, query.author, query.phase, query.participant, query.agent]
     if (stems.length === 0 || project === undefined) return []
     if (named.some(name => name !== undefined && idProblem(name))) return []
     await feed(project)
@@ -121,7 +125,7 @@ export function searcher({
     if (query.before !== undefined) where('d.version < ?', Math.min(query.before, highestVersion))
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
-    if (query.archived !== undefined) where(`(c.status = 'archived') = ?`, query.archived)
+    conversationConditions(query, where)
     where('d.words @@ ?::tsquery', `${within} & (${terms.map(term => term.match).join(' | ')})`)
     const n = values.length
     const sql = `
@@ -230,59 +234,56 @@ export function searcher({
     })
   }
 
-  async function titles(query: {
-    project: string
-    text: string
-    archived?: boolean
-    limit?: number
-  }): Promise<TitleHit[]> {
+  async function titles(query: TitleQuery): Promise<TitleHit[]> {
     const project = await projects.find(query.project)
-    const wanted = trigramsOf(query.text)
-    if (project === undefined) return []
-    if (wanted.size === 0) return shortTitles(query, project)
-    const rows = await database.read<[string, string]>(
-      `select id, info from conversations
-      where project = $1 and title_grams && $2::text[] and title_grams @> array[$3]
-      order by (select count(*) from unnest(title_grams) g where g = any($2::text[])) desc, recent_at desc limit 200`,
-      [project, [...wanted], projectMark(project)],
+    const named = [query.participant, query.agent, query.phase]
+    if (project === undefined || named.some(name => name !== undefined && idProblem(name))) return []
+    const wanted = query.text.trim()
+    const grams = trigramsOf(wanted)
+    const { where, values } = conditions('c.project', project)
+    conversationConditions(query, where)
+    // A head may be damaged, so the server does not parse it; what else has these letters in it is told apart below.
+    if (query.phase !== undefined) where('strpos(c.info, ?) > 0', `"phase":${JSON.stringify(query.phase)}`)
+    if (query.since !== undefined) where('c.active_at >= ?', Date.parse(query.since))
+    if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
+    // Nothing was asked for at all.
+    if (wanted === '' && values.length === 1) return []
+    if (query.participant !== undefined) await feed(project)
+    // A text too short for trigrams is looked for as it is, in the most recent titles.
+    let order = 'c.recent_at desc, c.conversation desc'
+    if (grams.size > 0) {
+      where('c.title_grams @> array[?] and c.title_grams && ?::text[]', projectMark(project), [...grams])
+      order = `(select count(*) from unnest(c.title_grams) g where g = any($${values.length}::text[])) desc, ${order}`
+    }
+    const rows = await database.read<[string, string, number]>(
+      `select c.id, c.info, c.recent_at from conversations c
+      where ${where()} order by ${order} limit ${titlesLookedAt}`,
+      values,
     )
-    return hitsAmong(rows, query, title => {
-      const score = likeness(wanted, trigramsOf(splitScript(title)))
-      return score < 0.2 ? undefined : score
-    })
-  }
-
-  /** A text too short for trigrams is looked for as it is, in the most recent titles. */
-  async function shortTitles(
-    query: { text: string; archived?: boolean; limit?: number },
-    project: number,
-  ): Promise<TitleHit[]> {
-    const wanted = query.text.trim().toLowerCase()
-    if (wanted === '') return []
-    const rows = await database.read<[string, string]>(
-      'select id, info from conversations where project = $1 order by recent_at desc limit 5000',
-      [project],
-    )
-    return hitsAmong(rows, query, title =>
-      title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : undefined,
-    )
+    const { limit = 20, offset = 0 } = query
+    return rows
+      .flatMap(([conversationId, infoText, recentAt]) => {
+        const { title, status, workItem, phase } = infoIn(infoText, conversationId)
+        if (query.phase !== undefined && phase !== query.phase) return []
+        const score = titleScore(title, wanted.toLowerCase(), grams)
+        return score === 0 ? [] : [{ hit: { conversationId, title, status, workItem, score }, recentAt }]
+      })
+      .sort((a, b) => b.hit.score - a.hit.score || b.recentAt - a.recentAt)
+      .slice(offset, offset + limit)
+      .map(({ hit }) => hit)
   }
 
   return { messages, titles }
 }
 
-function hitsAmong(
-  rows: ReadonlyArray<[string, string]>,
-  { archived, limit = 20 }: { archived?: boolean; limit?: number },
-  scoreOf: (title: string) => number | undefined,
-): TitleHit[] {
-  const hits = rows.flatMap(([conversationId, infoText]) => {
-    const { title, status, workItem } = infoIn(infoText, conversationId)
-    if (archived !== undefined && (status === 'archived') !== archived) return []
-    const score = scoreOf(title)
-    return score === undefined ? [] : [{ conversationId, title, status, workItem, score }]
-  })
-  return hits.sort((a, b) => b.score - a.score).slice(0, limit)
+/** 0 when it is not like what was asked for at all. */
+function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
+  if (wanted === '') return 1
+  if (grams.size === 0) {
+    return title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : 0
+  }
+  const score = likeness(grams, trigramsOf(splitScript(title)))
+  return score < leastLikeness ? 0 : score
 }
 
 /** What a person typed, as stems that stand alone or in a row. */
