@@ -69,14 +69,14 @@ describe('a branch on many nodes', () => {
   })
 })
 
-describe('a schema of before teams and branches', () => {
+describe('a schema of before', () => {
   it('is brought up to date with what it holds', async () => {
     const opened = await openPostgres()
     await opened.store.append(into('old', [begun(), said('kept')]))
     await opened.store.close()
     const sql = await sqlAt(opened)
     await sql.query('alter table conversations drop column due_at, drop column branch_of, drop column branch_version')
-    await sql.query('drop index facts_by_version')
+    await sql.query('drop index facts_by_version, docs_by_author, phases_by_version')
     await sql.query(`update meta set value = '3' where name = 'schema'`)
 
     const store = await postgresStore(opened.url, { clock: opened.clock, connections: 4 })
@@ -88,5 +88,22 @@ describe('a schema of before teams and branches', () => {
     ])
     expect(textsIn(await store.read({ project, conversationId: 'old' }))).toEqual(['kept'])
     expect((await store.verify()).damages).toEqual([])
+  })
+
+  it('messages that were indexed in a later phase than their own are found in their own', async () => {
+    const opened = await openPostgres()
+    const moved = { type: 'phase.changed', from: 'plan', to: 'execute' } as const
+    await opened.store.append(into('old', [begun({ phase: 'plan' }), said('apple'), moved]))
+    expect(await opened.store.search({ project, text: 'apple' })).toHaveLength(1)
+    await opened.store.close()
+    const sql = await sqlAt(opened)
+    await sql.query(`update docs set phase = 'execute'`)
+    await sql.query('drop index docs_by_author, phases_by_version')
+    await sql.query(`update meta set value = '4' where name = 'schema'`)
+
+    const store = await postgresStore(opened.url, { clock: opened.clock, connections: 4 })
+    onTestFinished(() => store.close())
+    expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
+    expect(await store.search({ project, text: 'apple', phase: 'execute' })).toEqual([])
   })
 })
