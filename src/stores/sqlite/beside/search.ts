@@ -91,9 +91,10 @@ export function searcher({ database, landmarks }: SearchIndex) {
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
     conversationConditions(query, where, 'd.conversation')
+    // `cross` keeps the order: the words first. Otherwise a range of versions is taken first, and each is looked up in them.
     const statement = database.prepare(`
       select d.position, d.conversation, d.version, d.lane, -bm25(words) as score
-      from words join docs d on d.position = words.rowid
+      from words cross join docs d on d.position = words.rowid
       where ${text()} order by rank`)
     const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
     const found: Candidate[] = []
