@@ -96,6 +96,8 @@ describe('what sessions of one work item share', () => {
   async function devThenQa(sharing: Sharing) {
     const { colloquy } = await opened({ sharing: { task: sharing }, requests: { recall: false, budget: 4000 } })
     const dev = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
+    const aside = { role: 'assistant', content: 'We decided to use the pepper of vault7.' } as const
+    await colloquy.sessions.addMessage(dev.id, { ...aside, audience: { to: 'agents', agents: ['dev', 'pm'] } })
     for (let i = 1; i <= 20; i++) {
       await colloquy.sessions.addMessage(dev.id, { role: 'user', content: `Question ${i} ${'about it '.repeat(20)}` })
       const content = `We decided to use argon2 for passwords. ${'more of it '.repeat(20)}`
@@ -114,6 +116,12 @@ describe('what sessions of one work item share', () => {
     expect(text(request)).toContain('argon2')
     expect(text(request)).not.toContain('A word between dev and itself')
     expect(request.totalTokens).toBeLessThanOrEqual(request.budget)
+  })
+
+  it('[P12] checkpoint: QA is not told what dev learned from messages meant for others', async () => {
+    const { colloquy, dev, request } = await devThenQa('checkpoint')
+    expect(JSON.stringify(await colloquy.sessions.getCheckpoint(dev.id))).toContain('vault7')
+    expect(text(request)).not.toContain('vault7')
   })
 
   it('separate: QA sees nothing of it', async () => {
