@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Checkpoint, CheckpointItem, CheckpointSection } from '../../events/checkpoint.ts'
 import { MessageAdded } from '../../events/message.ts'
 import { Metadata } from '../../events/metadata.ts'
+import { RunOutcome } from '../../events/run.ts'
 import { WorkItem } from '../../events/work-item.ts'
 import { named } from './common.ts'
 
@@ -62,6 +63,8 @@ export const SessionHead = named(
     windowStart: z.int(),
     kept: Numbers,
     acknowledged: z.int().optional(),
+    /** Its newest run; without an outcome it is under way. */
+    run: z.object({ id: z.string(), trigger: z.int(), outcome: RunOutcome.optional() }).optional(),
     compactions: z.int(),
     outsideIds: z.record(z.string(), z.string()).readonly(),
     metadata: Metadata,

@@ -1,6 +1,7 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
+import { demandModel } from '../model-choice.ts'
 
 export function sessionHandlers(): Handlers<'sessions'> {
   return {
@@ -28,8 +29,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
       colloquy.sessions.archiveSession(params.sessionId, body?.reason, write),
     expire: ({ colloquy, params, write }) => colloquy.sessions.expireSession(params.sessionId, write),
     reopen: ({ colloquy, params, write }) => colloquy.sessions.reopenSession(params.sessionId, write),
-    configure: ({ colloquy, params, body, write }) =>
-      colloquy.sessions.setRequestSettings(params.sessionId, body, write),
+    configure({ colloquy, params, body, write, principal, server }) {
+      if (typeof body.model === 'string') demandModel(principal, body.model, server.settings)
+      return colloquy.sessions.setRequestSettings(params.sessionId, body, write)
+    },
     link: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setOutsideId(params.sessionId, params.system, body.id, write),
     context: async ({ colloquy, params }) => (await colloquy.sessions.getContext(params.sessionId)) ?? null,
