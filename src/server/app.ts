@@ -23,6 +23,7 @@ import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { operationHandlers } from './resources/operations.ts'
+import { pastHandlers } from './resources/past.ts'
 import { projectHandlers } from './resources/projects.ts'
 import { runHandlers } from './resources/runs.ts'
 import { seed003Handlers } from './resources/seed-003.ts'
@@ -85,6 +86,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const handlers = {
     projects: projectHandlers(),
     conversations: conversationHandlers(),
+    past: pastHandlers(),
     sessions: sessionHandlers(),
     teams: teamHandlers(),
     runs: runHandlers(),

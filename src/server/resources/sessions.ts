@@ -2,10 +2,20 @@
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
 import { demandModel } from '../model-choice.ts'
+import { demandWorkItem, workItemIn } from '../work-item-query.ts'
 
 export function sessionHandlers(): Handlers<'sessions'> {
   return {
-    list: ({ colloquy, query }) => colloquy.sessions.listSessions(query),
+    list({ colloquy, query: { type, featureId, taskId, beadId, threadId, ...query } }) {
+      const workItem = workItemIn({ type, featureId, taskId, beadId, threadId })
+      return colloquy.sessions.listSessions({ ...query, ...(workItem && { workItem }) })
+    },
+    async active({ colloquy, query: { agentType, agentName, taskState, ...said } }) {
+      const agent = { agentType, ...(agentName !== undefined && { agentName }) }
+      const meant = demandWorkItem(said)
+      const state = meant.type === 'task' && taskState !== undefined ? { taskState } : {}
+      return (await colloquy.sessions.getActiveSession({ ...agent, ...meant, ...state })) ?? null
+    },
     getOrCreate: ({ colloquy, query, body, write }) =>
       query.fresh ? colloquy.sessions.createSession(body, write) : colloquy.sessions.getOrCreateSession(body, write),
     get: ({ colloquy, params }) => colloquy.sessions.getSession(params.sessionId),
