@@ -41,6 +41,28 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
       return plain('expired', agentOf(event.sessionId))
     case 'session.deleted':
       return plain('left', agentOf(event.sessionId))
+    case 'feature.described':
+      return plain(
+        'feature',
+        Object.keys(event)
+          .filter(key => key !== 'type' && key !== 'featureId')
+          .join(', '),
+      )
+    case 'tasks.planned':
+      return change('planned', `${planText(event)}${event.reason ? `: ${event.reason}` : ''}`)
+    case 'work.moved': {
+      const text = `${event.from} → ${event.to}${event.reason ? `: ${event.reason}` : ''}`
+      if (event.to === 'merged' || event.to === 'done') return good('work', text)
+      return ['failed', 'blocked', 'parked'].includes(event.to) ? bad('work', text) : change('work', text)
+    }
+    case 'work.reported':
+      return good('result', event.summary)
+    case 'work.attempted':
+      return event.outcome === 'failed' ? bad('attempt', event.reason ?? 'failed') : undefined
+    case 'worktree.created':
+      return plain('work tree', `${event.path} on ${event.branch}`)
+    case 'worktree.removed':
+      return plain('work tree', `${event.path} is gone${event.reason ? `: ${event.reason}` : ''}`)
     case 'phase.changed': {
       const why = event.reason ?? event.message ?? event.summary
       const by = event.agent === undefined ? '' : ` (${event.agent})`
@@ -109,3 +131,8 @@ const plain = (kind: string, text: string): Told => ({ kind, text, mood: 'plain'
 const change = (kind: string, text: string): Told => ({ kind, text, mood: 'change' })
 const good = (kind: string, text: string): Told => ({ kind, text, mood: 'good' })
 const bad = (kind: string, text: string): Told => ({ kind, text, mood: 'bad' })
+
+function planText({ added, changed, removed }: { added: unknown[]; changed: unknown[]; removed: unknown[] }): string {
+  const parts = Object.entries({ added, changed, removed }).filter(([, tasks]) => tasks.length > 0)
+  return parts.map(([what, tasks]) => `${tasks.length} ${what}`).join(', ')
+}
