@@ -109,12 +109,15 @@ export function directory({ database, heads }: { database: Database; heads: Head
     return query.cursor ? page : { ...page, items: [...refoldedWork(query, project), ...page.items] }
   }
 
-  /** Work items whose heads cannot be read are in no order: they stand before the first page. */
+  /**
+   * Work items whose heads cannot be read are in no order: they stand before the first page. The `+` keeps SQLite from
+   * looking through the whole project by another index.
+   */
   function refoldedWork({ project, type, featureId, states, status }: WorkQuery, row: number): ConversationHead[] {
     const rows = database
       .prepare(`
         select c.conversation, 0, c.info, e.version, e.at, c.id
-        from (select conversation, info, id from conversations where project = ? and ${isUnreadable}) c
+        from (select conversation, info, id from conversations where +project = ? and ${isUnreadable}) c
         join events e on e.position = ${newestPosition('c.conversation')}`)
       .all(row) as ConversationRow[]
     return pageOf({ project }, rows, rows.length, () => '').items.filter(({ info }) => {
