@@ -4,14 +4,14 @@ import type { LiveChannel, LiveFilter, LiveUpdate } from '../agent/live.ts'
 import type { McpServers } from '../agent/mcp/servers.ts'
 import { type RunResult, run } from '../agent/run.ts'
 import { newcomer } from '../agent/run-input.ts'
-import { builtInTools } from '../agent/tools/index.ts'
+import { builtInTools, workTreeTools } from '../agent/tools/index.ts'
 import type { Tool } from '../agent/tools/tool.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
 import { clearMessages } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
+import { FeatureOff, IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
@@ -89,11 +89,12 @@ export class AgentManager {
   readonly #team: Team
   readonly #settings: AgentSettings
   readonly #defaultModel: string | undefined
-  readonly #root: string
+  readonly #isOn: boolean
+  readonly #root: string | undefined
   readonly #live: LiveChannel
   readonly #keeper: RunKeeper
   readonly #opened: Map<string, Promise<Model>>
-  readonly #mcp: McpServers
+  readonly #mcp: McpServers | undefined
   readonly #access: SessionAccess
 
   constructor(parts: {
@@ -106,13 +107,15 @@ export class AgentManager {
     settings: AgentSettings
     /** The model whose limits requests keep to. */
     defaultModel: string | undefined
-    /** The work tree. */
-    root: string
+    /** Off: nothing is run in this project. */
+    isOn: boolean
+    /** The work tree; without one agents have no files, and no programs. */
+    root: string | undefined
     live: LiveChannel
     keeper: RunKeeper
     /** Models that were opened by name; each once. */
     opened: Map<string, Promise<Model>>
-    mcp: McpServers
+    mcp: McpServers | undefined
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -122,6 +125,7 @@ export class AgentManager {
     this.#team = parts.team
     this.#settings = parts.settings
     this.#defaultModel = parts.defaultModel
+    this.#isOn = parts.isOn
     this.#root = parts.root
     this.#live = parts.live
     this.#keeper = parts.keeper
@@ -135,6 +139,7 @@ export class AgentManager {
    * another run has the session it waits, and that run may answer it. What a model or a tool does wrong is in the
    * result and in the log, never thrown.
    *
+   * @throws {FeatureOff} when agents are switched off in the project
    * @throws {ModelMissing} when no model is named
    * @throws {AlreadyAnswered} when the trigger was answered by another run
    * @throws {LeaseHeld} when the trigger is to be answered and another run has the session
@@ -167,6 +172,12 @@ export class AgentManager {
     return running !== undefined
   }
 
+  /** Names of the models that the project's settings have chosen. */
+  configuredModels(): string[] {
+    const { model, models } = this.#settings
+    return [this.#defaultModel, model, ...Object.values(models)].filter(name => typeof name === 'string')
+  }
+
   /** What runs of this process say while they say it. Live only: the log has what counts. */
   live(filter: Omit<LiveFilter, 'project'> = {}): AsyncIterableIterator<LiveUpdate> {
     return this.#live.listen({ project: this.#scope.project, ...filter })
@@ -196,6 +207,7 @@ export class AgentManager {
   }
 
   async #run(target: RunTarget, options: RunOptions, depth: number, underWay?: UnderWay): Promise<RunResult> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     const known = await this.#session(target)
     const model = await this.#model(known, options.model)
     const { id: sessionId, conversationId, agentName: agent } = known
@@ -280,7 +292,8 @@ export class AgentManager {
           calls: {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
-              root: this.#root,
+              // Those that look at files are not among the tools of a project without a folder.
+              root: this.#root ?? '',
               agent,
               agentType,
               signal,
@@ -404,21 +417,30 @@ export class AgentManager {
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
-    let opened = this.#opened.get(named)
+    const root = this.#root
+    if (root === undefined && named.startsWith('command:')) {
+      throw new IllegalState(`A program works in the project's folder: projects.${head.project}.root is missing.`, {
+        project: head.project,
+      })
+    }
+    const key = JSON.stringify([named, root])
+    let opened = this.#opened.get(key)
     if (!opened) {
-      opened = openModel(named, { folder: this.#root })
-      this.#opened.set(named, opened)
+      opened = openModel(named, root === undefined ? {} : { folder: root })
+      this.#opened.set(key, opened)
       // One that could not be opened may be the next time: a key may be set by then.
-      opened.catch(() => this.#opened.delete(named))
+      opened.catch(() => this.#opened.delete(key))
     }
     return opened
   }
 
   async #tools({ id, agentType }: SessionHead, more: readonly Tool[] = []): Promise<Tool[]> {
     const { allowedTools } = await this.#requests.contexts.description(id)
-    const all = [...builtInTools, ...this.#settings.tools]
+    const builtIn =
+      this.#root === undefined ? builtInTools.filter(({ name }) => !workTreeTools.has(name)) : builtInTools
+    const all = [...builtIn, ...this.#settings.tools]
     const allowed = all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*'))
-    return [...allowed, ...(await this.#mcp.toolsFor(agentType)), ...more]
+    return [...allowed, ...((await this.#mcp?.toolsFor(agentType)) ?? []), ...more]
   }
 
   /** The other agent is run here and now; its last words are the result unless it completes with others. */
