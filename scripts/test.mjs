@@ -16,7 +16,9 @@ if (only.length === 0) {
   say('Linting.')
   run(process.execPath, [bin('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings'])
   say('Checking types of sources, tests, examples and benchmarks.')
-  run(process.execPath, [bin('typescript', 'bin', 'tsc'), '-p', 'tsconfig.test.json'])
+  for (const project of ['tsconfig.test.json', 'test/browser']) {
+    run(process.execPath, [bin('typescript', 'bin', 'tsc'), '-p', project])
+  }
 }
 
 say('Testing.')
