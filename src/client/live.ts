@@ -33,11 +33,13 @@ export interface LiveOptions {
   /** 'start', 'now' (default), or the position of the last event seen. */
   from?: string
   signal?: AbortSignal
+  /** The connection is there, or it is gone and is being made again. */
+  onState?: (state: 'open' | 'lost') => void
 }
 
 /** @throws {ApiError} when the server refuses: what is wrong will not get better by trying */
 export async function* liveEvents(connection: Connection, options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
-  const { types, signal, project = connection.project, conversation, session, from } = options
+  const { types, signal, project = connection.project, conversation, session, from, onState } = options
   const query = { project, conversation, session, type: types?.join(','), from }
   let last: string | undefined
   let waitMs = 1000
@@ -54,6 +56,7 @@ export async function* liveEvents(connection: Connection, options: LiveOptions =
       .catch(() => undefined)
     if (answer && !answer.ok && answer.status !== 503 && answer.status !== 429) throw await apiError(answer)
     if (answer?.ok && answer.body) {
+      onState?.('open')
       const reading = events(answer.body, asked => {
         waitMs = asked
       })
@@ -66,6 +69,7 @@ export async function* liveEvents(connection: Connection, options: LiveOptions =
         // The connection was cut; the next one goes on after `last`.
       }
     }
+    if (!signal?.aborted) onState?.('lost')
     if (!signal?.aborted) await pause(waitMs, signal).catch(() => undefined)
   }
 }

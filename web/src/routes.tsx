@@ -1,0 +1,22 @@
+/** Every screen there is, by its address. A new screen is a line here and a folder in `screens/`. */
+import { type ComponentType, lazy } from 'react'
+import type { Params } from './router/address.ts'
+
+export interface ScreenProps {
+  params: Params
+}
+
+export interface Route {
+  path: string
+  Screen: ComponentType<ScreenProps>
+  /** Its name in the bar at the top; screens without one are reached from others. */
+  title?: string
+}
+
+export const routes: readonly Route[] = [
+  {
+    path: ':project',
+    title: 'Conversations',
+    Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
+  },
+]
