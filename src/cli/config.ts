@@ -55,7 +55,14 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
     project: root.split(/[\\/]/).at(-1),
     ...defaultSettings,
     requests: defaultRequestSettings,
-    server: { host: '127.0.0.1', port: 7333, allowOutside: false, traceLevel: 'info', limits: defaultLimits },
+    server: {
+      host: '127.0.0.1',
+      port: 7333,
+      allowOutside: false,
+      basePath: '',
+      traceLevel: 'info',
+      limits: defaultLimits,
+    },
   }
   const layers = [
     { from: 'default', settings: defaults as object },
