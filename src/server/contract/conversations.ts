@@ -37,6 +37,8 @@ export const conversations = {
     query: z.object({
       status: oneOrMore(z.enum(['active', 'completed', 'archived'])).optional(),
       type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
+      /** Only branches of this conversation. */
+      branchesOf: Id.optional(),
       ...Paging,
     }),
     answer: listOf(Conversation),
