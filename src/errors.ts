@@ -207,7 +207,7 @@ export class NotFound extends ColloquyError {
   override readonly status = 404
 
   constructor(
-    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token',
+    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token' | 'question',
     id: string,
     hint = '',
   ) {
