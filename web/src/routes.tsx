@@ -19,4 +19,10 @@ export const routes: readonly Route[] = [
     title: 'Conversations',
     Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
   },
+  {
+    path: ':project/conversations/:conversation',
+    Screen: lazy(() =>
+      import('./screens/conversation/conversation.tsx').then(one => ({ default: one.ConversationScreen })),
+    ),
+  },
 ]

@@ -13,26 +13,28 @@ export interface MenuItem {
 
 interface Props {
   label: string
-  items: readonly MenuItem[]
+  /** As a function they are made when the menu is opened. */
+  items: readonly MenuItem[] | (() => readonly MenuItem[])
   className?: string
   children?: ReactNode
 }
 
 export function Menu({ label, items, className = 'button button--quiet button--small', children = '⋯' }: Props) {
-  const [place, setPlace] = useState<{ top: number; left: number }>()
+  const [opened, setOpened] = useState<{ place: { top: number; left: number }; items: readonly MenuItem[] }>()
   const button = useRef<HTMLButtonElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
-  const isOpen = place !== undefined
+  const isOpen = opened !== undefined
 
   const open = () => {
     const { bottom, top, right } = button.current!.getBoundingClientRect()
-    const high = items.length * 34 + 12
+    const shown = typeof items === 'function' ? items() : items
+    const high = shown.length * 34 + 12
     const below = bottom + high < innerHeight ? bottom + 4 : Math.max(8, top - high - 4)
-    setPlace({ top: below, left: Math.max(8, Math.min(right - 240, innerWidth - 248)) })
+    setOpened({ place: { top: below, left: Math.max(8, Math.min(right - 240, innerWidth - 248)) }, items: shown })
   }
   const close = () => {
-    setPlace(undefined)
+    setOpened(undefined)
     button.current?.focus()
   }
 
@@ -41,7 +43,7 @@ export function Menu({ label, items, className = 'button button--quiet button--s
     list.current?.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus()
     const away = (event: Event) => {
       if (event.target instanceof Node && list.current?.contains(event.target)) return
-      setPlace(undefined)
+      setOpened(undefined)
     }
     addEventListener('pointerdown', away, true)
     addEventListener('scroll', away, true)
@@ -82,7 +84,7 @@ export function Menu({ label, items, className = 'button button--quiet button--s
       >
         {children}
       </button>
-      {place && (
+      {opened && (
         <div
           ref={list}
           id={id}
@@ -90,10 +92,10 @@ export function Menu({ label, items, className = 'button button--quiet button--s
           role="menu"
           aria-label={label}
           tabIndex={-1}
-          style={place}
+          style={opened.place}
           onKeyDown={onKeyDown}
         >
-          {items.map(({ label, hint, isDangerous, isDisabled, onChoose }) => (
+          {opened.items.map(({ label, hint, isDangerous, isDisabled, onChoose }) => (
             <button
               key={label}
               type="button"

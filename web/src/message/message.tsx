@@ -16,8 +16,9 @@ export interface MessageProps {
   isPinned: boolean
   /** It was jumped to. */
   isMeant: boolean
-  actions: readonly MenuItem[]
-  onLink(): void
+  /** The same functions for every row, so that rows that did not change are not made again. */
+  actions(message: MessageAdded, version: number): readonly MenuItem[]
+  onLink(version: number): void
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageProps) {
@@ -58,13 +59,13 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
           title="Link to this message"
           onClick={event => {
             event.preventDefault()
-            onLink()
+            onLink(version)
           }}
         >
           {version}
         </a>
         <Time at={at} className="message__time numbers" />
-        <Menu label={`Actions on message ${version}`} items={actions} />
+        <Menu label={`Actions on message ${version}`} items={() => actions(message, version)} />
       </header>
       <div className="message__body">
         {isAside ? (
