@@ -20,6 +20,11 @@ export const routes: readonly Route[] = [
     Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
   },
   {
+    path: ':project/search',
+    title: 'Search',
+    Screen: lazy(() => import('./screens/search/search.tsx').then(one => ({ default: one.Search }))),
+  },
+  {
     path: ':project/conversations/:conversation',
     Screen: lazy(() =>
       import('./screens/conversation/conversation.tsx').then(one => ({ default: one.ConversationScreen })),
