@@ -54,6 +54,8 @@ const ServerInput = z
     tokenFile: z.string().min(1),
     hosts: z.array(z.string().min(1)),
     origins: z.array(z.url()),
+    /** The path that a proxy serves it below. */
+    basePath: z.string().regex(/^[\w/.~-]*$/, 'must be a plain path such as /colloquy'),
     traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     limits: z
       .strictObject({
