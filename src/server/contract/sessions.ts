@@ -34,6 +34,9 @@ export const RequestBody = z.strictObject({
   recall: z.boolean().optional(),
 })
 
+/** A preview also explains itself on demand. */
+const PreviewBody = RequestBody.extend({ explain: z.boolean().optional() })
+
 export const sessions = {
   list: endpoint({
     method: 'get',
@@ -286,7 +289,7 @@ export const sessions = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: SessionPath,
-    body: RequestBody,
+    body: PreviewBody,
     answer: AgentRequest,
   }),
   metrics: endpoint({

@@ -129,7 +129,35 @@ const Ledger = named(
         range: z.object({ from: z.int(), to: z.int(), messages: z.int() }).optional(),
       }),
     ),
+    /** Whose limits the budget was made from; the window beyond the budget is kept for the answer. */
+    model: z
+      .object({
+        name: z.string().optional(),
+        known: z.boolean(),
+        contextWindow: z.number(),
+        outputLimit: z.number(),
+        inputLimit: z.number().optional(),
+      })
+      .optional(),
     notes: z.array(z.string()),
+  }),
+)
+
+const Piece = z.object({ what: z.string(), versions: Numbers.optional(), text: z.string() })
+
+/** Both renderings in pieces that say where each comes from; put together they are the rendering. */
+export const ExplainedRequest = named(
+  'ExplainedRequest',
+  z.object({
+    system: z.array(Piece),
+    messages: z.array(
+      z.object({
+        role: z.enum(['user', 'assistant']),
+        parts: z.array(z.object({ type: z.string(), pieces: z.array(Piece) })),
+      }),
+    ),
+    systemPrompt: z.array(Piece),
+    userPrompt: z.array(Piece),
   }),
 )
 
@@ -146,6 +174,8 @@ const requestFields = {
   omitted: z.number(),
   catchUp: z.object({ since: z.int(), messages: z.int(), omitted: z.int() }).optional(),
   checkpoint: z.int().optional(),
+  /** On demand, in previews. */
+  explained: ExplainedRequest.optional(),
 }
 
 export const AgentRequest = named('AgentRequest', z.object({ sessionId: z.string(), ...requestFields }))
@@ -177,6 +207,16 @@ export const SessionMetrics = named(
     level: z.enum(['ok', 'warn', 'compact']),
     untilTrigger: z.number(),
     latched: z.boolean(),
+    /** The newest request that was built to be sent. */
+    lastRequest: z
+      .object({
+        version: z.int(),
+        tokens: z.number(),
+        calibrated: z.number().optional(),
+        budget: z.number(),
+        at: z.string(),
+      })
+      .optional(),
   }),
 )
 

@@ -51,7 +51,7 @@ export const teams = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: ConversationPath,
-    body: ViewBody,
+    body: ViewBody.extend({ explain: z.boolean().optional() }),
     answer: AgentView,
   }),
   acknowledge: endpoint({

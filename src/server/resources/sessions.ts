@@ -57,8 +57,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
     compact: ({ colloquy, params, body }) => colloquy.sessions.forceCompact(params.sessionId, body),
     request: ({ colloquy, params, body: { message, ...options } }) =>
       colloquy.sessions.buildRequest(params.sessionId, message, options),
-    preview: ({ colloquy, params, body: { message, ...options } }) =>
-      colloquy.sessions.previewRequest(params.sessionId, message, options),
+    async preview({ colloquy, params, body: { message, explain, ...options } }) {
+      const request = await colloquy.sessions.previewRequest(params.sessionId, message, options)
+      return explain ? { ...request, explained: request.explain() } : request
+    },
     metrics: ({ colloquy, params }) => colloquy.sessions.getMetrics(params.sessionId),
   }
 }
