@@ -19,4 +19,17 @@ export const routes: readonly Route[] = [
     title: 'Conversations',
     Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
   },
+  {
+    path: ':project/sessions/:session',
+    Screen: lazy(() => import('./screens/session/session.tsx').then(one => ({ default: one.SessionScreen }))),
+  },
+  {
+    path: ':project/conversations/:conversation/view',
+    Screen: lazy(() => import('./screens/agent-view/agent-view.tsx').then(one => ({ default: one.AgentViewScreen }))),
+  },
+  {
+    path: ':project/health',
+    title: 'Health',
+    Screen: lazy(() => import('./screens/health/health.tsx').then(one => ({ default: one.HealthScreen }))),
+  },
 ]

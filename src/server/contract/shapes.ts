@@ -63,6 +63,11 @@ export const SessionHead = named(
     kept: Numbers,
     acknowledged: z.int().optional(),
     compactions: z.int(),
+    /** The newest checkpoint of its window. */
+    checkpoint: z
+      .object({ version: z.int(), number: z.int(), upTo: z.int(), tokens: z.int(), totalSaved: z.int() })
+      .optional(),
+    latched: z.boolean().optional(),
     outsideIds: z.record(z.string(), z.string()).readonly(),
     metadata: Metadata,
     replaces: z.string().optional(),
@@ -119,6 +124,7 @@ const Ledger = named(
     used: z.number(),
     free: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     entries: z.array(
       z.object({
         what: z.string(),
@@ -204,6 +210,7 @@ export const SessionMetrics = named(
     budget: z.number(),
     used: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     level: z.enum(['ok', 'warn', 'compact']),
     untilTrigger: z.number(),
     latched: z.boolean(),
