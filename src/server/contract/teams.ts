@@ -5,10 +5,9 @@ import { PhaseTransition } from '../../commands/phase.ts'
 import { NewTurn, TurnCompletion } from '../../commands/turn.ts'
 import { Id } from '../../events/id.ts'
 import { Strategy } from '../../events/strategy.ts'
-import { ConversationPath, listOf, ofConversation, Paging, QueryFlag, QueryNumber } from './common.ts'
+import { ConversationPath, listOf, ofConversation, Paging, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import {
-  AgentRequest,
   AgentView,
   Conversation,
   CurrentPhase,
@@ -54,32 +53,6 @@ export const teams = {
     params: ConversationPath,
     body: ViewBody.extend({ explain: z.boolean().optional() }),
     answer: AgentView,
-  }),
-  pastView: endpoint({
-    method: 'post',
-    path: `${ofConversation}/at/{version}/views`,
-    scope: 'read',
-    summary: 'What an agent would have been sent at a version, for a message of that time or a text',
-    params: ConversationPath.extend({ version: QueryNumber }),
-    body: ViewBody.extend({ explain: z.boolean().optional() }),
-    answer: AgentView,
-  }),
-  pastRequest: endpoint({
-    method: 'get',
-    path: `${ofConversation}/at/{version}/requests/{sessionId}`,
-    scope: 'read',
-    summary: 'The newest request that a session had been built by a version, rendered again from its manifest',
-    params: ConversationPath.extend({ version: QueryNumber, sessionId: Id }),
-    query: z.object({ explain: QueryFlag.optional() }),
-    answer: z
-      .object({
-        /** Where its manifest stands in the log. */
-        version: z.int(),
-        /** Whether it has the size that was recorded when it was sent. */
-        isExact: z.boolean(),
-        request: AgentRequest,
-      })
-      .nullable(),
   }),
   acknowledge: endpoint({
     method: 'post',

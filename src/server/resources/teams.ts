@@ -10,18 +10,6 @@ export function teamHandlers(): Handlers<'teams'> {
       const view = await colloquy.conversations.previewAgentMessages(params.conversationId, agent, options)
       return explain ? { ...view, explained: view.explain() } : view
     },
-    async pastView({ colloquy, params, body: { agent, explain, ...options } }) {
-      const past = await colloquy.conversations.at(params.conversationId, params.version)
-      const view = await past.view(agent, options)
-      return explain ? { ...view, explained: view.explain() } : view
-    },
-    async pastRequest({ colloquy, params, query }) {
-      const past = await colloquy.conversations.at(params.conversationId, params.version)
-      const found = await past.request(params.sessionId)
-      if (!found) return null
-      const { version, isExact, request } = found
-      return { version, isExact, request: query.explain ? { ...request, explained: request.explain() } : request }
-    },
     acknowledge: ({ colloquy, params, body, write }) =>
       colloquy.conversations.acknowledge(params.conversationId, body.agent, body.upTo, write),
     async claim({ colloquy, params, body: { agent, ...options } }) {
