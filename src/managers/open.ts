@@ -44,6 +44,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
 import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
   extends SettingsInput,
@@ -102,6 +103,7 @@ export interface Colloquy {
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
   readonly agents: AgentManager
+  readonly work: WorkManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -176,8 +178,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const timer = sweeps
     ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), settings.sweepEveryMs!).unref()
     : undefined
-  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
-  if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
+  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
+  // opens to ask one thing goes first.
+  const first = sweeps
+    ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
+    : undefined
 
   let stopAutorun: (() => Promise<void>) | undefined
 
@@ -193,16 +198,18 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
     const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
     const team = teamOf(scope)
+    const sessions = new SessionManager({
+      engine: core,
+      scope,
+      settings,
+      scribe: scribing,
+      requests: asked,
+      phases: teamSettings.phases,
+    })
     return {
       project: scope.project,
-      sessions: new SessionManager({
-        engine: core,
-        scope,
-        settings,
-        scribe: scribing,
-        requests: asked,
-        phases: teamSettings.phases,
-      }),
+      sessions,
+      work: new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions }),
       conversations: new ConversationManager({
         engine: core,
         scope,
@@ -241,6 +248,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        clearImmediate(first)
         await stopAutorun?.()
         await runs.close()
         live.close()

@@ -1,5 +1,6 @@
 /** Teams over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
 
 export function teamHandlers(): Handlers<'teams'> {
@@ -8,7 +9,7 @@ export function teamHandlers(): Handlers<'teams'> {
       colloquy.conversations.buildAgentMessages(params.conversationId, agent, options),
     async previewView({ colloquy, params, body: { agent, explain, ...options } }) {
       const view = await colloquy.conversations.previewAgentMessages(params.conversationId, agent, options)
-      return explain ? { ...view, explained: view.explain() } : view
+      return explain ? explained(view) : view
     },
     acknowledge: ({ colloquy, params, body, write }) =>
       colloquy.conversations.acknowledge(params.conversationId, body.agent, body.upTo, write),

@@ -51,7 +51,8 @@ export const sectionNames: Record<SectionName, string> = {
 }
 
 export function sectionOf({ what, why, versions, range }: LedgerEntry): SectionName {
-  if (what === 'notice' || what === 'messages' || range !== undefined) return what === 'catch-up' ? 'catch-up' : 'messages'
+  if (what === 'notice' || what === 'messages' || range !== undefined)
+    return what === 'catch-up' ? 'catch-up' : 'messages'
   if (what !== 'message') return what in sectionNames ? (what as SectionName) : 'messages'
   if (why === 'pinned') return 'pinned'
   return versions === undefined || why === 'the message this request is for' || why.startsWith('it alone')

@@ -47,7 +47,11 @@ export function RequestView({
   return (
     <div className="request">
       <div className="request__why" role="status">
-        {entry ? <Why entry={entry} /> : <span className="quiet">Point at a part, or go to it with Tab, to see why it is there.</span>}
+        {entry ? (
+          <Why entry={entry} />
+        ) : (
+          <span className="quiet">Point at a part, or go to it with Tab, to see why it is there.</span>
+        )}
       </div>
       <div className="request__panes">
         <section className="request__ledger" aria-label="Ledger">
@@ -73,7 +77,7 @@ export function RequestView({
           ))}
         </section>
         <section className="request__words" aria-label="Rendering">
-          <div className="request__choice" role="group" aria-label="Rendering">
+          <fieldset className="group request__choice" aria-label="Form of the request">
             {(['messages', 'prompts'] as const).map(name => (
               <button
                 key={name}
@@ -85,12 +89,12 @@ export function RequestView({
                 {name === 'messages' ? 'Messages API' : 'Two prompts'}
               </button>
             ))}
-          </div>
+          </fieldset>
           {/* biome-ignore lint/a11y/noStaticElementInteractions: pointing is an extra; the parts take the focus */}
           <div className="request__text" ref={words} onMouseLeave={() => setPointed(undefined)}>
             {rendering === 'messages' ? (
               <>
-                <Said role="system" pieces={explained.system} pointed={pointed} onPoint={setPointed} byKey={byKey} />
+                <Said by="system" pieces={explained.system} pointed={pointed} onPoint={setPointed} byKey={byKey} />
                 {explained.messages.map(({ role, parts }, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the order is all they have
                   <div key={index} className="request__said">
@@ -108,14 +112,14 @@ export function RequestView({
             ) : (
               <>
                 <Said
-                  role="system prompt"
+                  by="system prompt"
                   pieces={explained.systemPrompt}
                   pointed={pointed}
                   onPoint={setPointed}
                   byKey={byKey}
                 />
                 <Said
-                  role="user prompt"
+                  by="user prompt"
                   pieces={explained.userPrompt}
                   pointed={pointed}
                   onPoint={setPointed}
@@ -136,10 +140,10 @@ interface Pointing {
   byKey: ReadonlyMap<string, LedgerEntry>
 }
 
-function Said({ role, pieces, ...pointing }: { role: string; pieces: readonly Piece[] } & Pointing) {
+function Said({ by, pieces, ...pointing }: { by: string; pieces: readonly Piece[] } & Pointing) {
   return (
     <div className="request__said">
-      <h4>{role}</h4>
+      <h4>{by}</h4>
       {pieces.length === 0 ? <p className="quiet">(empty)</p> : <Pieces pieces={pieces} {...pointing} />}
     </div>
   )
@@ -225,8 +229,10 @@ const LedgerLine = memo(function LedgerLine({
   const key = keyOf(entry)
   const { word, badge } = fates[entry.fate]
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: pointing is an extra; the button takes the focus
-    <li className={isPointed ? 'request__line request__line--pointed' : 'request__line'} onMouseEnter={() => onPoint(key)}>
+    <li
+      className={isPointed ? 'request__line request__line--pointed' : 'request__line'}
+      onMouseEnter={() => onPoint(key)}
+    >
       <button
         type="button"
         onFocus={() => onPoint(key)}
@@ -242,7 +248,12 @@ const LedgerLine = memo(function LedgerLine({
         <span className="unseen">tokens. {entry.why}</span>
       </button>
       {to !== undefined && (
-        <Link to={to} className="request__go" aria-label={`${nameOf(entry)} in the conversation`} title="In the conversation">
+        <Link
+          to={to}
+          className="request__go"
+          aria-label={`${nameOf(entry)} in the conversation`}
+          title="In the conversation"
+        >
           ↗
         </Link>
       )}
@@ -267,7 +278,8 @@ function labelOf(entry: LedgerEntry): string {
 
 function nameOf({ what, versions, range, why }: LedgerEntry): string {
   if (range) return `${counted(range.messages, 'message')} ${range.from}–${range.to}`
-  if (versions?.length) return `${what === 'message' || what === 'catch-up' ? 'Message' : 'Quote of'} ${versions.join(', ')}`
+  if (versions?.length)
+    return `${what === 'message' || what === 'catch-up' ? 'Message' : 'Quote of'} ${versions.join(', ')}`
   if (what === 'message') return 'This message'
   const name = sectionNames[what as keyof typeof sectionNames] ?? 'Notice'
   return why === 'its heading' ? `${name}, heading` : name

@@ -72,7 +72,7 @@ function Agents({ agents, chosen }: { agents: readonly string[]; chosen: string 
   const choose = (agent: string) => goWith({ agent }, { replace: true })
   return (
     <div className="row">
-      <fieldset className="agent-view__agents">
+      <fieldset className="group agent-view__agents">
         <legend className="unseen">Agent</legend>
         {agents.map(name => (
           <button
@@ -128,7 +128,7 @@ function View({
     const body = { agent, trigger: '', explain: true }
     return at === undefined
       ? client.teams.previewView({ conversationId, body }, { signal })
-      : client.teams.pastView({ conversationId, version: at, body }, { signal })
+      : client.past.view({ conversationId, version: at, body }, { signal })
   })
   // What was shown stays while the next one is made: what is live must not jump.
   const [shown, setShown] = useState(data)
@@ -148,7 +148,10 @@ function View({
           ) : (
             <>
               <b>{counted(catchUp.messages, 'message')}</b> came while it was away, since version {count(catchUp.since)}
-              {catchUp.omitted > 0 && <>; {counted(catchUp.omitted, 'earlier one')} more left out of that block, and it is told</>}.
+              {catchUp.omitted > 0 && (
+                <>; {counted(catchUp.omitted, 'earlier one')} more left out of that block, and it is told</>
+              )}
+              .
             </>
           )}
         </li>

@@ -25,13 +25,14 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
   async function compact(): Promise<void> {
     const result = await client.sessions.compact({ sessionId })
     onDone()
-    if (result.outcome === 'taken') tell(`Checkpoint ${result.checkpoint.number} stands for ${count(result.checkpoint.messages)} messages.`)
+    if (result.outcome === 'taken')
+      tell(`Checkpoint ${result.checkpoint.number} stands for ${count(result.checkpoint.messages)} messages.`)
     else if (result.outcome === 'failed') tellFailure(new Error(`Not compacted: ${result.reason} Nothing was lost.`))
     else tell(result.outcome === 'held' ? 'Somebody else is compacting it right now.' : 'There is nothing to compact.')
   }
 
   return (
-    <div className="session__actions" role="group" aria-label="Actions">
+    <fieldset className="group session__actions" aria-label="Actions">
       <ActionButton label="Compact now" isDisabled={!isOpen} run={compact}>
         <p>Older messages of {agentName} become a checkpoint, whatever the size. The log keeps them word for word.</p>
       </ActionButton>
@@ -41,8 +42,8 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
         run={() => done(`${agentName} starts anew. The log keeps what was said.`, client.sessions.clear({ sessionId }))}
       >
         <p>
-          {agentName} starts with an empty window and without its checkpoint. The log keeps everything; to go back, branch
-          the conversation at a version.
+          {agentName} starts with an empty window and without its checkpoint. The log keeps everything; to go back,
+          branch the conversation at a version.
         </p>
       </ActionButton>
       <ActionButton
@@ -54,7 +55,10 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
           </Choice>
         }
         run={() =>
-          done(`${agentName} was reset.`, client.sessions.reset({ sessionId, body: { keepSystemMessage: keepsSystem } }))
+          done(
+            `${agentName} was reset.`,
+            client.sessions.reset({ sessionId, body: { keepSystemMessage: keepsSystem } }),
+          )
         }
       >
         <p>Like clearing, for a new attempt at the same work. The log keeps everything.</p>
@@ -84,11 +88,19 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
         </ActionButton>
       )}
       <ExportButton conversationId={session.conversationId} />
-    </div>
+    </fieldset>
   )
 }
 
-function Choice({ isOn, onChange, children }: { isOn: boolean; onChange: (isOn: boolean) => void; children: ReactNode }) {
+function Choice({
+  isOn,
+  onChange,
+  children,
+}: {
+  isOn: boolean
+  onChange: (isOn: boolean) => void
+  children: ReactNode
+}) {
   return (
     <label className="row session__choice">
       <input type="checkbox" checked={isOn} onChange={event => onChange(event.target.checked)} />

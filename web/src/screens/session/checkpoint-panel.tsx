@@ -27,7 +27,8 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
   if (!shown) {
     return (
       <p className="quiet">
-        No checkpoint {upTo === undefined ? 'yet' : 'then'}: everything its agent knows is word for word in its messages.
+        No checkpoint {upTo === undefined ? 'yet' : 'then'}: everything its agent knows is word for word in its
+        messages.
       </p>
     )
   }
@@ -201,7 +202,9 @@ function Carried({ checkpoint, conversationId }: { checkpoint: Checkpoint; conve
   return (
     <section className="checkpoint__carried" aria-label="Carried on by code">
       <h3>Carried on by code</h3>
-      {openCalls.length > 0 && <p>Open calls: {openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}</p>}
+      {openCalls.length > 0 && (
+        <p>Open calls: {openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}</p>
+      )}
       {filesChanged.length > 0 && <Files name="Changed" files={filesChanged} />}
       {filesRead.length > 0 && <Files name="Read" files={filesRead} />}
       {userMessages.length > 0 && (

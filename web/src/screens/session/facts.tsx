@@ -21,8 +21,8 @@ export function SessionFacts({
       {!isPast && (
         <>
           <Fact name="In its window">
-            <b className="numbers">{count(stats.messages)}</b> messages · <b className="numbers">{brief(stats.tokens)}</b>{' '}
-            tokens
+            <b className="numbers">{count(stats.messages)}</b> messages ·{' '}
+            <b className="numbers">{brief(stats.tokens)}</b> tokens
           </Fact>
           <Fact name="In all">
             <b className="numbers">{count(stats.total.messages)}</b> messages ·{' '}

@@ -31,7 +31,7 @@ export function RequestPanel({
         const request = await client.sessions.preview({ sessionId, body: { message, explain: true } }, { signal })
         return { request }
       }
-      const sent = await client.teams.pastRequest(
+      const sent = await client.past.request(
         { conversationId, version: at, sessionId, query: { explain: true } },
         { signal },
       )
@@ -137,7 +137,10 @@ function triggerOf({ used, calibrated, untilTrigger, level }: SessionMetrics): n
 function Distance({ metrics, trigger }: { metrics: SessionMetrics; trigger: number | undefined }) {
   if (metrics.latched) {
     return (
-      <p className="badge badge--warn" title="A compaction made no progress; older messages may be left out until one does">
+      <p
+        className="badge badge--warn"
+        title="A compaction made no progress; older messages may be left out until one does"
+      >
         compaction is latched
       </p>
     )

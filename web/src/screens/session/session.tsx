@@ -95,7 +95,10 @@ export function SessionScreen({ params }: ScreenProps) {
               {tab === 'request' ? (
                 <RequestPanel session={session} at={at} version={conversation.version} metrics={metrics} />
               ) : (
-                <CheckpointPanel session={session} upTo={at === undefined ? undefined : (head.checkpoint?.number ?? 0)} />
+                <CheckpointPanel
+                  session={session}
+                  upTo={at === undefined ? undefined : (head.checkpoint?.number ?? 0)}
+                />
               )}
             </Tabs>
           </>
