@@ -20,6 +20,11 @@ export const routes: readonly Route[] = [
     Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
   },
   {
+    path: ':project/work',
+    title: 'Work',
+    Screen: lazy(() => import('./screens/work/work.tsx').then(one => ({ default: one.WorkScreen }))),
+  },
+  {
     path: ':project/sessions/:session',
     Screen: lazy(() => import('./screens/session/session.tsx').then(one => ({ default: one.SessionScreen }))),
   },
