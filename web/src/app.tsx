@@ -1,8 +1,10 @@
 /** The whole page: which screen the address means, inside the frame that is always there. */
 import { Suspense } from 'react'
+import { AskDialog } from './components/ask.tsx'
 import { Boundary } from './components/boundary.tsx'
 import { Notices } from './components/notices.tsx'
 import { ProjectConnection } from './connection/client.tsx'
+import { OpenQuestions } from './connection/questions.tsx'
 import { Frame } from './layout/frame.tsx'
 import { match } from './router/address.ts'
 import { useAddress } from './router/router.tsx'
@@ -19,13 +21,16 @@ export function App() {
     if (!params) continue
     return (
       <ProjectConnection key={project} project={project}>
-        <Frame>
-          <Boundary key={address.segments.join('/')}>
-            <Suspense fallback={<div className="page" aria-busy="true" />}>
-              <Screen params={params} />
-            </Suspense>
-          </Boundary>
-        </Frame>
+        <OpenQuestions>
+          <Frame>
+            <Boundary key={address.segments.join('/')}>
+              <Suspense fallback={<div className="page" aria-busy="true" />}>
+                <Screen params={params} />
+              </Suspense>
+            </Boundary>
+          </Frame>
+        </OpenQuestions>
+        <AskDialog />
         <Notices />
       </ProjectConnection>
     )

@@ -37,4 +37,10 @@ export const routes: readonly Route[] = [
     title: 'Health',
     Screen: lazy(() => import('./screens/health/health.tsx').then(one => ({ default: one.HealthScreen }))),
   },
+  {
+    path: ':project/conversations/:conversation',
+    Screen: lazy(() =>
+      import('./screens/conversation/conversation.tsx').then(one => ({ default: one.ConversationScreen })),
+    ),
+  },
 ]

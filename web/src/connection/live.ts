@@ -4,7 +4,8 @@
  *
  * A page that nobody looks at gives its connection back after a while, because browsers have few per server.
  */
-import { ApiError, type Client, type LiveEvent } from 'colloquy/client'
+import { ApiError, type Client, type LiveEvent, type LiveWords } from 'colloquy/client'
+import { type LiveAnswers, noAnswers, withEvent, withWords } from './live-answers.ts'
 import { type Store, store } from './store.ts'
 
 /** `refused`: the server said no, and trying again would not help. */
@@ -14,6 +15,8 @@ export interface LiveConnection {
   readonly state: Store<ConnectionState>
   /** Why it was refused. */
   readonly problem: Store<string | undefined>
+  /** What agents are saying right now, by run. */
+  readonly answers: Store<LiveAnswers>
   /** Each event once, in the order of the log. */
   onEvent(listener: (event: LiveEvent) => void): () => void
   /** The stream is there again after it was not: something may have been missed. */
@@ -27,6 +30,7 @@ const hiddenForMs = 60_000
 export function liveConnection(client: Client): LiveConnection {
   const state = store<ConnectionState>('connecting')
   const problem = store<string | undefined>(undefined)
+  const answers = store(noAnswers)
   const eventListeners = new Set<(event: LiveEvent) => void>()
   const reopenedListeners = new Set<() => void>()
   let stream: AbortController | undefined
@@ -49,16 +53,25 @@ export function liveConnection(client: Client): LiveConnection {
   async function read(signal: AbortSignal): Promise<void> {
     const events = client.live({
       signal,
+      deltas: true,
       ...(position !== undefined && { from: position }),
       onState: now => {
         if (signal.aborted) return
         if (now === 'lost') return state.set('lost')
+        // Whoever is speaking is told from the beginning.
+        answers.set(noAnswers)
         state.set('open')
         if (wasOpen) for (const listener of [...reopenedListeners]) listener()
         wasOpen = true
       },
     })
     for await (const event of events) {
+      if (event.name === 'run:live') {
+        answers.set(withWords(answers.get(), event as LiveWords))
+        continue
+      }
+      if (!('position' in event)) continue
+      answers.set(withEvent(answers.get(), event))
       position = event.position
       for (const listener of [...eventListeners]) listener(event)
     }
@@ -83,6 +96,7 @@ export function liveConnection(client: Client): LiveConnection {
   return {
     state,
     problem,
+    answers,
     onEvent(listener) {
       eventListeners.add(listener)
       return () => eventListeners.delete(listener)
