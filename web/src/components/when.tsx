@@ -1,42 +1,17 @@
-/** A time as people say it, with the exact one on hover. All of them on a page move on together. */
-import { useSyncExternalStore } from 'react'
-
-const everyMs = 15_000
-const listeners = new Set<() => void>()
-let now = Date.now()
-let ticking: ReturnType<typeof setInterval> | undefined
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  ticking ??= setInterval(() => {
-    now = Date.now()
-    for (const one of [...listeners]) one()
-  }, everyMs)
-  return () => {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    clearInterval(ticking)
-    ticking = undefined
-  }
-}
-
-export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => now)
-}
+/** A time in a sentence, past or to come, with the exact one on hover. In rows, where room is short, it is `Time`. */
+import { useStore } from '../connection/store.ts'
+import { exact } from '../format.ts'
+import { clock } from './time.tsx'
 
 export function When({ at }: { at: string }) {
   const then = Date.parse(at)
   // A time that is newer than the last tick is not in the future.
-  const shown = Math.max(useNow(), Math.min(Date.now(), then))
+  const shown = Math.max(useStore(clock), Math.min(Date.now(), then))
   return (
     <time dateTime={at} title={exact(at)}>
-      {relative(then - shown)}
+      {inWords(then - shown)}
     </time>
   )
-}
-
-export function exact(at: string): string {
-  return new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 }
 
 const steps = [
@@ -49,7 +24,7 @@ const steps = [
 ] as const
 const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 
-export function relative(milliseconds: number): string {
+function inWords(milliseconds: number): string {
   if (Math.abs(milliseconds) < 10_000) return 'just now'
   for (const [unit, size, most] of steps) {
     const amount = Math.round(milliseconds / size)

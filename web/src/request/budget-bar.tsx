@@ -1,5 +1,5 @@
 /** How a budget is used: each section, what is set aside, what is free, and where compaction would begin. */
-import { brief, count } from '../components/figures.ts'
+import { short, whole } from '../format.ts'
 import './budget-bar.css'
 import { bySection, type LedgerEntry, sectionNames } from './part-key.ts'
 
@@ -30,7 +30,7 @@ export function BudgetBar({ budget, used, calibrated, entries, trigger }: Budget
             key={name}
             className={`budget__part budget__part--${name}`}
             style={{ width: share(tokens) }}
-            title={`${label}: ${count(tokens)} tokens`}
+            title={`${label}: ${whole(tokens)} tokens`}
           />
         ))}
         {trigger !== undefined && <span className="budget__trigger" style={{ left: share(trigger) }} />}
@@ -39,13 +39,13 @@ export function BudgetBar({ budget, used, calibrated, entries, trigger }: Budget
         {parts.map(({ name, label, tokens }) => (
           <li key={name} title={hints[name]}>
             <span className={`budget__key budget__part--${name}`} aria-hidden="true" />
-            {label} <span className="numbers">{brief(tokens)}</span>
+            {label} <span className="numbers">{short(tokens)}</span>
           </li>
         ))}
         {trigger !== undefined && (
           <li title="Past this mark older messages become a checkpoint">
             <span className="budget__key budget__key--trigger" aria-hidden="true" />
-            Compaction at <span className="numbers">{brief(trigger)}</span>
+            Compaction at <span className="numbers">{short(trigger)}</span>
           </li>
         )}
       </ul>

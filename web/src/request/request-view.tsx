@@ -2,8 +2,9 @@
  * A request as it would be sent, beside the account of it. Pointing at a line of the account shows its words, pointing
  * at words shows why they are there.
  */
+
 import { memo, useCallback, useMemo, useRef, useState } from 'react'
-import { brief, count, counted } from '../components/figures.ts'
+import { counted, short, whole } from '../format.ts'
 import { Link } from '../router/router.tsx'
 import { conversationPlace } from '../screens/places.ts'
 import { bySection, keyOf, type LedgerEntry, type Piece, sectionNames } from './part-key.ts'
@@ -58,7 +59,7 @@ export function RequestView({
           {sections.map(({ name, tokens, entries }) => (
             <div key={name}>
               <h3 className="request__section">
-                {sectionNames[name]} <span className="quiet numbers">{brief(tokens)}</span>
+                {sectionNames[name]} <span className="quiet numbers">{short(tokens)}</span>
               </h3>
               <ol>
                 {entries.map((entry, index) => (
@@ -199,7 +200,7 @@ const PieceText = memo(function PieceText(props: {
       </div>
       {isLong && (
         <button type="button" className="button button--small" onClick={() => setWhole(true)}>
-          Show the other {count(text.length - shownAtOnce)} characters
+          Show the other {whole(text.length - shownAtOnce)} characters
         </button>
       )}
     </>
@@ -244,7 +245,7 @@ const LedgerLine = memo(function LedgerLine({
       >
         <span className="grow cut">{nameOf(entry)}</span>
         <span className={badge}>{word}</span>
-        <span className="numbers quiet request__tokens">{entry.tokens > 0 ? count(entry.tokens) : '–'}</span>
+        <span className="numbers quiet request__tokens">{entry.tokens > 0 ? whole(entry.tokens) : '–'}</span>
         <span className="unseen">tokens. {entry.why}</span>
       </button>
       {to !== undefined && (

@@ -1,9 +1,11 @@
 /** A conversation as one agent will see it: what came while it was away, what was left out, and every word in between. */
-import { useEffect, useId, useState } from 'react'
+
+import { useId, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { count, counted } from '../../components/figures.ts'
 import { useClient, useProject } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { counted, whole } from '../../format.ts'
 import { BudgetBar } from '../../request/budget-bar.tsx'
 import { type Explained, RequestView } from '../../request/request-view.tsx'
 import { useAt } from '../../router/at.ts'
@@ -31,9 +33,7 @@ export function AgentViewScreen({ params }: ScreenProps) {
   const said = useQuery('agent')
   const agent = said ?? data?.agents[0]
   const title = data?.conversation.title
-  useEffect(() => {
-    if (title !== undefined) document.title = `${agent ?? 'agents'} · ${title} · Colloquy`
-  }, [agent, title])
+  useTitle(title === undefined ? 'Agents' : `${agent ?? 'Agents'}, ${title}`)
   return (
     <div className="page">
       <div className="page__inner agent-view">
@@ -144,10 +144,10 @@ function View({
           {catchUp === undefined ? (
             <>It has acknowledged nothing yet: to it, all is history.</>
           ) : catchUp.messages + catchUp.omitted === 0 ? (
-            <>It is up to date: nothing new since version {count(catchUp.since)}.</>
+            <>It is up to date: nothing new since version {whole(catchUp.since)}.</>
           ) : (
             <>
-              <b>{counted(catchUp.messages, 'message')}</b> came while it was away, since version {count(catchUp.since)}
+              <b>{counted(catchUp.messages, 'message')}</b> came while it was away, since version {whole(catchUp.since)}
               {catchUp.omitted > 0 && (
                 <>; {counted(catchUp.omitted, 'earlier one')} more left out of that block, and it is told</>
               )}
@@ -166,7 +166,7 @@ function View({
           {checkpoint !== undefined && <>Checkpoint {checkpoint} stands for what came before.</>}
         </li>
         <li>
-          Once it has taken this in, it acknowledges version {count(upTo)}.{' '}
+          Once it has taken this in, it acknowledges version {whole(upTo)}.{' '}
           {sessionId === undefined ? (
             'It has no session here yet; one is made when it is first asked.'
           ) : (
@@ -176,7 +176,7 @@ function View({
       </ul>
       <section className="panel" aria-label="Budget">
         <p>
-          <b className="numbers">{count(totalTokens)}</b> of <span className="numbers">{count(budget)}</span> tokens
+          <b className="numbers">{whole(totalTokens)}</b> of <span className="numbers">{whole(budget)}</span> tokens
         </p>
         <BudgetBar budget={budget} used={totalTokens} calibrated={ledger.calibrated} entries={ledger.entries} />
       </section>

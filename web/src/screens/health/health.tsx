@@ -1,10 +1,12 @@
 /** How the server does: what it serves and how fast, what it compacts and lets expire, what runs in the background. */
-import { type ReactNode, useEffect } from 'react'
+
+import type { ReactNode } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { brief, count, duration } from '../../components/figures.ts'
 import { When } from '../../components/when.tsx'
 import { useClient } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { duration, short, whole } from '../../format.ts'
 import { Chart } from './chart.tsx'
 import './health.css'
 import { byLabel, quantile, rate, type Sample, total } from './metrics.ts'
@@ -13,9 +15,7 @@ import { useSamples } from './use-samples.ts'
 export function HealthScreen() {
   const { samples, error } = useSamples()
   const newest = samples.at(-1)
-  useEffect(() => {
-    document.title = 'Health · Colloquy'
-  }, [])
+  useTitle('Health')
   return (
     <div className="page">
       <div className="page__inner health">
@@ -53,8 +53,8 @@ const tiles: readonly Measure[] = [
     title: 'Subscribers',
     hint: 'Live streams that are open, this page among them',
     line: (_, after) => total(after, 'colloquy_subscribers'),
-    figure: newest => count(total(newest, 'colloquy_subscribers')),
-    detail: newest => `${count(total(newest, 'colloquy_subscribers_dropped_total'))} dropped because nobody read`,
+    figure: newest => whole(total(newest, 'colloquy_subscribers')),
+    detail: newest => `${whole(total(newest, 'colloquy_subscribers_dropped_total'))} dropped because nobody read`,
   },
   {
     title: 'Events',
@@ -62,9 +62,9 @@ const tiles: readonly Measure[] = [
     line: (before, after) => rate(before, after, 'colloquy_events_total'),
     figure: (newest, before) => {
       const now = before && rate(before, newest, 'colloquy_events_total')
-      return now === undefined ? '–' : `${now < 10 ? now.toFixed(1) : count(now)} /s`
+      return now === undefined ? '–' : `${now < 10 ? now.toFixed(1) : whole(now)} /s`
     },
-    detail: newest => `${brief(total(newest, 'colloquy_events_total'))} since the start`,
+    detail: newest => `${short(total(newest, 'colloquy_events_total'))} since the start`,
   },
   {
     title: 'Calls',
@@ -72,26 +72,26 @@ const tiles: readonly Measure[] = [
     line: (before, after) => rate(before, after, 'colloquy_http_requests_total'),
     figure: (newest, before) => {
       const now = before && rate(before, newest, 'colloquy_http_requests_total')
-      return now === undefined ? '–' : `${now < 10 ? now.toFixed(1) : count(now)} /s`
+      return now === undefined ? '–' : `${now < 10 ? now.toFixed(1) : whole(now)} /s`
     },
     detail: newest =>
-      `${count(total(newest, 'colloquy_http_requests_total', 'status="5'))} failed on the server's side`,
+      `${whole(total(newest, 'colloquy_http_requests_total', 'status="5'))} failed on the server's side`,
   },
   {
     title: 'Compactions',
     hint: 'Under way now, and done since the server started',
     line: (_, after) => total(after, 'colloquy_compactions_running'),
-    figure: newest => count(total(newest, 'colloquy_compactions_running')),
+    figure: newest => whole(total(newest, 'colloquy_compactions_running')),
     detail: newest => {
       const [done, failed] = ['checkpoint.taken', 'compaction.failed'].map(type => happened(newest, type))
-      return `${count(done!)} done, ${count(failed!)} failed`
+      return `${whole(done!)} done, ${whole(failed!)} failed`
     },
   },
   {
     title: 'Expirations',
     hint: 'Sessions that were not used for long; nothing is deleted',
     line: (_, after) => happened(after, 'session.expired'),
-    figure: newest => count(happened(newest, 'session.expired')),
+    figure: newest => whole(happened(newest, 'session.expired')),
     detail: () => 'since the start',
   },
 ]
@@ -109,7 +109,7 @@ function latency(title: string, kind: 'append' | 'request', hint: string): Measu
     hint,
     line: (before, after) => quantile(name, 0.95, after, before),
     figure: newest => shown(quantile(name, 0.5, newest)),
-    detail: newest => `95 % ${shown(quantile(name, 0.95, newest))} of ${brief(total(newest, `${name}_count`))}`,
+    detail: newest => `95 % ${shown(quantile(name, 0.95, newest))} of ${short(total(newest, `${name}_count`))}`,
   }
 }
 
@@ -174,7 +174,7 @@ function Happened({ sample }: { sample: Sample }) {
         {rows.map(([type, value]) => (
           <li key={type}>
             <code className="grow">{type}</code>
-            <span className="numbers">{count(value)}</span>
+            <span className="numbers">{whole(value)}</span>
           </li>
         ))}
       </ul>
@@ -194,8 +194,8 @@ function Projects({ sample }: { sample: Sample }) {
           <li key={project}>
             <span className="grow cut">{project}</span>
             <span className="quiet small numbers">
-              {brief(of('conversations', project))} conversations · {brief(messages)} messages ·{' '}
-              {brief(of('tokens', project))} tokens
+              {short(of('conversations', project))} conversations · {short(messages)} messages ·{' '}
+              {short(of('tokens', project))} tokens
             </span>
           </li>
         ))}

@@ -1,9 +1,10 @@
 /** What a session's checkpoint remembers, section by section, what changed from the one before, and where it came from. */
+
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { brief, count, counted } from '../../components/figures.ts'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { counted, short, whole } from '../../format.ts'
 import { Link } from '../../router/router.tsx'
 import { conversationPlace } from '../places.ts'
 import { changesOf, sectionTitles } from './checkpoint-changes.ts'
@@ -71,8 +72,8 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
           </label>
         )}
         <span className="quiet small">
-          stands for {counted(shown.messages, 'message')}, versions {count(shown.from)}–{count(shown.upTo)} ·{' '}
-          {brief(shown.tokens.checkpoint)} tokens · {brief(shown.tokens.totalSaved)} saved so far
+          stands for {counted(shown.messages, 'message')}, versions {whole(shown.from)}–{whole(shown.upTo)} ·{' '}
+          {short(shown.tokens.checkpoint)} tokens · {short(shown.tokens.totalSaved)} saved so far
         </span>
       </div>
       <Items key={`${shown.number} ${compared?.number}`} session={session} shown={shown} compared={compared} />

@@ -1,7 +1,8 @@
 /** A session in figures. */
+
 import type { ReactNode } from 'react'
-import { brief, count } from '../../components/figures.ts'
 import { When } from '../../components/when.tsx'
+import { short, whole } from '../../format.ts'
 import type { Session, SessionHead, SessionMetrics } from './types.ts'
 
 export function SessionFacts({
@@ -21,31 +22,31 @@ export function SessionFacts({
       {!isPast && (
         <>
           <Fact name="In its window">
-            <b className="numbers">{count(stats.messages)}</b> messages ·{' '}
-            <b className="numbers">{brief(stats.tokens)}</b> tokens
+            <b className="numbers">{whole(stats.messages)}</b> messages ·{' '}
+            <b className="numbers">{short(stats.tokens)}</b> tokens
           </Fact>
           <Fact name="In all">
-            <b className="numbers">{count(stats.total.messages)}</b> messages ·{' '}
-            <b className="numbers">{brief(stats.total.tokens)}</b> tokens
+            <b className="numbers">{whole(stats.total.messages)}</b> messages ·{' '}
+            <b className="numbers">{short(stats.total.tokens)}</b> tokens
           </Fact>
           <Fact name="Usage reported">
-            <b className="numbers">{brief(stats.total.tokensIn)}</b> in ·{' '}
-            <b className="numbers">{brief(stats.total.tokensOut)}</b> out
+            <b className="numbers">{short(stats.total.tokensIn)}</b> in ·{' '}
+            <b className="numbers">{short(stats.total.tokensOut)}</b> out
           </Fact>
         </>
       )}
       <Fact name="Checkpoint">
         {head.checkpoint ? (
           <>
-            <b>{head.checkpoint.number}</b>, up to version {count(head.checkpoint.upTo)} ·{' '}
-            {brief(isPast ? head.checkpoint.totalSaved : metrics.tokensSaved)} tokens saved
+            <b>{head.checkpoint.number}</b>, up to version {whole(head.checkpoint.upTo)} ·{' '}
+            {short(isPast ? head.checkpoint.totalSaved : metrics.tokensSaved)} tokens saved
           </>
         ) : (
           'none yet'
         )}
       </Fact>
       <Fact name="Has taken in">
-        {head.acknowledged === undefined ? 'nothing acknowledged' : <>up to version {count(head.acknowledged)}</>}
+        {head.acknowledged === undefined ? 'nothing acknowledged' : <>up to version {whole(head.acknowledged)}</>}
       </Fact>
       {!isPast && (
         <>

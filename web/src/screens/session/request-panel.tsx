@@ -1,9 +1,10 @@
 /** The exact next request, with its budget and its ledger; of the past, the newest that had been sent by then. */
+
 import { useDeferredValue, useId, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { count } from '../../components/figures.ts'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { whole } from '../../format.ts'
 import { BudgetBar } from '../../request/budget-bar.tsx'
 import { type Explained, RequestView } from '../../request/request-view.tsx'
 import type { AgentRequest, Session, SessionMetrics } from './types.ts'
@@ -83,8 +84,8 @@ function BudgetPanel({ request, metrics }: { request: AgentRequest; metrics: Ses
     <section className="panel" aria-label="Budget">
       <div className="session__budget">
         <p>
-          <b className="numbers session__big">{count(totalTokens)}</b> of{' '}
-          <span className="numbers">{count(budget)}</span> tokens{' '}
+          <b className="numbers session__big">{whole(totalTokens)}</b> of{' '}
+          <span className="numbers">{whole(budget)}</span> tokens{' '}
           <span className="quiet">({Math.round((totalTokens / budget) * 100)} %)</span>
         </p>
         {metrics && <Distance metrics={metrics} trigger={trigger} />}
@@ -102,7 +103,7 @@ function BudgetPanel({ request, metrics }: { request: AgentRequest; metrics: Ses
           <dd>
             {ledger.isMeasured ? (
               <>
-                <span className="numbers">{count(ledger.calibrated)}</span>, from what it counted last
+                <span className="numbers">{whole(ledger.calibrated)}</span>, from what it counted last
               </>
             ) : (
               'unknown until the next response'
@@ -113,7 +114,7 @@ function BudgetPanel({ request, metrics }: { request: AgentRequest; metrics: Ses
           <div>
             <dt>Kept for the answer</dt>
             <dd>
-              {count(Math.max(0, model.contextWindow - budget))} of the window of {count(model.contextWindow)}
+              {whole(Math.max(0, model.contextWindow - budget))} of the window of {whole(model.contextWindow)}
               {model.name === undefined ? '' : ` of ${model.name}`}
             </dd>
           </div>
@@ -149,7 +150,7 @@ function Distance({ metrics, trigger }: { metrics: SessionMetrics; trigger: numb
   if (trigger === undefined) return null
   return (
     <p className={metrics.level === 'warn' ? 'badge badge--warn' : 'quiet'}>
-      <span className="numbers">{count(metrics.untilTrigger)}</span> tokens until compaction
+      <span className="numbers">{whole(metrics.untilTrigger)}</span> tokens until compaction
     </p>
   )
 }

@@ -1,8 +1,9 @@
 /** One session: how it stands, what its agent would be sent and why, what its checkpoint remembers; and what can be done. */
-import { useEffect, useRef } from 'react'
+import { useRef } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
 import { useResource } from '../../connection/use-resource.ts'
 import { useAt } from '../../router/at.ts'
 import { goWith, Link, useQuery } from '../../router/router.tsx'
@@ -42,9 +43,7 @@ export function SessionScreen({ params }: ScreenProps) {
     return sessions.find(({ id }) => id === sessionId) ?? null
   })
   const name = now.data?.session.agentName
-  useEffect(() => {
-    if (name !== undefined) document.title = `${name} · session · Colloquy`
-  }, [name])
+  useTitle(name === undefined ? 'Session' : `${name}, session`)
   if (now.error !== undefined && !now.data) {
     return (
       <div className="page">

@@ -1,10 +1,11 @@
 /** Beads: a list to filter, the most urgent first, live. */
+
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { counted } from '../../components/figures.ts'
 import { When } from '../../components/when.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { counted } from '../../format.ts'
 import { Link } from '../../router/router.tsx'
 import { conversationPlace } from '../places.ts'
 import { badgeOf, stateName } from './states.ts'
@@ -25,7 +26,11 @@ export function Beads() {
       const items: BeadSummary[] = []
       let cursor: string | undefined
       for (let page = 0; page < pages; page++) {
-        const query = { limit: pageSize, ...(state !== '' && { states: state }), ...(cursor !== undefined && { cursor }) }
+        const query = {
+          limit: pageSize,
+          ...(state !== '' && { states: state }),
+          ...(cursor !== undefined && { cursor }),
+        }
         const { items: more, next } = await client.work.beads({ query }, { signal })
         items.push(...more)
         cursor = next

@@ -46,7 +46,9 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
         chosen={chosen}
         onChoose={taskId => goWith({ task: taskId === chosen ? undefined : taskId }, { replace: true })}
       />
-      {task && <TaskPanel key={task.taskId} task={task} titles={new Map(data.tasks.map(one => [one.taskId, one.title]))} />}
+      {task && (
+        <TaskPanel key={task.taskId} task={task} titles={new Map(data.tasks.map(one => [one.taskId, one.title]))} />
+      )}
     </>
   )
 }

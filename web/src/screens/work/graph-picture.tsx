@@ -47,6 +47,7 @@ export function GraphPicture({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled can be scrolled with the keyboard
     <section className="graph" aria-label="Task graph" tabIndex={0}>
+      {/* biome-ignore lint/a11y/useSemanticElements: an SVG is no form */}
       <svg
         ref={picture}
         className="graph__picture"

@@ -27,7 +27,9 @@ describe('the layout of a task graph', () => {
             expect(Math.abs(a.x - b.x) >= node.width || Math.abs(a.y - b.y) >= node.height).toBe(true)
           }
         }
-        const wanted = tasks.flatMap(({ taskId, dependencies }) => [...new Set(dependencies)].map(one => `${one} ${taskId}`))
+        const wanted = tasks.flatMap(({ taskId, dependencies }) =>
+          [...new Set(dependencies)].map(one => `${one} ${taskId}`),
+        )
         expect(edges.map(({ from, to }) => `${from} ${to}`).sort()).toEqual(wanted.sort())
       }),
     )

@@ -114,7 +114,9 @@ function arrange(layers: Spot[][], isForward: boolean): void {
       if (neighbours.length === 0) return spot.order
       return neighbours.reduce((sum, one) => sum + one.order, 0) / neighbours.length
     }
-    const sorted = layer.map(spot => ({ spot, at: middle(spot) })).sort((a, b) => a.at - b.at || a.spot.order - b.spot.order)
+    const sorted = layer
+      .map(spot => ({ spot, at: middle(spot) }))
+      .sort((a, b) => a.at - b.at || a.spot.order - b.spot.order)
     for (const [index, { spot }] of sorted.entries()) spot.order = index
     layer.sort((a, b) => a.order - b.order)
   }

@@ -1,9 +1,10 @@
 /** One task: what it is, why it stands where it stands, who worked on it. */
+
 import { Failure } from '../../components/failure.tsx'
-import { counted } from '../../components/figures.ts'
 import { When } from '../../components/when.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { counted } from '../../format.ts'
 import { goWith, Link } from '../../router/router.tsx'
 import { conversationPlace, sessionPlace } from '../places.ts'
 import { badgeOf, stateName } from './states.ts'
@@ -19,7 +20,8 @@ export function TaskPanel({ task: node, titles }: { task: TaskNode; titles: Read
     signal => client.work.task({ featureId, taskId }, { signal }),
     isOfWork,
   )
-  const { title, state, since, heldIn, agent, priority, dependencies, dependents, move, attempts, result, worktree } = node
+  const { title, state, since, heldIn, agent, priority, dependencies, dependents, move, attempts, result, worktree } =
+    node
   return (
     <section className="panel work__task" aria-label={title}>
       <header className="row">

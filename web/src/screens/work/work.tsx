@@ -1,12 +1,13 @@
 /** The work of a project, live: its features with the graph of their tasks, and its beads. */
+
 import type { LiveEvent } from 'colloquy/client'
-import { useEffect } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { counted } from '../../components/figures.ts'
 import { Tabs } from '../../components/tabs.tsx'
 import { When } from '../../components/when.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
 import { useResource } from '../../connection/use-resource.ts'
+import { counted } from '../../format.ts'
 import { goWith, Link, useQuery } from '../../router/router.tsx'
 import { conversationPlace } from '../places.ts'
 import { Beads } from './beads.tsx'
@@ -22,9 +23,7 @@ export function isOfWork({ type }: LiveEvent): boolean {
 
 export function WorkScreen() {
   const tab = useQuery('show') === 'beads' ? 'beads' : 'features'
-  useEffect(() => {
-    document.title = 'Work · Colloquy'
-  }, [])
+  useTitle('Work')
   return (
     <div className="page">
       <div className="page__inner work">
