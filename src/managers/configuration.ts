@@ -84,6 +84,12 @@ const AgentsInput = z
     singleShot: z.boolean(),
     autorun: z.boolean(),
     defaultAgent: z.string().min(1),
+    orchestrator: z
+      .strictObject({
+        agents: z.record(z.string().min(1), z.string()),
+        outside: z.array(z.string().min(1)),
+      })
+      .partial(),
   })
   .partial()
 

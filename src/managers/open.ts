@@ -18,6 +18,7 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import type { OrchestrationResult } from '../work/orchestrator.ts'
 import { AgentManager } from './agent-manager.ts'
 import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { agentViews } from './agent-views.ts'
@@ -29,6 +30,7 @@ import { ConversationManager } from './conversation-manager.ts'
 import { conversationResolver } from './conversation-resolver.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
+import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { readConfiguration } from './read-configuration.ts'
@@ -102,6 +104,13 @@ export interface Colloquy {
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
   readonly agents: AgentManager
+  /**
+   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
+   * waits for them. However many processes try, one routes.
+   *
+   * @throws {ModelMissing} when no model is named for it
+   */
+  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -193,6 +202,21 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
     const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
     const team = teamOf(scope)
+    const runner = new AgentManager({
+      engine: core,
+      scope,
+      scribe: scribing,
+      requests: asked,
+      views,
+      team,
+      settings: agents,
+      defaultModel: requests.model,
+      root: options.root ?? root,
+      live,
+      keeper: runs,
+      opened,
+      mcp,
+    })
     return {
       project: scope.project,
       sessions: new SessionManager({
@@ -213,21 +237,24 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
       }),
-      agents: new AgentManager({
-        engine: core,
-        scope,
-        scribe: scribing,
-        requests: asked,
-        views,
-        team,
-        settings: agents,
-        defaultModel: requests.model,
-        root: options.root ?? root,
-        live,
-        keeper: runs,
-        opened,
-        mcp,
-      }),
+      agents: runner,
+      orchestrate: (conversationId, options) =>
+        runOrchestrator(
+          {
+            engine: core,
+            scope,
+            scribe: scribing,
+            views,
+            team,
+            agents: runner,
+            settings: agents,
+            requests,
+            estimator,
+            keeper: runs,
+          },
+          conversationId,
+          options,
+        ),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -251,7 +278,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     }
   }
   const opening = within(scope)
-  if (agents.autorun && !options.readOnly) stopAutorun = autorun(opening, agents)
+  if (agents.autorun && !options.readOnly) stopAutorun = autorun(opening, agents, { engine: core, scope })
   return opening
 }
 
