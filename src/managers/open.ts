@@ -46,6 +46,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
 import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
   extends SettingsInput,
@@ -104,6 +105,7 @@ export interface Colloquy {
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
   readonly agents: AgentManager
+  readonly work: WorkManager
   /**
    * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
    * waits for them. However many processes try, one routes.
@@ -217,16 +219,18 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       opened,
       mcp,
     })
+    const sessions = new SessionManager({
+      engine: core,
+      scope,
+      settings,
+      scribe: scribing,
+      requests: asked,
+      phases: teamSettings.phases,
+    })
     return {
       project: scope.project,
-      sessions: new SessionManager({
-        engine: core,
-        scope,
-        settings,
-        scribe: scribing,
-        requests: asked,
-        phases: teamSettings.phases,
-      }),
+      sessions,
+      work: new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions }),
       conversations: new ConversationManager({
         engine: core,
         scope,
