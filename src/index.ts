@@ -67,6 +67,8 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
+export { DispatchManager, type DispatchOptions, type ParkedItem } from './managers/dispatch-manager.ts'
+export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
@@ -115,6 +117,7 @@ export {
   evolveConversation,
 } from './views/conversation.ts'
 export type { DelegationState } from './views/delegations.ts'
+export type { DispatchesState } from './views/dispatches.ts'
 export type { Message } from './views/message.ts'
 export type { PhaseState } from './views/phase.ts'
 export type { QuestionState } from './views/questions.ts'
@@ -136,4 +139,7 @@ export type {
   Worktree,
 } from './views/work.ts'
 export { agentFor, legalMoves, type WorkType, workStates } from './views/work-moves.ts'
+export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './work/dispatcher.ts'
+export { defaultGuards, type GuardSettings } from './work/guards.ts'
 export type { FoundLoop, OrchestrationResult } from './work/orchestrator.ts'
+export type { DispatchedItem, Job, WorkDone, Worker } from './work/worker.ts'

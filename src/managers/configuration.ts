@@ -93,6 +93,32 @@ const AgentsInput = z
   })
   .partial()
 
+/** How work is given to agents. */
+const DispatchInput = z
+  .strictObject({
+    serve: z.boolean(),
+    agent: z.string().min(1),
+    concurrency: Count,
+    perProject: Count.nullable(),
+    perModel: z.record(z.string().min(1), Count),
+    leaseMs: DurationMs,
+    lookEveryMs: DurationMs,
+    guards: z
+      .strictObject({
+        hopLimit: Count,
+        alternations: Count,
+        noProgress: Count,
+        likeness: Share,
+        failures: Count,
+        crashes: Count,
+        coolDownMs: z.int().nonnegative(),
+        backOffMs: z.int().nonnegative(),
+        mostBackOffMs: z.int().nonnegative(),
+      })
+      .partial(),
+  })
+  .partial()
+
 const Written = z
   .strictObject({
     store: z.string().min(1),
@@ -117,6 +143,7 @@ const Written = z
     server: ServerInput,
     conversation: SeedConversationInput,
     agents: AgentsInput,
+    dispatch: DispatchInput,
   })
   .partial()
 

@@ -18,6 +18,7 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import type { Dispatcher } from '../work/dispatcher.ts'
 import type { OrchestrationResult } from '../work/orchestrator.ts'
 import { AgentManager } from './agent-manager.ts'
 import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
@@ -28,6 +29,8 @@ import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { conversationResolver } from './conversation-resolver.ts'
+import { DispatchManager } from './dispatch-manager.ts'
+import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
 import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
@@ -89,6 +92,8 @@ export interface OpenOptions
   model?: Model | string
   /** How agents are run: on which models, with which tools and commands. */
   agents?: AgentSettingsInput
+  /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
+  dispatch?: DispatchSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -106,6 +111,7 @@ export interface Colloquy {
   readonly conversations: ConversationManager
   readonly agents: AgentManager
   readonly work: WorkManager
+  readonly dispatcher: DispatchManager
   /**
    * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
    * waits for them. However many processes try, one routes.
@@ -177,6 +183,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
   const agents = completeAgentSettings(options.agents)
+  const dispatching = completeDispatchSettings(options.dispatch)
+  const dispatchers = new Set<Dispatcher>()
   const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
@@ -227,10 +235,21 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       requests: asked,
       phases: teamSettings.phases,
     })
+    const work = new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions })
     return {
       project: scope.project,
       sessions,
-      work: new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions }),
+      work,
+      dispatcher: new DispatchManager({
+        engine: core,
+        scope,
+        phases: teamSettings.phases,
+        work,
+        sessions,
+        agents: runner,
+        settings: dispatching,
+        running: dispatchers,
+      }),
       conversations: new ConversationManager({
         engine: core,
         scope,
@@ -273,6 +292,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       async close() {
         clearInterval(timer)
         await stopAutorun?.()
+        await Promise.all([...dispatchers].map(one => one.stop()))
         await runs.close()
         live.close()
         await mcp.close()

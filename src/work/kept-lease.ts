@@ -12,28 +12,48 @@ export interface KeptLease {
   release(): Promise<void>
 }
 
+interface Wanted {
+  project: string
+  holder: string
+  forMs: number
+}
+
 /** Undefined when somebody else holds it. */
 export async function keepLease(
   { store }: Pick<Engine, 'store'>,
-  { project, name, holder, forMs }: { project: string; name: string; holder: string; forMs: number },
+  wanted: Wanted & { name: string },
 ): Promise<KeptLease | undefined> {
-  const taken = await store.claim({ project, name, holder, forMs }).catch(error => {
+  const taken = await store.claim(wanted).catch(error => {
     if (error instanceof LeaseHeld) return undefined
     throw error
   })
-  if (!taken) return undefined
-  const fence = { name, generation: taken.generation }
+  return taken && kept(store, wanted, taken)
+}
+
+/** The first of these that nobody holds, if there is one. */
+export async function keepAny(
+  { store }: Pick<Engine, 'store'>,
+  wanted: Wanted & { names: readonly string[] },
+): Promise<KeptLease | undefined> {
+  const taken = await store.claimAny(wanted)
+  return taken && kept(store, wanted, taken)
+}
+
+function kept(
+  store: Engine['store'],
+  { project, forMs }: Wanted,
+  { name, generation }: { name: string; generation: number },
+): KeptLease {
+  const fence = { name, generation }
   const losing = new AbortController()
   const timer = setInterval(() => {
     store.renew({ project, ...fence, forMs }).catch(error => {
       // Whatever else went wrong may go right the next time; each write looks at the lease itself.
-      if (error instanceof LeaseLost) lose()
+      if (!(error instanceof LeaseLost)) return
+      clearInterval(timer)
+      losing.abort()
     })
   }, forMs / 3).unref()
-  function lose() {
-    clearInterval(timer)
-    losing.abort()
-  }
   return {
     name,
     fence,
