@@ -412,15 +412,25 @@ export class AgentManager {
     })
   }
 
-  async #model(head: SessionHead, asked: Model | string | undefined): Promise<Model> {
+  /**
+   * The model that agents of a type run on, opened once.
+   *
+   * @throws {ModelMissing} when none is named
+   */
+  model(agentType: string, asked?: Model | string): Promise<Model> {
+    return this.#model({ agentType }, asked)
+  }
+
+  async #model(head: Pick<SessionHead, 'agentType' | 'requests'>, asked: Model | string | undefined): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
     const root = this.#root
     if (root === undefined && named.startsWith('command:')) {
-      throw new IllegalState(`A program works in the project's folder: projects.${head.project}.root is missing.`, {
-        project: head.project,
+      const { project } = this.#scope
+      throw new IllegalState(`A program works in the project's folder: projects.${project}.root is missing.`, {
+        project,
       })
     }
     const key = JSON.stringify([named, root])

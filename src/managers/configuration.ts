@@ -89,6 +89,38 @@ const AgentsInput = z
     singleShot: z.boolean(),
     autorun: z.boolean(),
     defaultAgent: z.string().min(1),
+    orchestrator: z
+      .strictObject({
+        agents: z.record(z.string().min(1), z.string()),
+        outside: z.array(z.string().min(1)),
+      })
+      .partial(),
+  })
+  .partial()
+
+/** How work is given to agents. */
+const DispatchInput = z
+  .strictObject({
+    serve: z.boolean(),
+    agent: z.string().min(1),
+    concurrency: Count,
+    perProject: Count.nullable(),
+    perModel: z.record(z.string().min(1), Count),
+    leaseMs: DurationMs,
+    lookEveryMs: DurationMs,
+    guards: z
+      .strictObject({
+        hopLimit: Count,
+        alternations: Count,
+        noProgress: Count,
+        likeness: Share,
+        failures: Count,
+        crashes: Count,
+        coolDownMs: z.int().nonnegative(),
+        backOffMs: z.int().nonnegative(),
+        mostBackOffMs: z.int().nonnegative(),
+      })
+      .partial(),
   })
   .partial()
 
@@ -128,6 +160,7 @@ const Written = z
     server: ServerInput,
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
+    dispatch: DispatchInput,
   })
   .partial()
 

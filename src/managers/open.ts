@@ -16,14 +16,19 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import type { Dispatcher } from '../work/dispatcher.ts'
+import type { OrchestrationResult } from '../work/orchestrator.ts'
 import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { DispatchManager } from './dispatch-manager.ts'
+import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
+import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
 import { projectParts } from './project-parts.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -75,6 +80,8 @@ export interface OpenOptions
   model?: Model | string
   /** What some projects have otherwise than all of this says, by their names. */
   projects?: Readonly<Record<string, ProjectOptions>>
+  /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
+  dispatch?: DispatchSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -94,6 +101,14 @@ export interface Colloquy {
   readonly conversations: ConversationManager
   readonly agents: AgentManager
   readonly work: WorkManager
+  readonly dispatcher: DispatchManager
+  /**
+   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
+   * waits for them. However many processes try, one routes.
+   *
+   * @throws {ModelMissing} when no model is named for it
+   */
+  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -146,6 +161,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
+  const dispatching = completeDispatchSettings(options.dispatch)
+  const dispatchers = new Set<Dispatcher>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -219,6 +236,19 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           mcp,
         }),
     )
+    const dispatcher = once(
+      () =>
+        new DispatchManager({
+          engine: core,
+          scope,
+          phases,
+          work: work(),
+          sessions: sessions(),
+          agents: agentManager(),
+          settings: dispatching,
+          running: dispatchers,
+        }),
+    )
     return {
       project: scope.project,
       root,
@@ -234,6 +264,24 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       get agents() {
         return agentManager()
       },
+      get dispatcher() {
+        return dispatcher()
+      },
+      orchestrate: (conversationId, options) =>
+        runOrchestrator(
+          {
+            ...base,
+            views: views(),
+            team: team(),
+            agents: agentManager(),
+            settings: agents,
+            requests,
+            estimator,
+            keeper: runs,
+          },
+          conversationId,
+          options,
+        ),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -249,6 +297,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
+        await Promise.all([...dispatchers].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()
@@ -259,7 +308,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   }
   const opening = within(scope)
   for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
-    if (agents.autorun && features.agents) autoruns.push(autorun(opening.as({ project }), agents))
+    if (agents.autorun && features.agents)
+      autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
   }
   return opening
 }

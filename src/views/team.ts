@@ -1,6 +1,7 @@
 /** What a conversation's head knows of the team on it: phase, turns, delegations, files read, references, time at work. */
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
+import { type DispatchesState, evolveDispatches } from './dispatches.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
 import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
 import { evolveQuestions, type QuestionsState, questionsDueAt } from './questions.ts'
@@ -24,6 +25,8 @@ export interface TeamState {
   questions?: QuestionsState
   /** Of a work item that was described as one: its state, a feature's task graph. */
   work?: WorkState
+  /** Of a work item that was given to agents: how often, to whom, what keeps it. */
+  dispatches?: DispatchesState
 }
 
 const folds = {
@@ -39,6 +42,7 @@ const folds = {
   runs: evolveRuns,
   questions: evolveQuestions,
   work: evolveWork,
+  dispatches: evolveDispatches,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -71,6 +75,10 @@ const teamEvents: ReadonlySet<string> = new Set([
   'work.attempted',
   'worktree.created',
   'worktree.removed',
+  'dispatch.started',
+  'dispatch.ended',
+  'guard.tripped',
+  'guard.cleared',
 ])
 
 /** The same object when the event does not concern the team. */

@@ -185,6 +185,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     position: () => reading(() => events.position()),
 
     claim: request => writing(() => keeper.leases.claim(request)),
+    claimAny: request => writing(() => keeper.leases.claimAny(request)),
     renew: request => writing(() => keeper.leases.renew(request)),
     release: request => writing(() => keeper.leases.release(request)),
     holderOf: request => reading(() => keeper.leases.holderOf(request)),
