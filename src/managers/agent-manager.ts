@@ -53,6 +53,12 @@ export interface RunOptions {
   supersedes?: boolean
   /** While another run has the session, waits for its end. Always so with a message. */
   waits?: boolean
+  /** The folder its tools work in and never leave, where it is not the project's. */
+  root?: string
+  /** Starts with an empty window: what was said before is kept, and not sent. */
+  fresh?: boolean
+  /** Makes the message be said once for ever: a run that was cut off goes on with the one that is there. */
+  once?: string
 }
 
 /** Where a session is looked at while another run has it. */
@@ -154,8 +160,8 @@ export class AgentManager {
 
   async #run(target: RunTarget, options: RunOptions, depth: number): Promise<RunResult> {
     const known = await this.#session(target)
-    const model = await this.#model(known, options.model)
-    const said = options.message === undefined ? undefined : await this.#say(known, options.message)
+    const model = await this.#model(known, options)
+    const said = options.message === undefined ? undefined : await this.#say(known, options.message, options)
     if (options.supersedes) await this.#supersede(known.id)
     const claim = await this.#claim(known, options, said)
     try {
@@ -180,6 +186,7 @@ export class AgentManager {
   ): Promise<RunResult> {
     const { engine, scope, scribe, requests, team, settings, live } = this.#parts()
     const { id: sessionId, conversationId, agentName: agent, agentType } = head
+    const { root = this.#root } = options
     const kept = this.#keeper.keep(sessionId, claim, { leaseMs: settings.leaseMs, signal: options.signal })
     try {
       const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live })
@@ -199,6 +206,7 @@ export class AgentManager {
         team,
         questions: this.#team.questions,
         head,
+        root,
         write: { fence: claim.fence },
         delegate: (to, task, signal) => this.#delegate(head, { to, task, model, options, signal, depth }),
         onAsked: ({ id: questionId, kind, text, choices }) =>
@@ -217,7 +225,7 @@ export class AgentManager {
           calls: {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
-              root: this.#root,
+              root,
               agent,
               agentType,
               signal,
@@ -269,12 +277,21 @@ export class AgentManager {
     return head
   }
 
-  async #say({ id, conversationId }: SessionHead, message: string | MessageInput): Promise<Message> {
+  async #say(
+    { id, conversationId }: SessionHead,
+    message: string | MessageInput,
+    { fresh = this.#settings.singleShot, once }: RunOptions,
+  ): Promise<Message> {
     const input: MessageInput = typeof message === 'string' ? { role: 'user', content: message } : message
     const prepared = await this.#scribe.prepare(input)
-    const place = { conversation: { id: conversationId }, session: { id }, asked: [] }
+    const place = {
+      conversation: { id: conversationId },
+      session: { id },
+      asked: [],
+      ...(once !== undefined && { options: { idempotencyKey: once } }),
+    }
     const decide: Decision = (heads, now) => [
-      ...(this.#settings.singleShot ? clearMessages(id)(heads, now) : []),
+      ...(fresh ? clearMessages(id)(heads, now) : []),
       ...addToSession(id, prepared)(heads, now),
     ]
     return recordedMessage(await this.#engine.execute(this.#scope, { ...place, decide }))
@@ -326,17 +343,19 @@ export class AgentManager {
     })
   }
 
-  async #model(head: SessionHead, asked: Model | string | undefined): Promise<Model> {
+  async #model(head: SessionHead, { model: asked, root = this.#root }: RunOptions): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
-    let opened = this.#opened.get(named)
+    // A command works in the folder it is opened for.
+    const key = JSON.stringify([named, root])
+    let opened = this.#opened.get(key)
     if (!opened) {
-      opened = openModel(named, { folder: this.#root })
-      this.#opened.set(named, opened)
+      opened = openModel(named, { folder: root })
+      this.#opened.set(key, opened)
       // One that could not be opened may be the next time: a key may be set by then.
-      opened.catch(() => this.#opened.delete(named))
+      opened.catch(() => this.#opened.delete(key))
     }
     return opened
   }
@@ -364,11 +383,16 @@ export class AgentManager {
     const { delegations } = this.#team
     const { id, conversationId: childId } = await delegations.delegate(conversationId, { from, to, task }, undefined)
     const own = this.#settings.models[to]
-    const { answerWithinMs } = options
+    const { answerWithinMs, root } = options
     const target = { conversationId: childId, agent: to }
     const done = await this.#run(
       target,
-      { model: own ?? model, signal, ...(answerWithinMs !== undefined && { answerWithinMs }) },
+      {
+        model: own ?? model,
+        signal,
+        ...(answerWithinMs !== undefined && { answerWithinMs }),
+        ...(root !== undefined && { root }),
+      },
       depth + 1,
     )
     if (done.completed === undefined) {

@@ -20,6 +20,7 @@ export function toolDesk({
   team,
   questions,
   head,
+  root,
   write,
   delegate,
   onAsked,
@@ -31,6 +32,8 @@ export function toolDesk({
   team: Team
   questions: Questions
   head: SessionHead
+  /** The folder the tools work in. */
+  root: string
   write: WriteOptions
   delegate: ToolDesk['delegate']
   onAsked: (question: Question) => void
@@ -39,14 +42,16 @@ export function toolDesk({
   const { project } = scope
   const { id: sessionId, conversationId, agentName: agent } = head
 
+  const files = team.files.in(root)
+
   async function message(version: number): Promise<Message | undefined> {
     const window = { ...windowOf(head), start: Number.MAX_SAFE_INTEGER, kept: [version] }
     return (await store.messages(window, { limit: 1 }))[0]
   }
 
   return {
-    recordRead: path => team.files.record(conversationId, { agent, path }, write),
-    mayWrite: path => team.files.mayWrite(conversationId, agent, path),
+    recordRead: path => files.record(conversationId, { agent, path }, write),
+    mayWrite: path => files.mayWrite(conversationId, agent, path),
     recall: (text, limit) =>
       store.search({
         project,

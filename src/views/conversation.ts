@@ -130,6 +130,8 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     delegated: _delegated,
     runs: _runs,
     questions: _questions,
+    ralph: _ralph,
+    landing: _landing,
     ...rest
   } = info
   return rest

@@ -4,6 +4,14 @@ import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDele
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
 import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
 import { evolveQuestions, type QuestionsState, questionsDueAt } from './questions.ts'
+import {
+  evolveLanding,
+  evolveRalph,
+  evolveReview,
+  type LandingState,
+  type RalphState,
+  type ReviewState,
+} from './ralph.ts'
 import { evolveReadFiles, type ReadFiles } from './read-files.ts'
 import { evolveReferences, type References } from './references.ts'
 import { evolveRuns, type RunsState } from './runs.ts'
@@ -21,6 +29,10 @@ export interface TeamState {
   execution?: ExecutionState
   runs?: RunsState
   questions?: QuestionsState
+  /** Of a task: its Ralph loop, its newest review, its landing. */
+  ralph?: RalphState
+  review?: ReviewState
+  landing?: LandingState
 }
 
 const folds = {
@@ -35,6 +47,9 @@ const folds = {
   execution: evolveExecution,
   runs: evolveRuns,
   questions: evolveQuestions,
+  ralph: evolveRalph,
+  review: evolveReview,
+  landing: evolveLanding,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -59,6 +74,13 @@ const teamEvents: ReadonlySet<string> = new Set([
   'question.asked',
   'question.answered',
   'question.taken',
+  'ralph.started',
+  'iteration.ended',
+  'ralph.ended',
+  'review.given',
+  'landing.started',
+  'conflicts.found',
+  'landing.ended',
 ])
 
 /** The same object when the event does not concern the team. */

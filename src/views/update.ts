@@ -59,6 +59,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'reference'
           | 'execution'
           | 'question'
+          | 'work'
           | 'recorded'
       }
   )
@@ -184,6 +185,14 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'question.answered':
     case 'question.taken':
       return { ...conversation, action: 'question' }
+    case 'ralph.started':
+    case 'iteration.ended':
+    case 'ralph.ended':
+    case 'review.given':
+    case 'landing.started':
+    case 'conflicts.found':
+    case 'landing.ended':
+      return { ...conversation, action: 'work' }
     case 'message.erased':
     case 'erased':
       return { ...conversation, action: 'erased' }
