@@ -44,6 +44,16 @@ import {
   SessionReset,
 } from './session.ts'
 import { CompletionRecorded, TurnResolved, TurnStarted, TurnUndone } from './turn.ts'
+import {
+  FeatureDescribed,
+  TasksPlanned,
+  WorkAttempted,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorktreeCreated,
+  WorktreeRemoved,
+} from './work.ts'
 
 export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationCreated,
@@ -100,6 +110,14 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   LandingStarted,
   ConflictsFound,
   LandingEnded,
+  FeatureDescribed,
+  TasksPlanned,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorkAttempted,
+  WorktreeCreated,
+  WorktreeRemoved,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

@@ -132,6 +132,8 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     questions: _questions,
     ralph: _ralph,
     landing: _landing,
+    // A branch is a thread to think in; the work item stays the parent's.
+    work: _work,
     ...rest
   } = info
   return rest

@@ -16,6 +16,7 @@ import { evolveReadFiles, type ReadFiles } from './read-files.ts'
 import { evolveReferences, type References } from './references.ts'
 import { evolveRuns, type RunsState } from './runs.ts'
 import { evolveTurns, type TurnsState } from './turns.ts'
+import { evolveWork, type WorkState } from './work.ts'
 
 export interface TeamState {
   /** The phase's name. */
@@ -33,6 +34,8 @@ export interface TeamState {
   ralph?: RalphState
   review?: ReviewState
   landing?: LandingState
+  /** Of a work item that was described as one: its state, a feature's task graph. */
+  work?: WorkState
 }
 
 const folds = {
@@ -50,6 +53,7 @@ const folds = {
   ralph: evolveRalph,
   review: evolveReview,
   landing: evolveLanding,
+  work: evolveWork,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -81,6 +85,14 @@ const teamEvents: ReadonlySet<string> = new Set([
   'landing.started',
   'conflicts.found',
   'landing.ended',
+  'feature.described',
+  'tasks.planned',
+  'work.described',
+  'work.moved',
+  'work.reported',
+  'work.attempted',
+  'worktree.created',
+  'worktree.removed',
 ])
 
 /** The same object when the event does not concern the team. */
