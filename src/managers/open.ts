@@ -23,6 +23,7 @@ import { type AgentSettingsInput, completeAgentSettings } from './agent-settings
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
+import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
@@ -42,6 +43,7 @@ import { sessionRequests } from './session-requests.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
+import { TeamManager } from './team-manager.ts'
 import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { WorkManager } from './work-manager.ts'
@@ -87,6 +89,8 @@ export interface OpenOptions
   model?: Model | string
   /** How agents are run: on which models, with which tools and commands. */
   agents?: AgentSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -104,6 +108,8 @@ export interface Colloquy {
   readonly conversations: ConversationManager
   readonly agents: AgentManager
   readonly work: WorkManager
+  /** Teams that build features. */
+  readonly team: TeamManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -168,6 +174,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
   const agents = completeAgentSettings(options.agents)
+  const building = completeBuildSettings(options.work)
   const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
@@ -203,10 +210,38 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       requests: asked,
       phases: teamSettings.phases,
     })
+    const managedBy = (scope: Scope) =>
+      new AgentManager({
+        engine: core,
+        scope,
+        scribe: scribing,
+        requests: asked,
+        views,
+        team: teamOf(scope),
+        settings: agents,
+        defaultModel: requests.model,
+        root: options.root ?? root,
+        live,
+        keeper: runs,
+        opened,
+        mcp,
+      })
+    const agentManager = managedBy(scope)
+    const work = new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions })
     return {
       project: scope.project,
       sessions,
-      work: new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions }),
+      work,
+      team: new TeamManager({
+        engine: core,
+        scope,
+        sessions,
+        agents: agentManager,
+        agentsAs: actor => managedBy({ ...scope, actor }),
+        work,
+        settings: building,
+        root: options.root ?? root,
+      }),
       conversations: new ConversationManager({
         engine: core,
         scope,
@@ -217,21 +252,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
       }),
-      agents: new AgentManager({
-        engine: core,
-        scope,
-        scribe: scribing,
-        requests: asked,
-        views,
-        team,
-        settings: agents,
-        defaultModel: requests.model,
-        root: options.root ?? root,
-        live,
-        keeper: runs,
-        opened,
-        mcp,
-      }),
+      agents: agentManager,
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
