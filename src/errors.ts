@@ -176,6 +176,19 @@ export class ModelMissing extends ColloquyError {
   }
 }
 
+/** It is switched off in this project. Switch it on under `features` of the configuration. */
+export class FeatureOff extends ColloquyError {
+  override readonly code = 'feature/off'
+  override readonly status = 403
+
+  constructor(facts: { feature: string; project: string }) {
+    super(
+      `"${facts.feature}" is switched off in project "${facts.project}": features.${facts.feature} in the configuration.`,
+      facts,
+    )
+  }
+}
+
 /** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
 export class ToolServerFailed extends ColloquyError {
   override readonly code = 'tools/server-failed'
@@ -215,6 +228,7 @@ export class NotFound extends ColloquyError {
       | 'checkpoint'
       | 'item'
       | 'token'
+      | 'question'
       | 'feature'
       | 'task'
       | 'bead'
