@@ -5,7 +5,7 @@ import { liveChannel } from '../agent/live.ts'
 import { parseInput } from '../commands/input.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
-import { StoreUnusable } from '../errors.ts'
+import { IllegalState, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ProjectTotals } from '../log/directory.ts'
@@ -22,6 +22,7 @@ import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
+import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { DispatchManager } from './dispatch-manager.ts'
@@ -42,6 +43,7 @@ import { sessionRequests } from './session-requests.ts'
 import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
+import { TeamManager } from './team-manager.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { WorkManager } from './work-manager.ts'
@@ -82,6 +84,8 @@ export interface OpenOptions
   projects?: Readonly<Record<string, ProjectOptions>>
   /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
   dispatch?: DispatchSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -109,6 +113,8 @@ export interface Colloquy {
    * @throws {ModelMissing} when no model is named for it
    */
   orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
+  /** Teams that build features. */
+  readonly team: TeamManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -161,6 +167,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
+  const building = completeBuildSettings(options.work)
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Set<Dispatcher>()
   const teamOf = (scope: Scope) => {
@@ -219,23 +226,40 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           past: past({ engine: core, scope, requests: asked(), views: views() }),
         }),
     )
-    const agentManager = once(
-      () =>
-        new AgentManager({
-          ...base,
-          requests: asked(),
-          views: views(),
-          team: team(),
-          settings: agents,
-          isOn: features.agents,
-          defaultModel: requests.model,
-          root,
-          live,
-          keeper: runs,
-          opened,
-          mcp,
-        }),
-    )
+    const managedBy = (scope: Scope) =>
+      new AgentManager({
+        ...base,
+        scope,
+        requests: asked(),
+        views: views(),
+        team: teamOf(scope),
+        settings: agents,
+        isOn: features.agents,
+        defaultModel: requests.model,
+        root,
+        live,
+        keeper: runs,
+        opened,
+        mcp,
+      })
+    const agentManager = once(() => managedBy(scope))
+    const builders = once(() => {
+      if (root === undefined) {
+        throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
+          project: scope.project,
+        })
+      }
+      return new TeamManager({
+        engine: core,
+        scope,
+        sessions: sessions(),
+        agents: agentManager(),
+        agentsAs: actor => managedBy({ ...scope, actor }),
+        work: work(),
+        settings: building,
+        root,
+      })
+    })
     const dispatcher = once(
       () =>
         new DispatchManager({
@@ -263,6 +287,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       },
       get agents() {
         return agentManager()
+      },
+      get team() {
+        return builders()
       },
       get dispatcher() {
         return dispatcher()
