@@ -92,6 +92,15 @@ export type { MessagePage } from './managers/session-messages.ts'
 export type { SessionMetrics } from './managers/session-metrics.ts'
 export type { CompactOptions } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
+export {
+  type CopiedAndVerified,
+  type CopiedProject,
+  type CopyStoreOptions,
+  copyStore,
+  migrateStore,
+  type StoreStatus,
+  storeStatus,
+} from './managers/stores.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'

@@ -31,7 +31,9 @@ import { commitsBeforeGrowth, growWal } from './wal.ts'
 import { windowReader } from './windows.ts'
 import { type Writer, writer } from './writer.ts'
 
+export { sqliteCopySource, sqliteCopyTarget } from './copy.ts'
 export { type Salvaged, salvage } from './salvage.ts'
+export { sqliteStatus } from './status.ts'
 
 export interface SqliteOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
