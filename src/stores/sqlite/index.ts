@@ -207,6 +207,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       // Words go first, while the log still has the text to take them out by.
       for (const place of places) await side.call('forgetWords', place)
       const erased = await writing(() => erase(request, places))
+      windows.forget()
       await side.call('scrub', undefined)
       return erased
     },
@@ -226,6 +227,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         ...(reason !== undefined && { reason }),
       })
       events.forget()
+      windows.forget()
       return { conversationId, events: purged.events, archive }
     },
     purges: project => reading(() => purges(database, project)),
