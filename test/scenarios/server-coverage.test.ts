@@ -112,6 +112,7 @@ const served: Record<string, Record<string, string>> = {
     cancel: 'runs.stop',
     live: 'operations.events',
     configuredModels: 'runs.models',
+    model: '– gives a model opened in this process',
     questions: 'runs.questions',
     question: 'runs.answer',
     answer: 'runs.answer',
