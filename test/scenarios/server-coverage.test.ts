@@ -12,7 +12,7 @@ const served: Record<string, Record<string, string>> = {
     stats: 'projects.stats',
     maintain: 'operations.maintain',
     as: '– every request is somebody, in a project',
-    orchestrate: '–  has it done for what people say',
+    orchestrate: '– `agents.autorun` has it done for what people say',
     projects: 'projects.list',
     close: '– ends with the server',
   },
