@@ -29,6 +29,7 @@ import { addSearch } from './search.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
+import { addStore } from './store.ts'
 import { addTask } from './task.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
@@ -82,6 +83,7 @@ for (const add of [
   addRestore,
   addPurge,
   addErase,
+  addStore,
   addServe,
   addToken,
   addConfig,
