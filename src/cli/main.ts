@@ -10,6 +10,7 @@ import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
 import { addConfig } from './config.ts'
+import { addDemo } from './demo.ts'
 import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
@@ -52,6 +53,7 @@ const program = new Command('colloquy')
 
 for (const add of [
   addInit,
+  addDemo,
   addChat,
   addAnswer,
   addList,

@@ -23,7 +23,7 @@ export async function developTask(
     ...(feedback !== undefined && { feedback }),
   }
   const { info } = await room.record(id => startRalph(id, started), session)
-  const { id: loopId, sessionId } = info.ralph!
+  const { id: loopId, sessionId, round } = info.ralph!
   // The loop that goes on may be on another session than a new one would be.
   const own = sessionId === session.id ? session : await room.sessions.getSession(sessionId)
   const mark = (number: number) => `Colloquy-Iteration: ${loopId} ${number}`
@@ -41,7 +41,7 @@ export async function developTask(
       return found
     },
     run(number, message) {
-      onProgress({ type: 'iteration-start', taskId, number, limit: info.ralph!.limits.iterations })
+      onProgress({ type: 'iteration-start', taskId, round, number, limit: info.ralph!.limits.iterations })
       return room.run(own, { message, once: `ralph ${loopId} ${number}`, folder: place.folder, fresh: true })
     },
     commit: number =>
