@@ -24,10 +24,12 @@ import { addPurge } from './purge.ts'
 import { addReplay } from './replay.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
+import { addRalph, addResume, addRun, addStop } from './run.ts'
 import { addSearch } from './search.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
+import { addStatus } from './status.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
 import { addToken } from './token.ts'
@@ -56,6 +58,11 @@ for (const add of [
   addDemo,
   addChat,
   addAnswer,
+  addRun,
+  addRalph,
+  addStop,
+  addResume,
+  addStatus,
   addList,
   addShow,
   addLog,
