@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAnswer } from './answer.ts'
 import { addArchive } from './archive.ts'
+import { addBead } from './bead.ts'
 import { addBranch } from './branch.ts'
 import { addChat } from './chat.ts'
 import { addCheckpoint } from './checkpoint.ts'
@@ -15,6 +16,7 @@ import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
+import { addFeature } from './feature.ts'
 import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
@@ -30,6 +32,7 @@ import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { addStatus } from './status.ts'
+import { addTask } from './task.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
 import { addToken } from './token.ts'
@@ -58,6 +61,9 @@ for (const add of [
   addDemo,
   addChat,
   addAnswer,
+  addFeature,
+  addTask,
+  addBead,
   addRun,
   addRalph,
   addStop,

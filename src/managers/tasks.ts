@@ -32,6 +32,8 @@ export interface TaskNode extends Omit<GraphTask, 'describedAt' | 'priority'>, P
   isReady: boolean
   /** Absent until it moved. */
   conversationId?: string
+  /** Of its conversation. */
+  version?: number
 }
 
 export interface Task extends TaskNode {
@@ -182,8 +184,8 @@ export function graphOf(
   const states = statesOf(stated)
   const ready = new Set(readyTasks(stated).map(task => task.taskId))
   const tasks = stated.map(({ describedAt: _, ...task }): TaskNode => {
-    const found = moved.get(task.taskId)?.info
-    const { type: _type, ...work } = found?.work ?? { type: 'task' }
+    const found = moved.get(task.taskId)
+    const { type: _type, ...work } = found?.info.work ?? { type: 'task' }
     return {
       featureId,
       ...task,
@@ -193,7 +195,7 @@ export function graphOf(
       dependents: dependents.get(task.taskId) ?? [],
       waitsFor: openDependencies(task, states),
       isReady: ready.has(task.taskId),
-      ...(found && { conversationId: found.id }),
+      ...(found && { conversationId: found.info.id, version: found.version }),
     }
   })
   return {
