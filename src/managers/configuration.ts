@@ -147,6 +147,21 @@ const ofProject = {
 
 const ProjectInput = z.strictObject(ofProject).partial()
 
+/** How teams build. */
+const WorkInput = z
+  .strictObject({
+    checks: z.record(z.string().min(1), z.string().min(1)),
+    setup: z.array(z.string().min(1)),
+    checkMs: DurationMs,
+    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
+    returns: Count,
+    worktrees: z.string().min(1),
+    movesCheckouts: z.boolean(),
+    approvals: z.enum(['person', 'agent', 'yes', 'no']),
+    leaseMs: DurationMs,
+  })
+  .partial()
+
 const Written = z
   .strictObject({
     store: z.string().min(1),
@@ -161,6 +176,8 @@ const Written = z
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
     dispatch: DispatchInput,
+    agents: AgentsInput,
+    work: WorkInput,
   })
   .partial()
 
