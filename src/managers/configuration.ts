@@ -176,7 +176,6 @@ const Written = z
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
     dispatch: DispatchInput,
-    agents: AgentsInput,
     work: WorkInput,
   })
   .partial()
