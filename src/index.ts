@@ -110,6 +110,7 @@ export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export type { ModelLimits } from './request/models.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
+export type { Span, SpanAttributes, Tracer } from './tracing.ts'
 export {
   type ConversationHead,
   type ConversationInfo,

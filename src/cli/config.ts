@@ -69,7 +69,14 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
     features: defaultFeatures,
     requests: defaultRequestSettings,
     agents,
-    server: { host: '127.0.0.1', port: 7333, allowOutside: false, traceLevel: 'info', limits: defaultLimits },
+    server: {
+      host: '127.0.0.1',
+      port: 7333,
+      allowOutside: false,
+      traceLevel: 'info',
+      spans: false,
+      limits: defaultLimits,
+    },
   }
   const sources = await configurationSources(config === undefined ? {} : { file: config })
   const name = project ?? sources.findLast(({ settings }) => settings.project !== undefined)?.settings.project

@@ -55,6 +55,8 @@ const ServerInput = z
     hosts: z.array(z.string().min(1)),
     origins: z.array(z.url()),
     traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    /** Tells OpenTelemetry of appends, requests, compactions and runs. */
+    spans: z.boolean(),
     limits: z
       .strictObject({
         bodyBytes: Count,

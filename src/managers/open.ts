@@ -15,6 +15,7 @@ import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { type Tracer, traced } from '../tracing.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
@@ -73,6 +74,8 @@ export interface OpenOptions
   resolvers?: readonly ReferenceResolver[]
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
+  /** Puts spans around append, assemble, compact and run: a tracer of OpenTelemetry, or one like it. */
+  tracer?: Tracer
   /** What some projects have otherwise than all of this says, by their names. */
   projects?: Readonly<Record<string, ProjectOptions>>
 }
@@ -135,7 +138,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const all = allProjectSettings({ project: scope.project, root, general: options, projects })
   const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
   const store = await openStore(url, { ...options, clock })
-  const core = engine({ store, clock, newId: ids })
+  const { tracer } = options
+  const core = engine({ store, clock, newId: ids, traced: tracer && traced(tracer) })
   const estimator = estimatorOf(tokens)
   const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
   // An archive is read where its address says it is, wherever new ones go.
