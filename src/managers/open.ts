@@ -7,8 +7,9 @@ import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
 import { StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
+import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
-import type { ProjectTotals } from '../log/directory.ts'
+import type { Listed, ProjectTotals } from '../log/directory.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
@@ -40,6 +41,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
 import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
@@ -109,6 +111,10 @@ export interface Colloquy {
   repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
   /** Totals of the project. */
   stats(): Promise<ProjectTotals>
+  /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
+  totals(page?: TotalsPage): Promise<UsageTotals>
+  /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
+  audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
   /** Runs the maintenance sweep now. */
   maintain(): Promise<Swept>
   /** The same store as somebody else, through something else, or in another project. */
@@ -147,6 +153,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const parts = projectParts(all, { engine: core, estimator, resolvers: options.resolvers ?? [] })
   const own = parts.of(scope.project)
   const keeper = executionKeeper(core, own.team.executionLeaseMs)
+  const totals = usageTotals(store)
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
@@ -246,6 +253,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         return store.repair({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) })
       },
       stats: () => store.totals(scope.project),
+      totals: page => totals(scope.project, page),
+      audit: (query = {}) => store.audit({ ...query, project: scope.project }),
       maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
       as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),

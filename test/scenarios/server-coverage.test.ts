@@ -10,6 +10,8 @@ const served: Record<string, Record<string, string>> = {
     verify: 'operations.verify',
     repair: '– for whoever keeps the machine: `colloquy verify --repair`',
     stats: 'projects.stats',
+    totals: 'projects.totals',
+    audit: 'projects.audit',
     maintain: 'operations.maintain',
     as: '– every request is somebody, in a project',
     projects: 'projects.list',

@@ -10,6 +10,7 @@ import { headingOf } from '../../log/archive-check.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
+import { auditor } from './audit.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
@@ -73,6 +74,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
+  const audit = auditor({ database, projects })
   const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
   const events = feed({ database, projects, epoch, base, report })
   const signal = signals({ database, heard: events.wakeNumber, connected: events.wakeAll })
@@ -210,6 +212,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     sessions: query => reading(() => lists.sessions(query)),
     projects: () => reading(() => lists.projects()),
     totals: project => reading(() => lists.totals(project)),
+
+    audit: query => reading(() => audit(query)),
 
     search: query => reading(() => search.messages(query)),
     searchTitles: query => reading(() => search.titles(query)),

@@ -187,6 +187,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     landmark: (project, conversationId, version) => side.call('landmark', { project, conversationId, version }),
 
+    audit: query => side.call('audit', query),
+    spending: project => side.call('spending', project),
+    spendingOf: (project, conversationIds) => side.call('spendingOf', { project, conversationIds }),
+
     search: query => side.call('search', query),
     searchTitles: query => side.call('titles', query),
 
