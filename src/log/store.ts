@@ -8,8 +8,15 @@ import type { Upkeep } from './upkeep.ts'
 import type { Windows } from './windows.ts'
 
 export interface Store extends EventLog, Leases, Windows, Directory, Search, Accounts, Upkeep {
+  /** Writes that wait to be committed, and the most that did since this was last asked. */
+  queue(): WriteQueue
   /** Finishes what is under way, then lets go of the file or the connections. */
   close(): Promise<void>
+}
+
+export interface WriteQueue {
+  waiting: number
+  most: number
 }
 
 /** What `openColloquy` hands to a store's door. */

@@ -10,10 +10,10 @@ import { Id } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Listed, ProjectTotals } from '../log/directory.ts'
-import type { Store, StoreOptions } from '../log/store.ts'
+import type { Store, StoreOptions, WriteQueue } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
-import { openModel } from '../models/open.ts'
+import { type ModelQueue, modelQueues, openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Tracer, traced } from '../tracing.ts'
@@ -91,6 +91,14 @@ export interface UpdatesOptions {
   signal?: AbortSignal
 }
 
+export interface Queues {
+  writes: WriteQueue
+  models: ModelQueue[]
+  live: { readers: number; characters: number }
+  /** Runs under way in this process. */
+  runs: number
+}
+
 export interface Colloquy {
   readonly project: string
   /** The project's folder, if it has one. */
@@ -115,6 +123,8 @@ export interface Colloquy {
   totals(page?: TotalsPage): Promise<UsageTotals>
   /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
   audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
+  /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
+  queues(): Queues
   /** Runs the maintenance sweep now. */
   maintain(): Promise<Swept>
   /** The same store as somebody else, through something else, or in another project. */
@@ -255,6 +265,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       stats: () => store.totals(scope.project),
       totals: page => totals(scope.project, page),
       audit: (query = {}) => store.audit({ ...query, project: scope.project }),
+      queues: () => ({ writes: store.queue(), models: modelQueues(), live: live.queue(), runs: runs.count() }),
       maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
       as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),

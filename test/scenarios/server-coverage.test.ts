@@ -12,6 +12,7 @@ const served: Record<string, Record<string, string>> = {
     stats: 'projects.stats',
     totals: 'projects.totals',
     audit: 'projects.audit',
+    queues: 'operations.metrics',
     maintain: 'operations.maintain',
     as: '– every request is somebody, in a project',
     projects: 'projects.list',

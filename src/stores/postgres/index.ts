@@ -290,6 +290,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
+    queue: () => write.queue(),
     async close() {
       if (closed) return
       closed = true
