@@ -73,6 +73,7 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
       host: '127.0.0.1',
       port: 7333,
       allowOutside: false,
+      basePath: '',
       traceLevel: 'info',
       spans: false,
       limits: defaultLimits,

@@ -1,4 +1,4 @@
-/** `colloquy serve`: the API and live events over HTTP, for this machine alone unless told otherwise. */
+/** `colloquy serve`: the UI, the API and live events over HTTP, for this machine alone unless told otherwise. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { Configuration, OpenOptions, Tracer } from '../index.ts'
@@ -14,6 +14,7 @@ interface ServeOptions extends GlobalOptions {
   tokenFile?: string
   allowHost?: string[]
   origin?: string[]
+  basePath?: string
   traceLevel?: string
   spans?: boolean
 }
@@ -21,9 +22,9 @@ interface ServeOptions extends GlobalOptions {
 export function addServe(program: Command): void {
   program
     .command('serve')
-    .summary('serve the API and live events over HTTP')
+    .summary('serve the UI, the API and live events over HTTP')
     .description(
-      'Serves the API, live events and their description. Only this machine can reach it, and only with its token: the printed address lets a browser in once, programs send the token.',
+      'Serves the UI, the API, live events and their description. Only this machine can reach it, and only with its token: the printed address lets a browser in once, programs send the token.',
     )
     .option('--host <ADDRESS>', 'where to listen (default: 127.0.0.1)')
     .option('--port <NUMBER>', 'the port; 0 for any that is free (default: 7333)', portNumber)
@@ -31,6 +32,7 @@ export function addServe(program: Command): void {
     .option('--token-file <FILE>', 'the token; made if there is none (default: token beside the store)')
     .option('--allow-host <NAME...>', 'further names of this server in the Host header, such as colloquy.local:7333')
     .option('--origin <ORIGIN...>', 'further origins whose pages may call, such as http://localhost:5173')
+    .option('--base-path <PATH>', 'the path that a proxy in front serves it below, such as /colloquy')
     .option('--trace-level <LEVEL>', 'what is told on stderr: debug tells every request (default: info)')
     .option('--spans', 'tell OpenTelemetry of appends, requests, compactions and runs; the SDK is yours to load')
     .addHelpText(
@@ -75,6 +77,7 @@ async function serve(options: ServeOptions): Promise<void> {
       hosts: [...(settings.hosts ?? []), ...(options.allowHost ?? [])],
       origins: [...(settings.origins ?? []), ...(options.origin ?? [])],
       ...(settings.limits && { limits: settings.limits }),
+      basePath: options.basePath ?? settings.basePath ?? '',
       ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
       root: configuration.root ?? root,
       trace,

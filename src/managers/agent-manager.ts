@@ -56,6 +56,12 @@ export interface RunOptions {
   waits?: boolean
   /** How the message is stored. With a key it is stored, and answered, once. */
   write?: WriteOptions
+  /** The folder its tools work in and never leave, where it is not the project's. */
+  root?: string
+  /** Starts with an empty window: what was said before is kept, and not sent. */
+  fresh?: boolean
+  /** Makes the message be said once for ever: a run that was cut off goes on with the one that is there. */
+  once?: string
 }
 
 /** A run that goes on by itself, or waits until another one has left the session. */
@@ -209,7 +215,7 @@ export class AgentManager {
   async #run(target: RunTarget, options: RunOptions, depth: number, underWay?: UnderWay): Promise<RunResult> {
     if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     const known = await this.#session(target)
-    const model = await this.#model(known, options.model)
+    const model = await this.#model(known, options)
     const { id: sessionId, conversationId, agentName: agent } = known
     const place = { sessionId, conversationId, agent, model: model.name }
     const { message: said, isRepeated } = await this.#said(known, options)
@@ -219,7 +225,7 @@ export class AgentManager {
     const claim = await this.#claim(known, {
       ...options,
       // What was stored by an earlier call under the same key may be answered by now.
-      ...(isRepeated && { trigger: { messageId: said!.id } }),
+      ...(isRepeated && options.once === undefined && { trigger: { messageId: said!.id } }),
       waits: options.waits === true || said !== undefined,
       onWait,
     })
@@ -271,6 +277,7 @@ export class AgentManager {
   ): Promise<RunResult> {
     const { engine, scope, scribe, requests, team, settings, live } = this.#parts()
     const { id: sessionId, conversationId, agentName: agent, agentType } = head
+    const { root = this.#root } = options
     const kept = this.#keeper.keep(sessionId, claim, { leaseMs: settings.leaseMs, signal: options.signal })
     try {
       const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live })
@@ -280,7 +287,7 @@ export class AgentManager {
         options.onPart?.(part)
       }
       const callKey = (callId: string, asking: Message) => `${asking.id} ${callId}`
-      const tools = await this.#tools(head, options.tools)
+      const tools = await this.#tools(head, { more: options.tools, root })
       const commands = [...(settings.commands['*'] ?? []), ...(settings.commands[agentType] ?? [])]
       const answerWithinMs = options.answerWithinMs ?? settings.limits.answerWithinMs
       const asked = toolDesk({
@@ -291,6 +298,7 @@ export class AgentManager {
         team,
         questions: this.#team.questions,
         head,
+        root,
         write: { fence: claim.fence },
         delegate: (to, task, signal) => this.#delegate(head, { to, task, model, options, signal, depth }),
         onAsked: ({ id: questionId, kind, text, choices }) =>
@@ -310,7 +318,7 @@ export class AgentManager {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
               // Those that look at files are not among the tools of a project without a folder.
-              root: this.#root ?? '',
+              root: root ?? '',
               agent,
               agentType,
               signal,
@@ -364,18 +372,20 @@ export class AgentManager {
 
   async #said(
     { id, conversationId }: SessionHead,
-    { message, write }: RunOptions,
+    { message, write, once, fresh = this.#settings.singleShot }: RunOptions,
   ): Promise<{ message: Message | undefined; isRepeated: boolean }> {
     if (message === undefined) return { message: undefined, isRepeated: false }
     const input: MessageInput = typeof message === 'string' ? { role: 'user', content: message } : message
     const prepared = await this.#scribe.prepare(input)
     const place = { conversation: { id: conversationId }, session: { id } }
     const decide: Decision = (heads, now) => [
-      ...(this.#settings.singleShot ? clearMessages(id)(heads, now) : []),
+      ...(fresh ? clearMessages(id)(heads, now) : []),
       ...addToSession(id, prepared)(heads, now),
     ]
-    const asked = ['run', id, message]
-    const appended = await this.#engine.execute(this.#scope, { ...place, decide, asked, options: write })
+    // Who takes work up again may put it in other words than the first did; the first ones hold.
+    const [asked, options] =
+      once === undefined ? [['run', id, message], write] : [['run', id], { ...write, idempotencyKey: once }]
+    const appended = await this.#engine.execute(this.#scope, { ...place, decide, asked, options })
     return { message: recordedMessage(appended), isRepeated: appended.replayed }
   }
 
@@ -429,17 +439,30 @@ export class AgentManager {
     })
   }
 
-  async #model(head: SessionHead, asked: Model | string | undefined): Promise<Model> {
+  /**
+   * The model that agents of a type run on, opened once.
+   *
+   * @throws {ModelMissing} when none is named
+   */
+  model(agentType: string, asked?: Model | string): Promise<Model> {
+    return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
+  }
+
+  async #model(
+    head: Pick<SessionHead, 'agentType' | 'requests'>,
+    { model: asked, root = this.#root }: RunOptions,
+  ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
-    const root = this.#root
     if (root === undefined && named.startsWith('command:')) {
-      throw new IllegalState(`A program works in the project's folder: projects.${head.project}.root is missing.`, {
-        project: head.project,
+      const { project } = this.#scope
+      throw new IllegalState(`A program works in the project's folder: projects.${project}.root is missing.`, {
+        project,
       })
     }
+    // A command works in the folder it is opened for.
     const key = JSON.stringify([named, root])
     let opened = this.#opened.get(key)
     if (!opened) {
@@ -451,10 +474,12 @@ export class AgentManager {
     return opened
   }
 
-  async #tools({ id, agentType }: SessionHead, more: readonly Tool[] = []): Promise<Tool[]> {
+  async #tools(
+    { id, agentType }: SessionHead,
+    { more = [], root }: { more: readonly Tool[] | undefined; root: string | undefined },
+  ): Promise<Tool[]> {
     const { allowedTools } = await this.#requests.contexts.description(id)
-    const builtIn =
-      this.#root === undefined ? builtInTools.filter(({ name }) => !workTreeTools.has(name)) : builtInTools
+    const builtIn = root === undefined ? builtInTools.filter(({ name }) => !workTreeTools.has(name)) : builtInTools
     const all = [...builtIn, ...this.#settings.tools]
     const allowed = all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*'))
     return [...allowed, ...((await this.#mcp?.toolsFor(agentType)) ?? []), ...more]
@@ -476,11 +501,16 @@ export class AgentManager {
     const { delegations } = this.#team
     const { id, conversationId: childId } = await delegations.delegate(conversationId, { from, to, task }, undefined)
     const own = this.#settings.models[to]
-    const { answerWithinMs } = options
+    const { answerWithinMs, root } = options
     const target = { conversationId: childId, agent: to }
     const done = await this.#run(
       target,
-      { model: own ?? model, signal, ...(answerWithinMs !== undefined && { answerWithinMs }) },
+      {
+        model: own ?? model,
+        signal,
+        ...(answerWithinMs !== undefined && { answerWithinMs }),
+        ...(root !== undefined && { root }),
+      },
       depth + 1,
     )
     if (done.completed === undefined) {

@@ -54,6 +54,8 @@ const ServerInput = z
     tokenFile: z.string().min(1),
     hosts: z.array(z.string().min(1)),
     origins: z.array(z.url()),
+    /** The path that a proxy serves it below. */
+    basePath: z.string().regex(/^[\w/.~-]*$/, 'must be a plain path such as /colloquy'),
     traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     /** Tells OpenTelemetry of appends, requests, compactions and runs. */
     spans: z.boolean(),
@@ -89,6 +91,38 @@ const AgentsInput = z
     singleShot: z.boolean(),
     autorun: z.boolean(),
     defaultAgent: z.string().min(1),
+    orchestrator: z
+      .strictObject({
+        agents: z.record(z.string().min(1), z.string()),
+        outside: z.array(z.string().min(1)),
+      })
+      .partial(),
+  })
+  .partial()
+
+/** How work is given to agents. */
+const DispatchInput = z
+  .strictObject({
+    serve: z.boolean(),
+    agent: z.string().min(1),
+    concurrency: Count,
+    perProject: Count.nullable(),
+    perModel: z.record(z.string().min(1), Count),
+    leaseMs: DurationMs,
+    lookEveryMs: DurationMs,
+    guards: z
+      .strictObject({
+        hopLimit: Count,
+        alternations: Count,
+        noProgress: Count,
+        likeness: Share,
+        failures: Count,
+        crashes: Count,
+        coolDownMs: z.int().nonnegative(),
+        backOffMs: z.int().nonnegative(),
+        mostBackOffMs: z.int().nonnegative(),
+      })
+      .partial(),
   })
   .partial()
 
@@ -128,6 +162,7 @@ const Written = z
     server: ServerInput,
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
+    dispatch: DispatchInput,
   })
   .partial()
 

@@ -5,7 +5,7 @@ import { liveChannel } from '../agent/live.ts'
 import { parseInput } from '../commands/input.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
-import { StoreUnusable } from '../errors.ts'
+import { IllegalState, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
@@ -18,14 +18,20 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Tracer, traced } from '../tracing.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import type { Dispatcher } from '../work/dispatcher.ts'
+import type { OrchestrationResult } from '../work/orchestrator.ts'
 import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
+import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
+import { DispatchManager } from './dispatch-manager.ts'
+import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
+import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
 import { projectParts } from './project-parts.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
@@ -39,6 +45,7 @@ import { sessionRequests } from './session-requests.ts'
 import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
+import { TeamManager } from './team-manager.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
@@ -80,6 +87,10 @@ export interface OpenOptions
   tracer?: Tracer
   /** What some projects have otherwise than all of this says, by their names. */
   projects?: Readonly<Record<string, ProjectOptions>>
+  /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
+  dispatch?: DispatchSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -107,6 +118,16 @@ export interface Colloquy {
   readonly conversations: ConversationManager
   readonly agents: AgentManager
   readonly work: WorkManager
+  readonly dispatcher: DispatchManager
+  /**
+   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
+   * waits for them. However many processes try, one routes.
+   *
+   * @throws {ModelMissing} when no model is named for it
+   */
+  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
+  /** Teams that build features. */
+  readonly team: TeamManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -167,6 +188,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
+  const building = completeBuildSettings(options.work)
+  const dispatching = completeDispatchSettings(options.dispatch)
+  const dispatchers = new Set<Dispatcher>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -223,21 +247,51 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           past: past({ engine: core, scope, requests: asked(), views: views() }),
         }),
     )
-    const agentManager = once(
+    const managedBy = (scope: Scope) =>
+      new AgentManager({
+        ...base,
+        scope,
+        requests: asked(),
+        views: views(),
+        team: teamOf(scope),
+        settings: agents,
+        isOn: features.agents,
+        defaultModel: requests.model,
+        root,
+        live,
+        keeper: runs,
+        opened,
+        mcp,
+      })
+    const agentManager = once(() => managedBy(scope))
+    const builders = once(() => {
+      if (root === undefined) {
+        throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
+          project: scope.project,
+        })
+      }
+      return new TeamManager({
+        engine: core,
+        scope,
+        sessions: sessions(),
+        agents: agentManager(),
+        agentsAs: actor => managedBy({ ...scope, actor }),
+        work: work(),
+        settings: building,
+        root,
+      })
+    })
+    const dispatcher = once(
       () =>
-        new AgentManager({
-          ...base,
-          requests: asked(),
-          views: views(),
-          team: team(),
-          settings: agents,
-          isOn: features.agents,
-          defaultModel: requests.model,
-          root,
-          live,
-          keeper: runs,
-          opened,
-          mcp,
+        new DispatchManager({
+          engine: core,
+          scope,
+          phases,
+          work: work(),
+          sessions: sessions(),
+          agents: agentManager(),
+          settings: dispatching,
+          running: dispatchers,
         }),
     )
     return {
@@ -255,6 +309,27 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       get agents() {
         return agentManager()
       },
+      get team() {
+        return builders()
+      },
+      get dispatcher() {
+        return dispatcher()
+      },
+      orchestrate: (conversationId, options) =>
+        runOrchestrator(
+          {
+            ...base,
+            views: views(),
+            team: team(),
+            agents: agentManager(),
+            settings: agents,
+            requests,
+            estimator,
+            keeper: runs,
+          },
+          conversationId,
+          options,
+        ),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -273,6 +348,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
+        await Promise.all([...dispatchers].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()
@@ -283,7 +359,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   }
   const opening = within(scope)
   for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
-    if (agents.autorun && features.agents) autoruns.push(autorun(opening.as({ project }), agents))
+    if (agents.autorun && features.agents)
+      autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
   }
   return opening
 }
