@@ -176,6 +176,19 @@ export class ModelMissing extends ColloquyError {
   }
 }
 
+/** It is switched off in this project. Switch it on under `features` of the configuration. */
+export class FeatureOff extends ColloquyError {
+  override readonly code = 'feature/off'
+  override readonly status = 403
+
+  constructor(facts: { feature: string; project: string }) {
+    super(
+      `"${facts.feature}" is switched off in project "${facts.project}": features.${facts.feature} in the configuration.`,
+      facts,
+    )
+  }
+}
+
 /** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
 export class ToolServerFailed extends ColloquyError {
   override readonly code = 'tools/server-failed'
@@ -215,6 +228,7 @@ export class NotFound extends ColloquyError {
       | 'checkpoint'
       | 'item'
       | 'token'
+      | 'question'
       | 'feature'
       | 'task'
       | 'bead'
@@ -377,6 +391,36 @@ export class PathRefused extends ColloquyError {
 
   constructor(facts: { path: string; reason: string }) {
     super(`"${facts.path}" ${facts.reason}.`, facts)
+  }
+}
+
+/** Work in a worktree needs a git repository with a commit. Make one (`git init`, then commit), or give another root. */
+export class RepositoryMissing extends ColloquyError {
+  override readonly code = 'git/no-repository'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; reason: string }) {
+    super(`${facts.folder} ${facts.reason}. Agents build in a worktree of a git repository: make one there.`, facts)
+  }
+}
+
+/** Git refused something. Its own words say what; nothing was lost. */
+export class GitFailed extends ColloquyError {
+  override readonly code = 'git/failed'
+  override readonly status = 500
+
+  constructor(facts: { folder: string; command: string; exitCode: number | null; said: string }) {
+    super(`git ${facts.command} failed in ${facts.folder}: ${facts.said || `exit code ${facts.exitCode}`}`, facts)
+  }
+}
+
+/** The worktree has work that is nowhere else. Commit or merge it first, or say that it may be lost. */
+export class WorktreeInUse extends ColloquyError {
+  override readonly code = 'git/worktree-in-use'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; branch: string; reason: string }) {
+    super(`The worktree ${facts.folder} of ${facts.branch} was not removed: ${facts.reason}.`, facts)
   }
 }
 

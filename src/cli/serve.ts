@@ -73,6 +73,7 @@ async function serve(options: ServeOptions): Promise<void> {
       origins: [...(settings.origins ?? []), ...(options.origin ?? [])],
       ...(settings.limits && { limits: settings.limits }),
       ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
+      models: modelsIn(configuration),
       root,
       trace,
     },
@@ -104,6 +105,12 @@ async function serve(options: ServeOptions): Promise<void> {
     await listening.stop()
     await colloquy.close()
   })
+}
+
+/** Models that whoever wrote the configuration has chosen. */
+function modelsIn({ requests, agents }: Configuration): string[] {
+  const named = [requests?.model, agents?.model, ...Object.values(agents?.models ?? {})]
+  return named.filter(name => name !== undefined)
 }
 
 /** Until somebody says stop; said twice, at once. */

@@ -21,12 +21,15 @@ import { SessionDescribed } from './description.ts'
 import { DispatchEnded, DispatchStarted, GuardCleared, GuardTripped } from './dispatch.ts'
 import { ExecutionStarted, ExecutionStopped } from './execution.ts'
 import { FileRead } from './file.ts'
+import { ConflictsFound, LandingEnded, LandingStarted } from './landing.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
 import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
+import { IterationEnded, RalphEnded, RalphStarted } from './ralph.ts'
 import { ReferenceResolved } from './reference.ts'
 import { RequestBuilt } from './request.ts'
+import { ReviewGiven } from './review.ts'
 import { RunEnded, RunStarted } from './run.ts'
 import {
   SessionAcknowledged,
@@ -101,6 +104,13 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   QuestionAsked,
   QuestionAnswered,
   QuestionTaken,
+  RalphStarted,
+  IterationEnded,
+  RalphEnded,
+  ReviewGiven,
+  LandingStarted,
+  ConflictsFound,
+  LandingEnded,
   FeatureDescribed,
   TasksPlanned,
   WorkDescribed,

@@ -119,6 +119,21 @@ const DispatchInput = z
   })
   .partial()
 
+/** How teams build. */
+const WorkInput = z
+  .strictObject({
+    checks: z.record(z.string().min(1), z.string().min(1)),
+    setup: z.array(z.string().min(1)),
+    checkMs: DurationMs,
+    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
+    returns: Count,
+    worktrees: z.string().min(1),
+    movesCheckouts: z.boolean(),
+    approvals: z.enum(['person', 'agent', 'yes', 'no']),
+    leaseMs: DurationMs,
+  })
+  .partial()
+
 const Written = z
   .strictObject({
     store: z.string().min(1),
@@ -144,6 +159,7 @@ const Written = z
     conversation: SeedConversationInput,
     agents: AgentsInput,
     dispatch: DispatchInput,
+    work: WorkInput,
   })
   .partial()
 

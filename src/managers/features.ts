@@ -8,6 +8,7 @@ import type { Listed } from '../log/directory.ts'
 import type { ConversationStatus } from '../views/conversation.ts'
 import type { FeatureWork, WorkStanding } from '../views/work.ts'
 import { type WorkAccess, type WorkHead, withJsonData } from './work-access.ts'
+import { textsOf } from './work-texts.ts'
 
 /** A feature in a list: without its long texts. */
 export interface FeatureSummary extends WorkStanding {
@@ -87,15 +88,7 @@ export class Features {
   }
 
   async #whole(head: WorkHead<FeatureWork>): Promise<Feature> {
-    const { goalAt, specAt } = head.info.work
-    const [goal, spec] = await Promise.all(
-      [goalAt, specAt].map(version => this.#access.factAt(head, version, 'feature.described')),
-    )
-    return {
-      ...summaryOf(head),
-      ...(goal?.goal !== undefined && { goal: goal.goal }),
-      ...(spec?.spec !== undefined && { spec: spec.spec }),
-    }
+    return { ...summaryOf(head), ...(await textsOf(this.#access, head)) }
   }
 }
 

@@ -25,6 +25,7 @@ import { type AgentSettingsInput, completeAgentSettings } from './agent-settings
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
+import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
@@ -46,7 +47,10 @@ import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
 import { completeSettings, type SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
+import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
+import { TeamManager } from './team-manager.ts'
+import type { TeamParts } from './team-parts.ts'
 import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { WorkManager } from './work-manager.ts'
@@ -94,6 +98,8 @@ export interface OpenOptions
   agents?: AgentSettingsInput
   /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
   dispatch?: DispatchSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -119,6 +125,8 @@ export interface Colloquy {
    * @throws {ModelMissing} when no model is named for it
    */
   orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
+  /** Teams that build features. */
+  readonly team: TeamManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -185,6 +193,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const agents = completeAgentSettings(options.agents)
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Set<Dispatcher>()
+  const buildSettings = completeBuildSettings(options.work)
   const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
     team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
@@ -195,8 +204,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const timer = sweeps
     ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), settings.sweepEveryMs!).unref()
     : undefined
-  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
-  if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
+  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
+  // opens to ask one thing goes first.
+  const first = sweeps
+    ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
+    : undefined
 
   let stopAutorun: (() => Promise<void>) | undefined
 
@@ -212,21 +224,6 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
     const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
     const team = teamOf(scope)
-    const runner = new AgentManager({
-      engine: core,
-      scope,
-      scribe: scribing,
-      requests: asked,
-      views,
-      team,
-      settings: agents,
-      defaultModel: requests.model,
-      root: options.root ?? root,
-      live,
-      keeper: runs,
-      opened,
-      mcp,
-    })
     const sessions = new SessionManager({
       engine: core,
       scope,
@@ -235,7 +232,34 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       requests: asked,
       phases: teamSettings.phases,
     })
+    const managedBy = (scope: Scope) =>
+      new AgentManager({
+        engine: core,
+        scope,
+        scribe: scribing,
+        requests: asked,
+        views,
+        team: teamOf(scope),
+        settings: agents,
+        defaultModel: requests.model,
+        root: options.root ?? root,
+        live,
+        keeper: runs,
+        opened,
+        mcp,
+      })
+    const agentManager = managedBy(scope)
     const work = new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions })
+    const building: TeamParts = {
+      engine: core,
+      scope,
+      sessions,
+      agents: agentManager,
+      agentsAs: actor => managedBy({ ...scope, actor }),
+      work,
+      settings: buildSettings,
+      root: options.root ?? root,
+    }
     return {
       project: scope.project,
       sessions,
@@ -246,10 +270,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         phases: teamSettings.phases,
         work,
         sessions,
-        agents: runner,
+        agents: agentManager,
         settings: dispatching,
         running: dispatchers,
+        task: taskWorker(building),
       }),
+      team: new TeamManager(building),
       conversations: new ConversationManager({
         engine: core,
         scope,
@@ -260,7 +286,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         branches: branches({ engine: core, scope, scribe: scribing }),
         past: past({ engine: core, scope, requests: asked, views }),
       }),
-      agents: runner,
+      agents: agentManager,
       orchestrate: (conversationId, options) =>
         runOrchestrator(
           {
@@ -269,7 +295,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
             scribe: scribing,
             views,
             team,
-            agents: runner,
+            agents: agentManager,
             settings: agents,
             requests,
             estimator,
@@ -291,6 +317,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        clearImmediate(first)
         await stopAutorun?.()
         await Promise.all([...dispatchers].map(one => one.stop()))
         await runs.close()

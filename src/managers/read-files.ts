@@ -22,6 +22,11 @@ export class ReadFiles {
     this.#root = root
   }
 
+  /** The same for another folder: a worktree of the project. Paths are kept from its root, as in the project. */
+  in(root: string): ReadFiles {
+    return root === this.#root ? this : new ReadFiles(this.#access, root)
+  }
+
   /** Returns the path as it is recorded: from the root, links resolved. */
   async record(
     conversationId: string,

@@ -15,6 +15,7 @@ import { dagSummary, dependentsOf, layersOf, openDependencies, readyTasks, state
 import type { FeatureWork, GraphTask, TaskWork, WorkStanding } from '../views/work.ts'
 import { isHeld } from '../views/work-moves.ts'
 import { type WorkAccess, type WorkHead, withJsonData } from './work-access.ts'
+import { descriptionOf } from './work-texts.ts'
 
 /** A task in its graph. */
 export interface TaskNode extends Omit<GraphTask, 'describedAt' | 'priority'>, Partial<WorkStanding> {
@@ -31,6 +32,8 @@ export interface TaskNode extends Omit<GraphTask, 'describedAt' | 'priority'>, P
   isReady: boolean
   /** Absent until it moved. */
   conversationId?: string
+  /** Of its conversation. */
+  version?: number
 }
 
 export interface Task extends TaskNode {
@@ -73,7 +76,7 @@ export class Tasks {
     const changes = {
       ...rest,
       ...(add && { add: add.map(withJsonData) }),
-      ...(change && { change: change.map(withJsonData) }),
+      ...(change && { change: await this.#reallyChanged(featureId, change.map(withJsonData)) }),
     }
     if (changes.remove?.length) await this.#refuseBegun(featureId, changes.remove)
     const decide = planTasks(featureId, changes, this.#access.beginning(`Feature ${featureId}`))
@@ -88,17 +91,14 @@ export class Tasks {
 
   async get(featureId: string, taskId: string): Promise<Task> {
     const head = await this.#access.feature(featureId)
-    const planned = plannedIn(head, taskId)
+    plannedIn(head, taskId)
     const { engine, scope } = this.#access
-    const [moved, described, sessions] = await Promise.all([
+    const [moved, description, sessions] = await Promise.all([
       this.#access.movedTasks(featureId),
-      this.#access.factAt(head, planned.describedAt, 'tasks.planned'),
+      descriptionOf(this.#access, head, taskId),
       engine.store.sessions({ project: scope.project, workItem: item(featureId, taskId), limit: 100 }),
     ])
     const node = graphOf(featureId, head, moved).tasks.find(task => task.taskId === taskId)!
-    const description = [...(described?.added ?? []), ...(described?.changed ?? [])].find(
-      task => task.taskId === taskId,
-    )?.description
     return {
       ...node,
       ...(description && { description }),
@@ -132,6 +132,22 @@ export class Tasks {
   /** What it is called; makes sure that it is planned. */
   async titleOf(featureId: string, taskId: string): Promise<string> {
     return plannedIn(await this.#access.feature(featureId), taskId).title
+  }
+
+  /** A description that says what the old one says is none: the head knows only where the old one stands. */
+  async #reallyChanged<T extends { taskId: string; description?: string | undefined }>(
+    featureId: string,
+    change: readonly T[],
+  ): Promise<T[]> {
+    const head = await this.#access.find({ type: 'feature', featureId })
+    if (head?.info.work?.type !== 'feature') return [...change]
+    return Promise.all(
+      change.map(async task => {
+        if (task.description === undefined) return task
+        const known = await descriptionOf(this.#access, head as WorkHead<FeatureWork>, task.taskId)
+        return known === task.description ? { ...task, description: undefined } : task
+      }),
+    )
   }
 
   /** A dependency that is merged stays so: nothing can come between looking and writing that would matter. */
@@ -168,8 +184,8 @@ export function graphOf(
   const states = statesOf(stated)
   const ready = new Set(readyTasks(stated).map(task => task.taskId))
   const tasks = stated.map(({ describedAt: _, ...task }): TaskNode => {
-    const found = moved.get(task.taskId)?.info
-    const { type: _type, ...work } = found?.work ?? { type: 'task' }
+    const found = moved.get(task.taskId)
+    const { type: _type, ...work } = found?.info.work ?? { type: 'task' }
     return {
       featureId,
       ...task,
@@ -179,7 +195,7 @@ export function graphOf(
       dependents: dependents.get(task.taskId) ?? [],
       waitsFor: openDependencies(task, states),
       isReady: ready.has(task.taskId),
-      ...(found && { conversationId: found.id }),
+      ...(found && { conversationId: found.info.id, version: found.version }),
     }
   })
   return {

@@ -23,10 +23,13 @@ import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { operationHandlers } from './resources/operations.ts'
+import { pastHandlers } from './resources/past.ts'
 import { projectHandlers } from './resources/projects.ts'
+import { runHandlers } from './resources/runs.ts'
 import { seed003Handlers } from './resources/seed-003.ts'
 import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
+import { workHandlers } from './resources/work.ts'
 import { completeServerSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts'
 import { streams } from './streams.ts'
 import { tickets } from './tickets.ts'
@@ -84,8 +87,11 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const handlers = {
     projects: projectHandlers(),
     conversations: conversationHandlers(),
+    past: pastHandlers(),
     sessions: sessionHandlers(),
     teams: teamHandlers(),
+    runs: runHandlers(),
+    work: workHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>
@@ -243,7 +249,7 @@ function json(context: Context, endpoint: Endpoint, answer: unknown, common: Rec
     const known = context.req.header('if-none-match')?.split(/,\s*/)
     if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
   }
-  return new Response(text, { status: endpoint.status, headers })
+  return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
 }
 
 function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {

@@ -26,6 +26,8 @@ export interface ServerSettings {
   sweepEveryMs: number | null
   /** The folder that context may be gathered from. */
   root: string | undefined
+  /** Models that anybody who may write may run agents on, whatever is behind their names. */
+  models: ReadonlySet<string>
   trace: Logger | undefined
 }
 
@@ -37,15 +39,16 @@ export const defaultLimits: Limits = {
 }
 
 export type ServerSettingsInput = Partial<
-  Omit<ServerSettings, 'limits' | 'hosts' | 'origins'> & {
+  Omit<ServerSettings, 'limits' | 'hosts' | 'origins' | 'models'> & {
     limits: Partial<Limits>
     hosts: Iterable<string>
     origins: Iterable<string>
+    models: Iterable<string>
   }
 >
 
 export function completeServerSettings(input: ServerSettingsInput = {}): ServerSettings {
-  const { limits, hosts = [], origins = [], ...rest } = input
+  const { limits, hosts = [], origins = [], models = [], ...rest } = input
   return {
     heartbeatMs: 15_000,
     stallMs: 30_000,
@@ -55,6 +58,7 @@ export function completeServerSettings(input: ServerSettingsInput = {}): ServerS
     ...rest,
     hosts: new Set([...hosts].map(host => host.toLowerCase())),
     origins: new Set([...origins].map(origin => origin.toLowerCase())),
+    models: new Set(models),
     limits: { ...defaultLimits, ...limits },
   }
 }

@@ -60,6 +60,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'reference'
           | 'execution'
           | 'question'
+          | 'work'
           | 'recorded'
       }
   )
@@ -192,6 +193,14 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'question.answered':
     case 'question.taken':
       return { ...conversation, action: 'question' }
+    case 'ralph.started':
+    case 'iteration.ended':
+    case 'ralph.ended':
+    case 'review.given':
+    case 'landing.started':
+    case 'conflicts.found':
+    case 'landing.ended':
+      return { ...conversation, action: 'work' }
     case 'feature.described':
       return { ...work, item: featureOf(event), action: 'described' }
     case 'tasks.planned':

@@ -20,6 +20,8 @@ import {
   QueryFlag,
   QueryNumber,
   SessionPath,
+  WorkItemQuery,
+  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { AgentRequest, CheckpointDiff, CompactOutcome, Message, Session, SessionMetrics } from './shapes.ts'
@@ -44,6 +46,7 @@ export const sessions = {
     query: z.object({
       conversationId: Id.optional(),
       agentName: Id.optional(),
+      ...WorkItemQuery,
       status: oneOrMore(z.enum(['active', 'archived', 'expired', 'deleted'])).optional(),
       ...Paging,
     }),
@@ -59,6 +62,21 @@ export const sessions = {
     body: SessionOptions,
     answer: Session,
     keyed: true,
+  }),
+  active: endpoint({
+    method: 'get',
+    path: `${inProject}/active-session`,
+    scope: 'read',
+    summary: 'The active session of an agent on a work item, if there is one; nothing is made',
+    params: Project,
+    query: z.object({
+      ...WorkItemQuery,
+      type: WorkItemType,
+      agentType: Id,
+      agentName: Id.optional(),
+      taskState: Id.optional(),
+    }),
+    answer: Session.nullable(),
   }),
   get: endpoint({
     method: 'get',

@@ -1,8 +1,9 @@
 /** What answers are made of. The types the managers return must fit these: the compiler sees to it. */
 import { z } from 'zod'
 import { Checkpoint, CheckpointItem, CheckpointSection } from '../../events/checkpoint.ts'
-import { MessageAdded } from '../../events/message.ts'
+import { MessageAdded, Usage } from '../../events/message.ts'
 import { Metadata } from '../../events/metadata.ts'
+import { RunOutcome } from '../../events/run.ts'
 import { WorkItem } from '../../events/work-item.ts'
 import { named } from './common.ts'
 
@@ -39,6 +40,25 @@ export const Conversation = named(
     branchOf: z.object({ conversationId: z.string(), version: z.int() }).optional(),
     mergedInto: z.object({ conversationId: z.string(), messageId: z.string() }).optional(),
     phase: z.string().optional(),
+    /** Agents at work on it, and what all runs took. */
+    runs: z
+      .object({
+        open: z
+          .array(
+            z.object({
+              id: z.string(),
+              sessionId: z.string(),
+              agent: z.string(),
+              version: z.int(),
+              startedAt: z.string(),
+            }),
+          )
+          .readonly(),
+        ended: z.int(),
+        usage: Usage,
+        withoutCost: z.int(),
+      })
+      .optional(),
     version: z.int(),
     activeAt: z.string(),
   }),
@@ -62,6 +82,8 @@ export const SessionHead = named(
     windowStart: z.int(),
     kept: Numbers,
     acknowledged: z.int().optional(),
+    /** Its newest run; without an outcome it is under way. */
+    run: z.object({ id: z.string(), trigger: z.int(), outcome: RunOutcome.optional() }).optional(),
     compactions: z.int(),
     outsideIds: z.record(z.string(), z.string()).readonly(),
     metadata: Metadata,
@@ -159,6 +181,8 @@ export const AgentView = named(
     sessionId: z.string().optional(),
     /** Acknowledge this version when the agent has taken the view in. */
     upTo: z.int(),
+    /** References that were left as they are. */
+    unresolved: z.array(z.object({ reference: z.string(), of: z.int().optional(), reason: z.string() })),
   }),
 )
 

@@ -23,7 +23,7 @@ import {
 /** An agent by its name, or one of its sessions where it has several on the conversation. */
 const Agent = z.union([Id, z.strictObject({ sessionId: Id })])
 
-const ViewBody = z.strictObject({
+export const ViewBody = z.strictObject({
   agent: Agent,
   trigger: z.union([z.string(), z.strictObject({ messageId: Id })]),
   agentType: Id.optional(),

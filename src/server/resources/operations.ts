@@ -43,6 +43,7 @@ export function operationHandlers({
           ...(from !== undefined && { from }),
           ...(conversation !== undefined && { conversationId: conversation }),
           ...(session !== undefined && { sessionId: session }),
+          deltas: query.deltas === true,
           types: new Set(type?.split(',').filter(one => one !== '')),
         },
         () => outgoing?.destroy(),

@@ -1,10 +1,21 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
+import { demandModel } from '../model-choice.ts'
+import { demandWorkItem, workItemIn } from '../work-item-query.ts'
 
 export function sessionHandlers(): Handlers<'sessions'> {
   return {
-    list: ({ colloquy, query }) => colloquy.sessions.listSessions(query),
+    list({ colloquy, query: { type, featureId, taskId, beadId, threadId, ...query } }) {
+      const workItem = workItemIn({ type, featureId, taskId, beadId, threadId })
+      return colloquy.sessions.listSessions({ ...query, ...(workItem && { workItem }) })
+    },
+    async active({ colloquy, query: { agentType, agentName, taskState, ...said } }) {
+      const agent = { agentType, ...(agentName !== undefined && { agentName }) }
+      const meant = demandWorkItem(said)
+      const state = meant.type === 'task' && taskState !== undefined ? { taskState } : {}
+      return (await colloquy.sessions.getActiveSession({ ...agent, ...meant, ...state })) ?? null
+    },
     getOrCreate: ({ colloquy, query, body, write }) =>
       query.fresh ? colloquy.sessions.createSession(body, write) : colloquy.sessions.getOrCreateSession(body, write),
     get: ({ colloquy, params }) => colloquy.sessions.getSession(params.sessionId),
@@ -28,8 +39,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
       colloquy.sessions.archiveSession(params.sessionId, body?.reason, write),
     expire: ({ colloquy, params, write }) => colloquy.sessions.expireSession(params.sessionId, write),
     reopen: ({ colloquy, params, write }) => colloquy.sessions.reopenSession(params.sessionId, write),
-    configure: ({ colloquy, params, body, write }) =>
-      colloquy.sessions.setRequestSettings(params.sessionId, body, write),
+    configure({ colloquy, params, body, write, principal, server }) {
+      if (typeof body.model === 'string') demandModel(principal, body.model, server.settings)
+      return colloquy.sessions.setRequestSettings(params.sessionId, body, write)
+    },
     link: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setOutsideId(params.sessionId, params.system, body.id, write),
     context: async ({ colloquy, params }) => (await colloquy.sessions.getContext(params.sessionId)) ?? null,
