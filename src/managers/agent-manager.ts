@@ -450,7 +450,7 @@ export class AgentManager {
 
   async #model(
     head: Pick<SessionHead, 'agentType' | 'requests'>,
-    { model: asked, root = this.#root }: RunOptions,
+    { model: asked, root = this.#root }: Pick<RunOptions, 'model' | 'root'>,
   ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel

@@ -14,12 +14,13 @@ import {
   type DispatchUpdate,
   startDispatcher,
 } from '../work/dispatcher.ts'
-import type { DispatchedItem, Worker } from '../work/worker.ts'
+import type { DispatchedItem } from '../work/worker.ts'
 import type { AgentManager } from './agent-manager.ts'
 import { beadWorker } from './bead-worker.ts'
 import { dispatchDesk } from './dispatch-desk.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
 import type { SessionManager } from './session-manager.ts'
+import type { TaskWorker } from './task-worker.ts'
 import { type WorkAccess, workAccess } from './work-access.ts'
 import type { WorkManager } from './work-manager.ts'
 
@@ -55,7 +56,7 @@ export class DispatchManager {
   readonly #phases: PhaseSet | undefined
   readonly #parts: { work: WorkManager; sessions: SessionManager; agents: AgentManager; settings: DispatchSettings }
   readonly #running: Set<Dispatcher>
-  readonly #task: Worker | undefined
+  readonly #task: TaskWorker
 
   constructor(parts: {
     engine: Engine
@@ -67,8 +68,7 @@ export class DispatchManager {
     settings: DispatchSettings
     /** Dispatchers of this process, in whatever scope they were started. */
     running: Set<Dispatcher>
-    /** Does the work of tasks. Without it only beads are taken. */
-    task?: Worker
+    task: TaskWorker
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -94,7 +94,7 @@ export class DispatchManager {
       work,
       agents,
       settings,
-      workers: this.#task ? { bead, task: this.#task } : { bead },
+      workers: { bead, task: this.#task },
       node: this.#engine.newId(),
     })
     const dispatcher = startDispatcher(desk, {

@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -18,8 +18,10 @@ import { listeners } from './listeners.ts'
 import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
+import { storm } from './storm.ts'
+import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -33,6 +35,8 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
            (--rounds, seconds, default 60; --cases, streams, default 1000)
   demo     kill -9 of a team at random points of the demo  (--cycles, default 50; 10 kills in each demo)
+  storm    200 beads with real dependencies, agents that fail and loop, 3 nodes on PostgreSQL, one killed every 10
+           seconds (--cases, beads, default 200; --rounds, seconds between kills, default 10)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
@@ -56,6 +60,7 @@ const tortures: Record<string, Torture> = {
   fuzz: odd,
   listeners: live,
   demo: team,
+  storm: stormy,
 }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
@@ -232,6 +237,41 @@ async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Pr
   )
   say(`The process grew by ${grownMb.toFixed(0)} MB, its clients included.`)
   return report.problems
+}
+
+async function stormy(_: string, { cases = 200, rounds = 10, seed }: Settings): Promise<string[]> {
+  if (!recordedBeadsAreThere) say('The recorded beads are not here: the graph is made up.')
+  const server = await startPostgres()
+  try {
+    const report = await storm({
+      store: server.urlOf('postgres'),
+      beads: recordedBeadsAreThere ? recordedBeads(cases) : madeBeads(cases, seed),
+      looperEvery: 20,
+      nodes: 3,
+      killEveryMs: rounds * 1000,
+      failShare: 0.3,
+      workMs: 2_000,
+      leaseMs: 5_000,
+      concurrency: 2,
+      hopLimit: 20,
+      seed,
+      withinMs: 3_600_000,
+      onProgress: (done, parked, kills) => progress(`${done} done, ${parked} parked of ${cases}; ${kills} kills`),
+    })
+    const { beads, done, parked, kills, dispatches, crashed, failed, tripped, tookMs } = report
+    say(`${beads} beads in ${Math.round(tookMs / 1000)} s under ${kills} kills: ${done} done, ${parked} parked.`)
+    say(`${dispatches} dispatches, of which ${failed} failed and ${crashed} died with their node.`)
+    say(
+      `Guards: ${
+        Object.entries(tripped)
+          .map(([kind, count]) => `${count} × ${kind}`)
+          .join(', ') || 'none'
+      }.`,
+    )
+    return report.problems
+  } finally {
+    await server.remove()
+  }
 }
 
 const say = (text: string) => console.log(text)
