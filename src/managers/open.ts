@@ -176,8 +176,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const timer = sweeps
     ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), settings.sweepEveryMs!).unref()
     : undefined
-  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep.
-  if (sweeps) lookAfter(core, caretaker, sweeping.team).catch(() => undefined)
+  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
+  // opens to ask one thing goes first.
+  const first = sweeps
+    ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
+    : undefined
 
   let stopAutorun: (() => Promise<void>) | undefined
 
@@ -241,6 +244,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
+        clearImmediate(first)
         await stopAutorun?.()
         await runs.close()
         live.close()

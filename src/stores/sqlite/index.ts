@@ -93,6 +93,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     prepare() {
       epoch()
       database.prepareToWrite()
+      // What a statement might have to undo: small here, and neither a file nor a copy of content outside the store.
+      database.exec('pragma temp_store = memory')
     },
     transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
