@@ -5,6 +5,7 @@
  * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
+import type { Landmark } from '../../log/directory.ts'
 import { trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { eventIn } from '../../log/stored-row.ts'
@@ -12,6 +13,7 @@ import { wordsIn } from '../../log/words.ts'
 import type { Database } from './database.ts'
 import { isConstraint } from './errors.ts'
 import { usualGate } from './gate.ts'
+import { landmarkEvery, landmarkKeeper } from './landmarks.ts'
 import { type PhaseAt, phasesOf } from './phases.ts'
 import { isAfter, type Place } from './position.ts'
 import { blobsOf } from './rows.ts'
@@ -54,6 +56,7 @@ interface DocRow {
 export type SearchIndex = ReturnType<typeof searchIndex>
 
 export function searchIndex({ database, base }: { database: Database; base: number }) {
+  const landmarks = landmarkKeeper(database)
   const sql = {
     progress: 'select tx from search_progress where project = $1',
     // What is there already is passed over without its body.
@@ -88,7 +91,10 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const gate = rows[0]![0]
       const found = rows.filter(row => row[1] !== null)
       const news = found.filter(row => row[3])
-      if (news.length > 0) await put(project, news)
+      if (news.length > 0) {
+        await put(project, news)
+        await passLandmarks(project, news)
+      }
       for (const row of found) {
         const place = { tx: row[1]!, n: row[2] }
         if (isAfter(place, after)) after = place
@@ -98,6 +104,21 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const next = Math.min(gate, isAll ? gate : after.tx)
       if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
+    }
+  }
+
+  /** Conversations that have come past a round version. */
+  async function passLandmarks(project: number, rows: readonly FeedRow[]): Promise<void> {
+    const spans = new Map<number, { first: number; last: number }>()
+    for (const [, , , , conversation, version] of rows) {
+      const known = spans.get(conversation)
+      spans.set(conversation, { first: known?.first ?? version, last: version })
+    }
+    for (const [conversation, { first, last }] of spans) {
+      // Facts that are not messages may stand at the round version; they are few.
+      const rounds = Math.floor(last / landmarkEvery) - Math.floor((first - 2) / landmarkEvery)
+      // Failing here loses nothing: whoever needs one makes it.
+      if (rounds > 0) await landmarks.pass(project, conversation, last).catch(() => undefined)
     }
   }
 
@@ -123,6 +144,24 @@ export function searchIndex({ database, base }: { database: Database; base: numb
 
   return {
     feed,
+    /** The nearest heads kept from before a version; made now, if the nearest are far away. */
+    async landmark(
+      project: number,
+      conversation: number,
+      version: number,
+      { mayMake }: { mayMake: boolean },
+    ): Promise<Landmark | undefined> {
+      const known = await landmarks.find(project, conversation, version)
+      if (!mayMake || version - (known?.conversation.version ?? 0) < 2 * landmarkEvery) return known
+      await landmarks.pass(project, conversation, version)
+      return landmarks.find(project, conversation, version)
+    },
+    async size(projects: readonly number[]): Promise<number> {
+      const [row] = await database.read<[number]>('select count(*) from docs where project = any($1::bigint[])', [
+        projects,
+      ])
+      return row![0]
+    },
     /** Where the messages of an id stand. */
     async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
       const rows = await database.read<[number, number]>(sql.find, [project, messageId])
