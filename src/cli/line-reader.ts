@@ -36,10 +36,11 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
   const terminal = createInterface({ input: stdin, output: screen, terminal: true, history, historySize, prompt: '' })
   stdout.write(pasteMarks.on)
 
-  stdin.on('keypress', (_: unknown, key: { name?: string } | undefined) => {
+  const onKey = (_: unknown, key: { name?: string } | undefined) => {
     if (key?.name === 'paste-start') isPasting = true
     if (key?.name === 'paste-end') isPasting = false
-  })
+  }
+  stdin.on('keypress', onKey)
   terminal.on('line', line => {
     // A line that goes on is marked, also where it waits.
     const goesOn = isPasting ? `${line}\\` : line
@@ -60,6 +61,9 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
   terminal.on('close', () => {
     isOver = true
     stdout.write(pasteMarks.off)
+    stdin.off('keypress', onKey)
+    // Whoever may still write to it keeps nobody here.
+    stdin.unref()
     asking?.done(undefined)
     onClose()
   })

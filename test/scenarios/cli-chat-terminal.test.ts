@@ -208,21 +208,22 @@ describe('through pipes that pass for a terminal', () => {
     const options = ['--store', store, '--project', 'shop', 'chat', '--feature', 'login']
     const model = ['--model', `command:node ${join(folder, 'agent.mjs')}`]
     const { NO_COLOR: _, ...env } = process.env
-    const child = spawn(process.execPath, ['--import', pretence, entry, ...options, ...model], {
+    // Both outputs in one pipe: what came first is seen first.
+    const both = ['-c', 'exec "$@" 2>&1', 'sh', process.execPath, '--import', pretence, entry]
+    const child = spawn('sh', [...both, ...options, ...model], {
       cwd: folder,
       env: { ...env, FORCE_COLOR: '1' },
     })
     onTestFinished(() => void child.kill())
     let written = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', text => {
-        written += text
-      })
+    child.stdout.setEncoding('utf8').on('data', text => {
+      written += text
+    })
     return {
       keys: (text: string) => void child.stdin.write(text),
       /** Waits until this was written since the last time. */
       async until(text: string): Promise<string> {
-        await vi.waitFor(() => expect(written).toContain(text), { timeout: 60_000, interval: 20 })
+        await vi.waitFor(() => expect(written).toContain(text), { timeout: 90_000, interval: 20 })
         const end = written.indexOf(text) + text.length
         const found = written.slice(0, end)
         written = written.slice(end)
@@ -271,5 +272,5 @@ describe('through pipes that pass for a terminal', () => {
       'typed ahead',
       'three\nfour',
     ])
-  })
+  }, 240_000)
 })

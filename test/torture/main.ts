@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openColloquy } from 'colloquy'
 import { startPostgres } from '../support/postgres-server.ts'
+import { killedChat } from './chat.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { faults, losePower, underFault } from './faults.ts'
@@ -18,7 +19,7 @@ import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -27,6 +28,7 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
            starts at that case, so that one that failed can be had again)
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
+  chat     300 turns of an agent with tools, killed -9     (--cycles, default 30)
   postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
   listeners
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
@@ -50,6 +52,7 @@ const tortures: Record<string, Torture> = {
   damage,
   requests,
   'compaction-races': races,
+  chat,
   postgres,
   fuzz: odd,
   listeners: live,
@@ -167,6 +170,14 @@ async function races(folder: string, { rounds = 500, seed }: Settings): Promise<
   const onRace = (race: number) => progress(`race ${race} of ${rounds}`)
   const report = await compactionRaces({ folder, races: rounds, seed, onRace })
   say(`${report.races} races: ${report.checkpoints} checkpoints, ${report.added} messages added in between.`)
+  return report.problems
+}
+
+async function chat(folder: string, { cycles = 30, seed }: Settings): Promise<string[]> {
+  const onKill = (kill: number) => progress(`kill ${kill} of ${cycles}`)
+  const report = await killedChat({ folder, turns: 300, budget: 30_000, kills: cycles, seed, onKill })
+  const { turns, kills, requests, checkpoints, crashed } = report
+  say(`${turns} turns, ${kills} kills: ${requests} requests, ${checkpoints} checkpoints, ${crashed} runs crashed.`)
   return report.problems
 }
 
