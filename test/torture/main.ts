@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openColloquy } from 'colloquy'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { killedChat } from './chat.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { killDemo } from './demo.ts'
@@ -22,7 +23,7 @@ import { compileShim, noShim } from './shim.ts'
 import { storm } from './storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -31,6 +32,7 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
            starts at that case, so that one that failed can be had again)
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
+  chat     300 turns of an agent with tools, killed -9     (--cycles, default 30)
   postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50); 3 nodes × 16 callers that all follow
            (--cases, appends, default 100000); nodes stopped past their lease; restarts, cut connections, failover
   listeners
@@ -58,6 +60,7 @@ const tortures: Record<string, Torture> = {
   damage,
   requests,
   'compaction-races': races,
+  chat,
   postgres,
   fuzz: odd,
   listeners: live,
@@ -227,6 +230,14 @@ async function races(folder: string, { rounds = 500, seed }: Settings): Promise<
   const onRace = (race: number) => progress(`race ${race} of ${rounds}`)
   const report = await compactionRaces({ folder, races: rounds, seed, onRace })
   say(`${report.races} races: ${report.checkpoints} checkpoints, ${report.added} messages added in between.`)
+  return report.problems
+}
+
+async function chat(folder: string, { cycles = 30, seed }: Settings): Promise<string[]> {
+  const onKill = (kill: number) => progress(`kill ${kill} of ${cycles}`)
+  const report = await killedChat({ folder, turns: 300, budget: 30_000, kills: cycles, seed, onKill })
+  const { turns, kills, requests, checkpoints, crashed } = report
+  say(`${turns} turns, ${kills} kills: ${requests} requests, ${checkpoints} checkpoints, ${crashed} runs crashed.`)
   return report.problems
 }
 
