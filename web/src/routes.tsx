@@ -20,6 +20,11 @@ export const routes: readonly Route[] = [
     Screen: lazy(() => import('./screens/home/home.tsx').then(one => ({ default: one.Home }))),
   },
   {
+    path: ':project/search',
+    title: 'Search',
+    Screen: lazy(() => import('./screens/search/search.tsx').then(one => ({ default: one.Search }))),
+  },
+  {
     path: ':project/work',
     title: 'Work',
     Screen: lazy(() => import('./screens/work/work.tsx').then(one => ({ default: one.WorkScreen }))),

@@ -6,7 +6,11 @@ import { Link, useAddress } from '../router/router.tsx'
 import { routes } from '../routes.tsx'
 import { ConnectionBadge } from './connection-badge.tsx'
 import './frame.css'
+import { QuestionsBadge } from './questions-badge.tsx'
+import { openPalette, Shortcuts } from './shortcuts.tsx'
 import { ThemeChoice } from './theme-choice.tsx'
+
+const isMac = navigator.platform.startsWith('Mac')
 
 export function Frame({ children }: { children: ReactNode }) {
   const project = useProject()
@@ -36,12 +40,17 @@ export function Frame({ children }: { children: ReactNode }) {
             })}
         </nav>
         <span className="grow" />
+        <QuestionsBadge />
+        <button type="button" className="frame__find" onClick={openPalette} aria-label="Go to, or do (Ctrl K)">
+          <span className="frame__find-words">Go to, or do</span> <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
         <ConnectionBadge />
         <ThemeChoice />
       </header>
       <main className="frame__main" id="main" tabIndex={-1}>
         {children}
       </main>
+      <Shortcuts />
     </div>
   )
 }

@@ -42,8 +42,10 @@ export function RequestView({
   }, [entries])
   const entry = pointed === undefined ? undefined : byKey.get(pointed)
   const show = useCallback((key: string) => {
-    const found = words.current?.querySelector(`[data-part="${CSS.escape(key)}"]`)
-    found?.scrollIntoView({ block: 'nearest' })
+    const pane = words.current
+    const found = pane?.querySelector<HTMLElement>(`[data-part="${CSS.escape(key)}"]`)
+    // Within the pane alone: the page stays where it is.
+    if (pane && found) pane.scrollTop += found.getBoundingClientRect().top - pane.getBoundingClientRect().top - 32
   }, [])
   return (
     <div className="request">
@@ -255,7 +257,7 @@ const LedgerLine = memo(function LedgerLine({
           aria-label={`${nameOf(entry)} in the conversation`}
           title="In the conversation"
         >
-          ↗
+          ›
         </Link>
       )}
     </li>

@@ -7,7 +7,7 @@ import { textOf } from '../../message/message.tsx'
 import { address } from '../../router/address.ts'
 import { travelTo } from '../../router/at.ts'
 import { base } from '../../router/base.ts'
-import { go } from '../../router/router.tsx'
+import { go, goWith } from '../../router/router.tsx'
 
 interface Place {
   client: Client
@@ -68,6 +68,17 @@ export function messageActions(place: Place, message: MessageAdded, version: num
     { label: 'Branch here…', onChoose: () => attempt(() => branch(place, version)) },
     { label: 'Look at this moment', hint: 'Every panel as it was', onChoose: () => travelTo(version) },
   ]
+}
+
+export async function jumpToVersion(newest: number): Promise<void> {
+  const given = await ask({
+    title: 'Jump to a version',
+    text: `The newest is ${newest}.`,
+    confirm: 'Jump',
+    field: { label: 'Version', isNeeded: true },
+  })
+  const version = Math.max(1, Math.min(newest, Number.parseInt(given?.text ?? '', 10)))
+  if (!Number.isNaN(version)) goWith({ v: version })
 }
 
 async function rename({ client, conversationId }: Place, title: string): Promise<void> {

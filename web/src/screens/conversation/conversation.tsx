@@ -4,11 +4,13 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useTitle } from '../../connection/questions.tsx'
+import { useCommands } from '../../palette/commands.ts'
+import { address } from '../../router/address.ts'
 import { useAt } from '../../router/at.ts'
-import { goWith, useQuery } from '../../router/router.tsx'
+import { go, goWith, useQuery } from '../../router/router.tsx'
 import type { ScreenProps } from '../../routes.tsx'
 import type { ScrollerHandle } from '../../timeline/scroller.tsx'
-import { messageActions } from './actions.ts'
+import { conversationActions, jumpToVersion, messageActions } from './actions.ts'
 import { Composer } from './composer.tsx'
 import './conversation.css'
 import { Header } from './header.tsx'
@@ -52,6 +54,22 @@ function ConversationView({ conversationId }: { conversationId: string }) {
       ),
     [client, project, conversationId, pins],
   )
+
+  const commands = useCallback(
+    () => [
+      ...(now ? conversationActions({ client, project, conversationId }, now) : []),
+      {
+        label: 'Search this conversation',
+        onChoose: () => go(address([project, 'search'], { conversation: conversationId })),
+      },
+      {
+        label: 'Jump to a version…',
+        onChoose: () => void jumpToVersion(version),
+      },
+    ],
+    [client, project, conversationId, now, version],
+  )
+  useCommands('this conversation', commands)
 
   useEffect(() => {
     if (meant !== undefined) scroller.current?.jumpTo(meant - 1)

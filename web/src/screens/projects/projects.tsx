@@ -10,11 +10,17 @@ export function Projects() {
   const [error, setError] = useState<unknown>()
   useEffect(() => {
     document.title = 'Colloquy'
+    let isGone = false
     Promise.all([server.projects.list(), server.operations.whoami()]).then(([{ items }, { project }]) => {
       const names = [...new Set([...items.map(({ id }) => id), ...(project === '' ? [] : [project])])].sort()
+      // Who went elsewhere meanwhile stays there.
+      if (isGone) return
       if (names.length === 1) go(address([names[0]!]), { replace: true })
       else setProjects(names)
     }, setError)
+    return () => {
+      isGone = true
+    }
   }, [])
   return (
     <main className="page">

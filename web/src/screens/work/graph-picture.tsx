@@ -8,6 +8,7 @@ import { stateName, toneOf } from './states.ts'
 import type { TaskGraph, TaskNode } from './types.ts'
 
 const margin = 6
+const smallest = 0.82
 /** What fits the width of a task, roughly: the whole title is in its label and on hover. */
 const titleLength = 26
 
@@ -51,8 +52,8 @@ export function GraphPicture({
       <svg
         ref={picture}
         className="graph__picture"
-        width={width + 2 * margin}
-        height={height + 2 * margin}
+        // As large as it is drawn where there is room, never smaller than can be read.
+        style={{ maxWidth: width + 2 * margin, minWidth: (width + 2 * margin) * smallest }}
         viewBox={`${-margin} ${-margin} ${width + 2 * margin} ${height + 2 * margin}`}
         aria-label={`Tasks of ${graph.name}`}
         role="group"
