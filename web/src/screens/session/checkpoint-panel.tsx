@@ -42,6 +42,7 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
           Checkpoint
           <select
             className="field"
+            aria-label="Checkpoint"
             value={shown.number}
             onChange={event => {
               setChosen(Number(event.target.value))
@@ -60,6 +61,7 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
             compared with
             <select
               className="field"
+              aria-label="Compared with"
               value={compared.number}
               onChange={event => setAgainst(Number(event.target.value))}
             >

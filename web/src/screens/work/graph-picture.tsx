@@ -8,9 +8,9 @@ import { stateName, toneOf } from './states.ts'
 import type { TaskGraph, TaskNode } from './types.ts'
 
 const margin = 6
-const smallest = 0.82
+const smallest = 0.86
 /** What fits the width of a task, roughly: the whole title is in its label and on hover. */
-const titleLength = 26
+const titleLength = 24
 
 export function GraphPicture({
   graph,
