@@ -176,6 +176,19 @@ export class ModelMissing extends ColloquyError {
   }
 }
 
+/** It is switched off in this project. Switch it on under `features` of the configuration. */
+export class FeatureOff extends ColloquyError {
+  override readonly code = 'feature/off'
+  override readonly status = 403
+
+  constructor(facts: { feature: string; project: string }) {
+    super(
+      `"${facts.feature}" is switched off in project "${facts.project}": features.${facts.feature} in the configuration.`,
+      facts,
+    )
+  }
+}
+
 /** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
 export class ToolServerFailed extends ColloquyError {
   override readonly code = 'tools/server-failed'
@@ -207,7 +220,19 @@ export class NotFound extends ColloquyError {
   override readonly status = 404
 
   constructor(
-    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token' | 'question',
+    what:
+      | 'conversation'
+      | 'session'
+      | 'message'
+      | 'archive'
+      | 'checkpoint'
+      | 'item'
+      | 'token'
+      | 'question'
+      | 'feature'
+      | 'task'
+      | 'bead'
+      | 'thread',
     id: string,
     hint = '',
   ) {
@@ -267,6 +292,58 @@ export class PhaseRefused extends ColloquyError {
       facts,
     )
     this.legal = facts.legal
+  }
+}
+
+/** A work item cannot go to that state from the one it is in. Choose one of those named as legal. */
+export class MoveRefused extends ColloquyError {
+  override readonly code = 'work/move-refused'
+  override readonly status = 409
+  readonly from: string
+  readonly to: string
+  readonly legal: readonly string[]
+
+  constructor(facts: { item: string; from: string; to: string; legal: readonly string[] }, why?: string) {
+    const legal =
+      facts.legal.length === 0 ? 'It cannot go anywhere from there.' : `Legal are: ${facts.legal.join(', ')}.`
+    super(
+      `${facts.item} is in state "${facts.from}" and cannot go to "${facts.to}"${why ? `: ${why}` : ''}. ${legal}`,
+      {
+        ...facts,
+      },
+    )
+    this.from = facts.from
+    this.to = facts.to
+    this.legal = facts.legal
+  }
+}
+
+/** A work item cannot begin before those it depends on are finished. Finish them, or change its dependencies. */
+export class DependenciesOpen extends ColloquyError {
+  override readonly code = 'work/dependencies-open'
+  override readonly status = 409
+  /** Ids of those that are not finished, with their states. */
+  readonly open: ReadonlyArray<{ id: string; state: string }>
+
+  constructor(facts: { item: string; open: ReadonlyArray<{ id: string; state: string }> }) {
+    const open = facts.open.map(({ id, state }) => `${id} (${state})`).join(', ')
+    super(`${facts.item} waits for ${open}. Finish them first, or change its dependencies.`, facts)
+    this.open = facts.open
+  }
+}
+
+/** A change of the task graph, or of dependencies, that does not hold together. Nothing was changed; put it right and send all of it again. */
+export class PlanRefused extends ColloquyError {
+  override readonly code = 'work/plan-refused'
+  override readonly status = 422
+  readonly problems: readonly string[]
+  /** As it is walked, the first once more at the end. */
+  readonly cycle: readonly string[] | undefined
+
+  constructor(facts: { problems: readonly string[]; cycle?: readonly string[] | undefined }) {
+    super(`The plan was not changed: ${facts.problems.join(' ')}`, facts)
+    this.problems = facts.problems
+    this.cycle = facts.cycle
   }
 }
 

@@ -41,6 +41,16 @@ import {
   SessionReset,
 } from './session.ts'
 import { CompletionRecorded, TurnResolved, TurnStarted, TurnUndone } from './turn.ts'
+import {
+  FeatureDescribed,
+  TasksPlanned,
+  WorkAttempted,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorktreeCreated,
+  WorktreeRemoved,
+} from './work.ts'
 
 export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationCreated,
@@ -90,6 +100,14 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   QuestionAsked,
   QuestionAnswered,
   QuestionTaken,
+  FeatureDescribed,
+  TasksPlanned,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorkAttempted,
+  WorktreeCreated,
+  WorktreeRemoved,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

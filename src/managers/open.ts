@@ -44,6 +44,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
 import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
   extends SettingsInput,
@@ -102,6 +103,7 @@ export interface Colloquy {
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
   readonly agents: AgentManager
+  readonly work: WorkManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -196,16 +198,18 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
     const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
     const team = teamOf(scope)
+    const sessions = new SessionManager({
+      engine: core,
+      scope,
+      settings,
+      scribe: scribing,
+      requests: asked,
+      phases: teamSettings.phases,
+    })
     return {
       project: scope.project,
-      sessions: new SessionManager({
-        engine: core,
-        scope,
-        settings,
-        scribe: scribing,
-        requests: asked,
-        phases: teamSettings.phases,
-      }),
+      sessions,
+      work: new WorkManager({ engine: core, scope, phases: teamSettings.phases, sessions }),
       conversations: new ConversationManager({
         engine: core,
         scope,

@@ -7,6 +7,7 @@ import { viewerOf } from '../log/visibility.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
+import { planDesk } from './plan-desk.ts'
 import type { Question, Questions } from './questions.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { SessionRequests } from './session-requests.ts'
@@ -72,6 +73,7 @@ export function toolDesk({
       return recordedMessage(await engine.execute(scope, { ...place, decide })).version
     },
     delegate,
+    ...planDesk({ engine, scope, phases: team.settings.phases, workItem: head.workItem, write }),
     ask: (callId, { withinMs, choices, ...question }, signal) =>
       questions.ask(
         conversationId,

@@ -28,6 +28,7 @@ import { runHandlers } from './resources/runs.ts'
 import { seed003Handlers } from './resources/seed-003.ts'
 import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
+import { workHandlers } from './resources/work.ts'
 import { completeServerSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts'
 import { streams } from './streams.ts'
 import { tickets } from './tickets.ts'
@@ -91,6 +92,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     sessions: sessionHandlers(),
     teams: teamHandlers(),
     runs: runHandlers(),
+    work: workHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>

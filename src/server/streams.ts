@@ -238,6 +238,7 @@ function told(update: Update): Uint8Array {
     project,
     conversationId,
     ...('sessionId' in update && { sessionId: update.sessionId }),
+    ...('item' in update && { item: update.item }),
     version,
     position,
     at,

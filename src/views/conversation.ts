@@ -130,6 +130,8 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     delegated: _delegated,
     runs: _runs,
     questions: _questions,
+    // A branch is a thread to think in; the work item stays the parent's.
+    work: _work,
     ...rest
   } = info
   return rest

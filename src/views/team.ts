@@ -8,6 +8,7 @@ import { evolveReadFiles, type ReadFiles } from './read-files.ts'
 import { evolveReferences, type References } from './references.ts'
 import { evolveRuns, type RunsState } from './runs.ts'
 import { evolveTurns, type TurnsState } from './turns.ts'
+import { evolveWork, type WorkState } from './work.ts'
 
 export interface TeamState {
   /** The phase's name. */
@@ -21,6 +22,8 @@ export interface TeamState {
   execution?: ExecutionState
   runs?: RunsState
   questions?: QuestionsState
+  /** Of a work item that was described as one: its state, a feature's task graph. */
+  work?: WorkState
 }
 
 const folds = {
@@ -35,6 +38,7 @@ const folds = {
   execution: evolveExecution,
   runs: evolveRuns,
   questions: evolveQuestions,
+  work: evolveWork,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -59,6 +63,14 @@ const teamEvents: ReadonlySet<string> = new Set([
   'question.asked',
   'question.answered',
   'question.taken',
+  'feature.described',
+  'tasks.planned',
+  'work.described',
+  'work.moved',
+  'work.reported',
+  'work.attempted',
+  'worktree.created',
+  'worktree.removed',
 ])
 
 /** The same object when the event does not concern the team. */

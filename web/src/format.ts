@@ -8,6 +8,13 @@ export function short(count: number): string {
   return `${Math.abs(value) < 9.95 ? value.toFixed(1).replace(/\.0$/, '') : Math.round(value)}${unit}`
 }
 
+const digits = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+
+/** 12,345: where the exact figure matters. */
+export function whole(count: number): string {
+  return digits.format(count)
+}
+
 /** 1 message, 12 messages, 1.2k messages. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${short(count)} ${count === 1 ? noun : plural}`
@@ -49,11 +56,11 @@ export function relative(iso: string, now: number): string {
   return new Intl.DateTimeFormat('en', date).format(new Date(iso))
 }
 
-const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
+const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
 
 export function exact(iso: string): string {
   const time = Date.parse(iso)
-  return Number.isNaN(time) ? iso : whole.format(time)
+  return Number.isNaN(time) ? iso : moment.format(time)
 }
 
 /** The first words of a text, on one line. */

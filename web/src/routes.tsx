@@ -25,6 +25,24 @@ export const routes: readonly Route[] = [
     Screen: lazy(() => import('./screens/search/search.tsx').then(one => ({ default: one.Search }))),
   },
   {
+    path: ':project/work',
+    title: 'Work',
+    Screen: lazy(() => import('./screens/work/work.tsx').then(one => ({ default: one.WorkScreen }))),
+  },
+  {
+    path: ':project/sessions/:session',
+    Screen: lazy(() => import('./screens/session/session.tsx').then(one => ({ default: one.SessionScreen }))),
+  },
+  {
+    path: ':project/conversations/:conversation/view',
+    Screen: lazy(() => import('./screens/agent-view/agent-view.tsx').then(one => ({ default: one.AgentViewScreen }))),
+  },
+  {
+    path: ':project/health',
+    title: 'Health',
+    Screen: lazy(() => import('./screens/health/health.tsx').then(one => ({ default: one.HealthScreen }))),
+  },
+  {
     path: ':project/conversations/:conversation',
     Screen: lazy(() =>
       import('./screens/conversation/conversation.tsx').then(one => ({ default: one.ConversationScreen })),

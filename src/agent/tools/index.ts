@@ -4,6 +4,7 @@ import { gitCommitTool, gitDiffTool, gitLogTool, gitStatusTool } from './git.ts'
 import { listFilesTool } from './list-files.ts'
 import { expandTool, pinTool, recallTool } from './memory.ts'
 import { askTool, completeTool, delegateTool } from './people.ts'
+import { planTasksTool, showGraphTool } from './plan.ts'
 import { readFileTool } from './read-file.ts'
 import { runCommandTool } from './run-command.ts'
 import { searchFilesTool } from './search-files.ts'
@@ -27,4 +28,6 @@ export const builtInTools: readonly Tool[] = [
   recallTool,
   expandTool,
   pinTool,
+  planTasksTool,
+  showGraphTool,
 ]

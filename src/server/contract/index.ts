@@ -8,8 +8,9 @@ import { runs } from './runs.ts'
 import { seed003 } from './seed-003.ts'
 import { sessions } from './sessions.ts'
 import { teams } from './teams.ts'
+import { work } from './work.ts'
 
-export const contract = { projects, conversations, past, sessions, teams, runs, seed003, operations }
+export const contract = { projects, conversations, past, sessions, teams, runs, work, seed003, operations }
 export type Contract = typeof contract
 
 export interface NamedEndpoint {

@@ -1,5 +1,6 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
 import { demandModel } from '../model-choice.ts'
 import { demandWorkItem, workItemIn } from '../work-item-query.ts'
@@ -70,8 +71,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
     compact: ({ colloquy, params, body }) => colloquy.sessions.forceCompact(params.sessionId, body),
     request: ({ colloquy, params, body: { message, ...options } }) =>
       colloquy.sessions.buildRequest(params.sessionId, message, options),
-    preview: ({ colloquy, params, body: { message, ...options } }) =>
-      colloquy.sessions.previewRequest(params.sessionId, message, options),
+    async preview({ colloquy, params, body: { message, explain, ...options } }) {
+      const request = await colloquy.sessions.previewRequest(params.sessionId, message, options)
+      return explain ? explained(request) : request
+    },
     metrics: ({ colloquy, params }) => colloquy.sessions.getMetrics(params.sessionId),
   }
 }

@@ -204,6 +204,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     conversation: (project, id) => reading(() => lists.conversation(project, id)),
     conversationOf: (project, item) => reading(() => lists.conversationOf(project, item)),
     conversations: query => reading(() => lists.conversations(query)),
+    workItems: query => reading(() => lists.workItems(query)),
     session: (project, id) => reading(() => lists.session(project, id)),
     sessionByKey: (project, key) => reading(() => lists.sessionByKey(project, key)),
     sessions: query => reading(() => lists.sessions(query)),

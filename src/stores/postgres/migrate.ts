@@ -10,8 +10,9 @@ import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
+import { work } from './migrations/006-work.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters]
+const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters, work]
 
 export const newestSchema = migrations.length
 

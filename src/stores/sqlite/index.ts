@@ -178,6 +178,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
     conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
     conversations: query => reading(() => lists.conversations(query)),
+    workItems: query => reading(() => lists.workItems(query)),
     session: (project, id) => reading(() => heads.session(project, id)?.head),
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => lists.sessions(query)),

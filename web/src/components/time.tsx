@@ -2,13 +2,13 @@
 import { store, useStore } from '../connection/store.ts'
 import { exact, relative } from '../format.ts'
 
-const now = store(Date.now())
-setInterval(() => now.set(Date.now()), 20_000)
+export const clock = store(Date.now())
+setInterval(() => clock.set(Date.now()), 20_000)
 
 export function Time({ at, className }: { at: string; className?: string }) {
   return (
     <time dateTime={at} title={exact(at)} className={className}>
-      {relative(at, Math.max(useStore(now), Date.parse(at) || 0))}
+      {relative(at, Math.max(useStore(clock), Date.parse(at) || 0))}
     </time>
   )
 }

@@ -3,6 +3,7 @@
  * now. A new panel is a line here.
  */
 import type { ComponentType } from 'react'
+import { AgentsPanel } from './agents-panel.tsx'
 
 export interface PanelProps {
   conversationId: string
@@ -16,4 +17,4 @@ export interface Panel {
   Content: ComponentType<PanelProps>
 }
 
-export const panels: readonly Panel[] = []
+export const panels: readonly Panel[] = [{ id: 'agents', title: 'Agents', Content: AgentsPanel }]
