@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,11 +14,12 @@ import { faults, losePower, underFault } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
 import { listeners } from './listeners.ts'
+import { pages } from './pages.ts'
 import { freshSeed } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -31,6 +32,8 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   listeners
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
            (--rounds, seconds, default 60; --cases, streams, default 1000)
+  pages    a conversation of 100,000 messages in a browser: first paint, scrolling, memory
+           (--cases, messages, default 100000; --rounds, jumps, default 300)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
@@ -53,6 +56,7 @@ const tortures: Record<string, Torture> = {
   postgres,
   fuzz: odd,
   listeners: live,
+  pages: scroll,
 }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
@@ -206,6 +210,29 @@ async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Pr
     `Delay of the event loop: ${delay.p50.toFixed(0)} ms (median), ${delay.p99.toFixed(0)} ms (99 %), ${delay.max.toFixed(0)} ms; clients in the same process.`,
   )
   say(`The process grew by ${grownMb.toFixed(0)} MB, its clients included.`)
+  return report.problems
+}
+
+async function scroll(folder: string, { cases = 100_000, rounds = 300, seed }: Settings): Promise<string[]> {
+  const store = `sqlite:${join(folder, 'pages.db')}`
+  const colloquy = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
+  const lengths = [10, 10_000, cases].filter((length, index) => index === 0 || length <= cases)
+  const report = await pages({
+    colloquy,
+    lengths: [...new Set(lengths)],
+    jumps: rounds,
+    seed,
+    onJump: done => progress(`${done} jumps`),
+  })
+  await colloquy.close()
+  const { firstPaint, mostRows, mostNodes, heapMb } = report
+  say(
+    `First paint: ${[...firstPaint].map(([length, ms]) => `${ms.toFixed(0)} ms with ${length} messages`).join(', ')}.`,
+  )
+  say(`At most ${mostRows} rows and ${mostNodes} elements on the page.`)
+  say(
+    `The page's memory: ${heapMb.before.toFixed(1)} MB before, ${heapMb.most.toFixed(1)} MB at most, ${heapMb.after.toFixed(1)} MB after.`,
+  )
   return report.problems
 }
 

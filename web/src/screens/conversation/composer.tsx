@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { tellFailure } from '../../components/notices.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
+import { goWith, useQuery } from '../../router/router.tsx'
 import './composer.css'
 import { useDraft } from './drafts.ts'
 import type { SessionBrief } from './use-conversation.ts'
@@ -29,6 +30,12 @@ export function Composer({ conversation, sessions, onSent }: Props) {
   const [isSending, setSending] = useState(false)
   const [error, setError] = useState<unknown>()
   const field = useRef<HTMLTextAreaElement>(null)
+  const isAsked = useQuery('write') !== undefined
+  useEffect(() => {
+    if (!isAsked) return
+    field.current?.focus()
+    goWith({ write: undefined }, { replace: true })
+  }, [isAsked])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides how high the field is
   useEffect(() => grow(field.current), [text])
 

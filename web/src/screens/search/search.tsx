@@ -63,6 +63,7 @@ export function Search() {
   const box = useCombobox('Found', count, open)
   return (
     <div className="search">
+      <h1 className="unseen">Search {project}</h1>
       <search className="search__form">
         <input
           id="search-field"
