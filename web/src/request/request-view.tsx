@@ -3,7 +3,7 @@
  * at words shows why they are there.
  */
 
-import { memo, useCallback, useMemo, useRef, useState } from 'react'
+import { type MouseEvent, memo, useCallback, useMemo, useRef, useState } from 'react'
 import { counted, short, whole } from '../format.ts'
 import { Link } from '../router/router.tsx'
 import { conversationPlace } from '../screens/places.ts'
@@ -171,6 +171,11 @@ function Pieces({ pieces, pointed, onPoint, byKey }: { pieces: readonly Piece[] 
   })
 }
 
+/** A mouse that rests while things are scrolled below it points at nothing. */
+function isMoved({ movementX, movementY }: MouseEvent): boolean {
+  return movementX !== 0 || movementY !== 0
+}
+
 /** Longer ones are shown in full when asked: a page of a million characters is of no use to anybody. */
 const shownAtOnce = 3000
 
@@ -195,7 +200,7 @@ const PieceText = memo(function PieceText(props: {
         tabIndex={0}
         className={`piece${isPointed ? ' piece--pointed' : ''}${isTrimmed ? ' piece--trimmed' : ''}`}
         data-part={partKey}
-        onMouseEnter={() => onPoint(partKey)}
+        onMouseMove={event => isMoved(event) && onPoint(partKey)}
         onFocus={() => onPoint(partKey)}
       >
         {(isLong ? text.slice(0, shownAtOnce) : text).replace(/^\n+/, '')}
@@ -234,7 +239,7 @@ const LedgerLine = memo(function LedgerLine({
   return (
     <li
       className={isPointed ? 'request__line request__line--pointed' : 'request__line'}
-      onMouseEnter={() => onPoint(key)}
+      onMouseMove={event => isMoved(event) && onPoint(key)}
     >
       <button
         type="button"
