@@ -6,6 +6,7 @@ import type { Colloquy } from 'colloquy'
 import { createServer, listen, newToken } from 'colloquy/server'
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
+import { firstPaint as paint } from '../support/first-paint.ts'
 import { longConversation } from '../support/long-conversation.ts'
 import { random } from './random.ts'
 
@@ -53,15 +54,6 @@ export async function pages(input: {
     await close(browser)
     await running.stop()
   }
-}
-
-/** From the beginning of loading the page, all of it, until the newest message is there. */
-async function paint(page: Page, address: string, length: number): Promise<number> {
-  await page.goto('about:blank')
-  const started = performance.now()
-  await page.goto(address, { waitUntil: 'commit' })
-  await page.getByText(`Message number ${length}.`).waitFor()
-  return performance.now() - started
 }
 
 async function scrollAbout(
