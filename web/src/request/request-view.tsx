@@ -60,9 +60,9 @@ export function RequestView({
         <section className="request__ledger" aria-label="Ledger">
           {sections.map(({ name, tokens, entries }) => (
             <div key={name}>
-              <h3 className="request__section">
+              <h2 className="request__section">
                 {sectionNames[name]} <span className="quiet numbers">{short(tokens)}</span>
-              </h3>
+              </h2>
               <ol>
                 {entries.map((entry, index) => (
                   <LedgerLine
@@ -101,7 +101,7 @@ export function RequestView({
                 {explained.messages.map(({ role, parts }, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the order is all they have
                   <div key={index} className="request__said">
-                    <h4>{role}</h4>
+                    <h3>{role}</h3>
                     {parts.map(({ type, pieces }, at) => (
                       // biome-ignore lint/suspicious/noArrayIndexKey: the order is all they have
                       <div key={at} className={`request__part request__part--${type}`}>
@@ -146,7 +146,7 @@ interface Pointing {
 function Said({ by, pieces, ...pointing }: { by: string; pieces: readonly Piece[] } & Pointing) {
   return (
     <div className="request__said">
-      <h4>{by}</h4>
+      <h3>{by}</h3>
       {pieces.length === 0 ? <p className="quiet">(empty)</p> : <Pieces pieces={pieces} {...pointing} />}
     </div>
   )

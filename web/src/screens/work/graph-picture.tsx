@@ -8,9 +8,9 @@ import { stateName, toneOf } from './states.ts'
 import type { TaskGraph, TaskNode } from './types.ts'
 
 const margin = 6
-const smallest = 0.82
+const smallest = 0.86
 /** What fits the width of a task, roughly: the whole title is in its label and on hover. */
-const titleLength = 26
+const titleLength = 24
 
 export function GraphPicture({
   graph,
@@ -87,13 +87,12 @@ export function GraphPicture({
               onClick={() => onChoose(taskId)}
               onKeyDown={event => onKeyDown(event, task)}
             >
-              <title>{title}</title>
               <rect width={node.width} height={node.height} rx="6" />
               <rect className="graph__mark" width="4" height={node.height} rx="2" />
-              <text x="14" y="22" className="graph__title">
+              <text x="14" y="22" className="graph__title" aria-hidden="true">
                 {title.length > titleLength ? `${title.slice(0, titleLength - 1).trimEnd()}…` : title}
               </text>
-              <text x="14" y="41" className="graph__state">
+              <text x="14" y="41" className="graph__state" aria-hidden="true">
                 {stateName(state)}
                 {isReady && ' · ready'}
               </text>
