@@ -365,6 +365,8 @@ export class RoutingBlocked extends ColloquyError {
   override readonly code = 'turn/blocked'
   override readonly status = 409
   readonly kind: string
+  /** In words. */
+  readonly finding: string
   /** Versions of the turns it was seen in. */
   readonly evidence: readonly number[]
 
@@ -377,6 +379,7 @@ export class RoutingBlocked extends ColloquyError {
   }) {
     super(`Routing is blocked since version ${facts.since}: ${facts.finding}. Look into it, then clearLoop.`, facts)
     this.kind = facts.kind
+    this.finding = facts.finding
     this.evidence = facts.evidence
   }
 }
@@ -388,6 +391,36 @@ export class PathRefused extends ColloquyError {
 
   constructor(facts: { path: string; reason: string }) {
     super(`"${facts.path}" ${facts.reason}.`, facts)
+  }
+}
+
+/** Work in a worktree needs a git repository with a commit. Make one (`git init`, then commit), or give another root. */
+export class RepositoryMissing extends ColloquyError {
+  override readonly code = 'git/no-repository'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; reason: string }) {
+    super(`${facts.folder} ${facts.reason}. Agents build in a worktree of a git repository: make one there.`, facts)
+  }
+}
+
+/** Git refused something. Its own words say what; nothing was lost. */
+export class GitFailed extends ColloquyError {
+  override readonly code = 'git/failed'
+  override readonly status = 500
+
+  constructor(facts: { folder: string; command: string; exitCode: number | null; said: string }) {
+    super(`git ${facts.command} failed in ${facts.folder}: ${facts.said || `exit code ${facts.exitCode}`}`, facts)
+  }
+}
+
+/** The worktree has work that is nowhere else. Commit or merge it first, or say that it may be lost. */
+export class WorktreeInUse extends ColloquyError {
+  override readonly code = 'git/worktree-in-use'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; branch: string; reason: string }) {
+    super(`The worktree ${facts.folder} of ${facts.branch} was not removed: ${facts.reason}.`, facts)
   }
 }
 

@@ -76,8 +76,7 @@ async function serve(options: ServeOptions): Promise<void> {
       ...(settings.limits && { limits: settings.limits }),
       basePath: options.basePath ?? settings.basePath ?? '',
       ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
-      models: modelsIn(configuration),
-      root,
+      root: configuration.root ?? root,
       trace,
     },
   })
@@ -108,12 +107,6 @@ async function serve(options: ServeOptions): Promise<void> {
     await listening.stop()
     await colloquy.close()
   })
-}
-
-/** Models that whoever wrote the configuration has chosen. */
-function modelsIn({ requests, agents }: Configuration): string[] {
-  const named = [requests?.model, agents?.model, ...Object.values(agents?.models ?? {})]
-  return named.filter(name => name !== undefined)
 }
 
 /** Until somebody says stop; said twice, at once. */

@@ -18,14 +18,18 @@ import {
 } from './conversation.ts'
 import { DelegationEnded, DelegationReturned, DelegationStarted } from './delegation.ts'
 import { SessionDescribed } from './description.ts'
+import { DispatchEnded, DispatchStarted, GuardCleared, GuardTripped } from './dispatch.ts'
 import { ExecutionStarted, ExecutionStopped } from './execution.ts'
 import { FileRead } from './file.ts'
+import { ConflictsFound, LandingEnded, LandingStarted } from './landing.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
 import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
+import { IterationEnded, RalphEnded, RalphStarted } from './ralph.ts'
 import { ReferenceResolved } from './reference.ts'
 import { RequestBuilt } from './request.ts'
+import { ReviewGiven } from './review.ts'
 import { RunEnded, RunStarted } from './run.ts'
 import {
   SessionAcknowledged,
@@ -100,6 +104,13 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   QuestionAsked,
   QuestionAnswered,
   QuestionTaken,
+  RalphStarted,
+  IterationEnded,
+  RalphEnded,
+  ReviewGiven,
+  LandingStarted,
+  ConflictsFound,
+  LandingEnded,
   FeatureDescribed,
   TasksPlanned,
   WorkDescribed,
@@ -108,6 +119,10 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   WorkAttempted,
   WorktreeCreated,
   WorktreeRemoved,
+  DispatchStarted,
+  DispatchEnded,
+  GuardTripped,
+  GuardCleared,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

@@ -21,6 +21,7 @@ export function toolDesk({
   team,
   questions,
   head,
+  root,
   write,
   delegate,
   onAsked,
@@ -32,6 +33,8 @@ export function toolDesk({
   team: Team
   questions: Questions
   head: SessionHead
+  /** The folder the tools work in. */
+  root: string | undefined
   write: WriteOptions
   delegate: ToolDesk['delegate']
   onAsked: (question: Question) => void
@@ -40,14 +43,16 @@ export function toolDesk({
   const { project } = scope
   const { id: sessionId, conversationId, agentName: agent } = head
 
+  const files = team.files.in(root)
+
   async function message(version: number): Promise<Message | undefined> {
     const window = { ...windowOf(head), start: Number.MAX_SAFE_INTEGER, kept: [version] }
     return (await store.messages(window, { limit: 1 }))[0]
   }
 
   return {
-    recordRead: path => team.files.record(conversationId, { agent, path }, write),
-    mayWrite: path => team.files.mayWrite(conversationId, agent, path),
+    recordRead: path => files.record(conversationId, { agent, path }, write),
+    mayWrite: path => files.mayWrite(conversationId, agent, path),
     recall: (text, limit) =>
       store.search({
         project,

@@ -29,10 +29,8 @@ export interface ServerSettings {
    * are understood. Empty for none.
    */
   basePath: string
-  /** The folder that context may be gathered from. */
+  /** The folder that context may be gathered from, in the project the store was opened for. Others have their own. */
   root: string | undefined
-  /** Models that anybody who may write may run agents on, whatever is behind their names. */
-  models: ReadonlySet<string>
   trace: Logger | undefined
 }
 
@@ -44,16 +42,15 @@ export const defaultLimits: Limits = {
 }
 
 export type ServerSettingsInput = Partial<
-  Omit<ServerSettings, 'limits' | 'hosts' | 'origins' | 'models'> & {
+  Omit<ServerSettings, 'limits' | 'hosts' | 'origins'> & {
     limits: Partial<Limits>
     hosts: Iterable<string>
     origins: Iterable<string>
-    models: Iterable<string>
   }
 >
 
 export function completeServerSettings(input: ServerSettingsInput = {}): ServerSettings {
-  const { limits, hosts = [], origins = [], models = [], basePath = '', ...rest } = input
+  const { limits, hosts = [], origins = [], basePath = '', ...rest } = input
   return {
     heartbeatMs: 15_000,
     stallMs: 30_000,
@@ -64,7 +61,6 @@ export function completeServerSettings(input: ServerSettingsInput = {}): ServerS
     basePath: plainPath(basePath),
     hosts: new Set([...hosts].map(host => host.toLowerCase())),
     origins: new Set([...origins].map(origin => origin.toLowerCase())),
-    models: new Set(models),
     limits: { ...defaultLimits, ...limits },
   }
 }

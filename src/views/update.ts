@@ -60,6 +60,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'reference'
           | 'execution'
           | 'question'
+          | 'work'
           | 'recorded'
       }
   )
@@ -74,7 +75,7 @@ export type CompactionUpdated = Place & { sessionId: string } & (
 /** Work items: what they are, the task graph, where they stand. */
 export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
     | { action: 'moved'; from: string; to: string; reason?: string }
-    | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' }
+    | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
   )
 
 export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
@@ -192,6 +193,14 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'question.answered':
     case 'question.taken':
       return { ...conversation, action: 'question' }
+    case 'ralph.started':
+    case 'iteration.ended':
+    case 'ralph.ended':
+    case 'review.given':
+    case 'landing.started':
+    case 'conflicts.found':
+    case 'landing.ended':
+      return { ...conversation, action: 'work' }
     case 'feature.described':
       return { ...work, item: featureOf(event), action: 'described' }
     case 'tasks.planned':
@@ -206,6 +215,12 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...work, item: event.item, action: 'reported' }
     case 'work.attempted':
       return { ...work, item: event.item, action: 'attempted' }
+    case 'dispatch.started':
+    case 'dispatch.ended':
+      return { ...work, item: event.item, action: 'dispatch' }
+    case 'guard.tripped':
+    case 'guard.cleared':
+      return { ...work, item: event.item, action: 'guard' }
     case 'worktree.created':
     case 'worktree.removed':
       return { ...work, item: event.item, action: 'worktree' }

@@ -24,6 +24,11 @@ describe('a chat', () => {
     await page.keyboard.press('Enter')
     const answer = page.getByRole('article', { name: 'assistant is answering' })
     await answer.getByText('The first half').waitFor()
+    // One stays at the end while it grows.
+    await page.waitForFunction(() => {
+      const view = document.querySelector('.scroller')!
+      return view.scrollHeight - view.scrollTop - view.clientHeight < 2
+    })
     await page.reload()
     await answer.getByText('The first half').waitFor()
     model.goOn()

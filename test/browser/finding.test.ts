@@ -108,7 +108,7 @@ describe('search', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('ArrowDown')
     const chosen = page.getByRole('listbox', { name: 'Found' }).getByRole('option', { selected: true })
-    const version = /v(\d+)/.exec((await chosen.textContent())!)![1]
+    const version = (await chosen.locator('.numbers').textContent())!.slice(1)
     await page.keyboard.press('Enter')
     await page.waitForURL(new RegExp(`v=${version}`))
     await page.locator(`.message--meant[data-version="${version}"]`).waitFor()

@@ -40,18 +40,18 @@ export function sessionHandlers(): Handlers<'sessions'> {
       colloquy.sessions.archiveSession(params.sessionId, body?.reason, write),
     expire: ({ colloquy, params, write }) => colloquy.sessions.expireSession(params.sessionId, write),
     reopen: ({ colloquy, params, write }) => colloquy.sessions.reopenSession(params.sessionId, write),
-    configure({ colloquy, params, body, write, principal, server }) {
-      if (typeof body.model === 'string') demandModel(principal, body.model, server.settings)
+    configure({ colloquy, params, body, write, principal }) {
+      if (typeof body.model === 'string') demandModel(principal, body.model, colloquy)
       return colloquy.sessions.setRequestSettings(params.sessionId, body, write)
     },
     link: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setOutsideId(params.sessionId, params.system, body.id, write),
     context: async ({ colloquy, params }) => (await colloquy.sessions.getContext(params.sessionId)) ?? null,
     updateContext({ colloquy, params, body: { gatherProject = false, ...inputs }, server }) {
-      const { root } = server.settings
+      const root = colloquy.project === server.colloquy.project ? server.settings.root : colloquy.root
       // Never a folder that the caller names: a token is no right to read the machine.
       if (gatherProject && root === undefined) {
-        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this server has no project folder' }])
+        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this project has no folder here' }])
       }
       return colloquy.sessions.updateContext(params.sessionId, { ...inputs, ...(gatherProject && { root }) })
     },

@@ -62,6 +62,13 @@ export function liveConnection(client: Client): LiveConnection {
     read(current.signal).catch((error: unknown) => {
       if (current.signal.aborted) return
       isReady()
+      if (error instanceof ApiError && position !== undefined && error.code.includes('position')) {
+        // Another store is behind the address now: everything is read anew.
+        position = undefined
+        stop()
+        start()
+        return
+      }
       problem.set(error instanceof ApiError ? error.message : String(error))
       state.set('refused')
     })
