@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { faults, losePower, underFault } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
 import { listeners } from './listeners.ts'
+import { pages } from './pages.ts'
 import { failover, manyNodes, type OutageReport, stoppedNode, underCuts, underOutages } from './postgres-nodes.ts'
 import { freshSeed, random } from './random.ts'
 import { requestPromises } from './requests.ts'
@@ -23,7 +24,7 @@ import { compileShim, noShim } from './shim.ts'
 import { storm } from './storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -41,6 +42,8 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   demo     kill -9 of a team at random points of the demo  (--cycles, default 50; 10 kills in each demo)
   storm    200 beads with real dependencies, agents that fail and loop, 3 nodes on PostgreSQL, one killed every 10
            seconds (--cases, beads, default 200; --rounds, seconds between kills, default 10)
+  pages    a conversation of 100,000 messages in a browser: first paint, scrolling, memory
+           (--cases, messages, default 100000; --rounds, jumps, default 300)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
@@ -66,6 +69,7 @@ const tortures: Record<string, Torture> = {
   listeners: live,
   demo: team,
   storm: stormy,
+  pages: scroll,
 }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
@@ -335,6 +339,27 @@ async function stormy(_: string, { cases = 200, rounds = 10, seed }: Settings): 
   } finally {
     await server.remove()
   }
+async function scroll(folder: string, { cases = 100_000, rounds = 300, seed }: Settings): Promise<string[]> {
+  const store = `sqlite:${join(folder, 'pages.db')}`
+  const colloquy = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
+  const lengths = [10, 10_000, cases].filter((length, index) => index === 0 || length <= cases)
+  const report = await pages({
+    colloquy,
+    lengths: [...new Set(lengths)],
+    jumps: rounds,
+    seed,
+    onJump: done => progress(`${done} jumps`),
+  })
+  await colloquy.close()
+  const { firstPaint, mostRows, mostNodes, heapMb } = report
+  say(
+    `First paint: ${[...firstPaint].map(([length, ms]) => `${ms.toFixed(0)} ms with ${length} messages`).join(', ')}.`,
+  )
+  say(`At most ${mostRows} rows and ${mostNodes} elements on the page.`)
+  say(
+    `The page's memory: ${heapMb.before.toFixed(1)} MB before, ${heapMb.most.toFixed(1)} MB at most, ${heapMb.after.toFixed(1)} MB after.`,
+  )
+  return report.problems
 }
 
 const say = (text: string) => console.log(text)
