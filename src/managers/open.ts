@@ -192,7 +192,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const opened = new Map<string, Promise<Model>>()
   const agents = completeAgentSettings(options.agents)
   const dispatching = completeDispatchSettings(options.dispatch)
-  const dispatchers = new Set<Dispatcher>()
+  const dispatchers = new Map<Dispatcher, string>()
   const buildSettings = completeBuildSettings(options.work)
   const mcp = mcpServers(agents.mcp, options.root ?? root)
   const teamOf = (scope: Scope) =>
@@ -319,7 +319,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         await stopAutorun?.()
-        await Promise.all([...dispatchers].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys()].map(one => one.stop()))
         await runs.close()
         live.close()
         await mcp.close()

@@ -6,6 +6,7 @@ import { opened } from '../support/colloquy.ts'
 /** Endpoints by the method they serve; what starts with `–` is a reason. */
 const served: Record<string, Record<string, string>> = {
   colloquy: {
+    orchestrate: 'dispatch.orchestrate',
     subscribe: 'operations.events',
     verify: 'operations.verify',
     repair: '– for whoever keeps the machine: `colloquy verify --repair`',
@@ -114,6 +115,16 @@ const served: Record<string, Record<string, string>> = {
     questions: 'runs.questions',
     question: 'runs.answer',
     answer: 'runs.answer',
+    model: '– a model is code, not data',
+  },
+  dispatcher: {
+    start: 'dispatch.start',
+    once: 'dispatch.start',
+    status: 'dispatch.status',
+    stop: 'dispatch.stop',
+    underWay: 'dispatch.status',
+    parked: 'dispatch.parked',
+    clear: 'dispatch.clear',
   },
   work: {
     addFeature: 'work.addFeature',
