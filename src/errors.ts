@@ -519,8 +519,14 @@ export class AccessRequired extends ColloquyError {
   override readonly code = 'access/required'
   override readonly status = 401
 
-  constructor(reason = 'A token is required') {
-    super(`${reason}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`)
+  /** Why what was shown is not enough; undefined when nothing was shown. */
+  readonly reason: string | undefined
+
+  constructor(reason?: string) {
+    super(
+      `${reason ?? 'A token is required'}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`,
+    )
+    this.reason = reason
   }
 }
 

@@ -82,6 +82,7 @@ export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } fr
 export type { OrchestrateOptions } from './managers/orchestrations.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
+export type { ProjectFeatures, ProjectOptions } from './managers/project-settings.ts'
 export type { Question } from './managers/questions.ts'
 export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
 export type { WritePermission } from './managers/read-files.ts'
@@ -97,6 +98,15 @@ export type { MessagePage } from './managers/session-messages.ts'
 export type { SessionMetrics } from './managers/session-metrics.ts'
 export type { CompactOptions } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
+export {
+  type CopiedAndVerified,
+  type CopiedProject,
+  type CopyStoreOptions,
+  copyStore,
+  migrateStore,
+  type StoreStatus,
+  storeStatus,
+} from './managers/stores.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
 export { type TaskStatus, TeamManager, type TeamStatus } from './managers/team-manager.ts'

@@ -71,7 +71,7 @@ export class DispatchManager {
   readonly #phases: PhaseSet | undefined
   readonly #parts: { work: WorkManager; sessions: SessionManager; agents: AgentManager; settings: DispatchSettings }
   readonly #running: Map<Dispatcher, string>
-  readonly #task: TaskWorker
+  readonly #task: TaskWorker | undefined
 
   constructor(parts: {
     engine: Engine
@@ -83,7 +83,8 @@ export class DispatchManager {
     settings: DispatchSettings
     /** Dispatchers of this process, in whatever scope they were started, and the project of each. */
     running: Map<Dispatcher, string>
-    task: TaskWorker
+    /** Does the work of tasks. Without a folder to build in there is none, and only beads are taken. */
+    task?: TaskWorker
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -109,7 +110,7 @@ export class DispatchManager {
       work,
       agents,
       settings,
-      workers: { bead, task: this.#task },
+      workers: this.#task ? { bead, task: this.#task } : { bead },
       node: this.#engine.newId(),
     })
     const dispatcher = startDispatcher(desk, {

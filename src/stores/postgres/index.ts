@@ -33,6 +33,9 @@ import { verifier } from './verify.ts'
 import { windowReader } from './windows.ts'
 import { writer } from './writer.ts'
 
+export { postgresCopySource, postgresCopyTarget } from './copy.ts'
+export { postgresStatus } from './status.ts'
+
 export interface PostgresOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
   readOnly?: boolean
