@@ -443,8 +443,10 @@ export class AgentManager {
    * The model that agents of a type run on, opened once.
    *
    * @throws {ModelMissing} when none is named
+   * @throws {FeatureOff} when the project has agents switched off
    */
-  model(agentType: string, asked?: Model | string): Promise<Model> {
+  async model(agentType: string, asked?: Model | string): Promise<Model> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
   }
 

@@ -27,8 +27,8 @@ export interface DispatchDeskParts {
   work: WorkManager
   agents: AgentManager
   settings: DispatchSettings
-  /** Who does what. */
-  workers: { bead: Worker; task: TaskWorker }
+  /** Who does what: of kinds that have none nothing is taken. */
+  workers: { bead: Worker; task?: TaskWorker }
   node: string
 }
 
@@ -62,10 +62,11 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
     node,
     now: engine.clock,
     async ready() {
-      const items = await work.ready({ limit: mostCandidates })
-      const chosen = await workers.task.choose(items.flatMap(({ item }) => (item.type === 'task' ? [item] : [])))
+      const kinds = workers.task ? (['task', 'bead'] as const) : (['bead'] as const)
+      const items = await work.ready({ kinds, limit: mostCandidates })
+      const chosen = await workers.task?.choose(items.flatMap(({ item }) => (item.type === 'task' ? [item] : [])))
       return items
-        .filter(({ item }) => item.type === 'bead' || chosen.has(JSON.stringify([item.featureId, item.taskId])))
+        .filter(({ item }) => item.type === 'bead' || chosen?.has(JSON.stringify([item.featureId, item.taskId])))
         .map(({ item, title, state, priority }): Candidate => ({ item, title, state, priority, lease: leaseOf(item) }))
     },
     claim: keep,
@@ -120,7 +121,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
       if (until > engine.clock()) later.set(lease.name, until)
       return { state: 'left' }
     },
-    work: (job, signal) => (job.item.type === 'bead' ? workers.bead(job, signal) : workers.task.work(job, signal)),
+    work: (job, signal) => (job.item.type === 'bead' ? workers.bead(job, signal) : workers.task!.work(job, signal)),
     async end(job, done) {
       const { dispatchId, item, agent, title, fence } = job
       const { outcome, reason, summary, text, next, sessionId } = done

@@ -44,7 +44,7 @@ import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
 import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
-import { noTasks, taskWorker } from './task-worker.ts'
+import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
 import type { TeamParts } from './team-parts.ts'
@@ -296,7 +296,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           agents: agentManager(),
           settings: dispatching,
           running: dispatchers,
-          task: root === undefined ? noTasks : taskWorker(building()),
+          ...(root !== undefined && { task: taskWorker(building()) }),
         }),
     )
     return {

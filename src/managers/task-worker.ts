@@ -17,14 +17,6 @@ export interface TaskWorker {
   choose(tasks: ReadonlyArray<Extract<DispatchedItem, { type: 'task' }>>): Promise<ReadonlySet<string>>
 }
 
-/** In a project without a folder there is nowhere to build: its tasks wait. */
-export const noTasks: TaskWorker = {
-  work: async ({ item }) => {
-    throw new Error(`${item.type} was given to nobody`)
-  },
-  choose: async () => new Set(),
-}
-
 export function taskWorker(parts: TeamParts): TaskWorker {
   const { engine, scope, work } = parts
 
