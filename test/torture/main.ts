@@ -339,6 +339,8 @@ async function stormy(_: string, { cases = 200, rounds = 10, seed }: Settings): 
   } finally {
     await server.remove()
   }
+}
+
 async function scroll(folder: string, { cases = 100_000, rounds = 300, seed }: Settings): Promise<string[]> {
   const store = `sqlite:${join(folder, 'pages.db')}`
   const colloquy = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })

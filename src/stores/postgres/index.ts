@@ -12,6 +12,7 @@ import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
 import { auditor } from './audit.ts'
+import { beside } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
@@ -75,7 +76,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const lists = directory({ database, projects })
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
-  const index = searchIndex({ database, base })
+  const side = beside({ url, durability, busyTimeoutMs, base })
+  const index = searchIndex({ database, base, beside: side.feed })
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
@@ -323,6 +325,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       closed = true
       await write.close()
       await feeding.finish()
+      await side.close()
       events.close()
       await signal.close()
       await database.close()

@@ -55,7 +55,16 @@ interface DocRow {
 
 export type SearchIndex = ReturnType<typeof searchIndex>
 
-export function searchIndex({ database, base }: { database: Database; base: number }) {
+export function searchIndex({
+  database,
+  base,
+  beside,
+}: {
+  database: Database
+  base: number
+  /** Feeds the rest of a project elsewhere, when there is more than a batch of it. */
+  beside?: (project: number) => Promise<void>
+}) {
   const landmarks = landmarkKeeper(database)
   const sql = {
     progress: 'select tx from search_progress where project = $1',
@@ -81,8 +90,25 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     find: 'select conversation, version from docs where project = $1 and message = $2',
   }
 
-  /** Takes in everything the log of a project has by now. */
-  async function feed(project: number): Promise<void> {
+  const feeds = new Map<number, { now: Promise<void>; next?: Promise<void> }>()
+
+  /** Takes in everything the log of a project has by now. Whoever asks while it is done shares the next time. */
+  function feed(project: number): Promise<void> {
+    const known = feeds.get(project)
+    if (!known) return begin(project)
+    known.next ??= known.now.catch(() => undefined).then(() => begin(project))
+    return known.next
+  }
+
+  function begin(project: number): Promise<void> {
+    const one = { now: takeIn(project) }
+    feeds.set(project, one)
+    return one.now.finally(() => {
+      if (feeds.get(project) === one && !('next' in one)) feeds.delete(project)
+    })
+  }
+
+  async function takeIn(project: number): Promise<void> {
     const [progress] = await database.read<[number]>(sql.progress, [project])
     const mark = progress?.[0] ?? 0
     let after: Place = { tx: mark, n: -1 }
@@ -104,6 +130,7 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const next = Math.min(gate, isAll ? gate : after.tx)
       if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
+      if (beside) return beside(project)
     }
   }
 
