@@ -27,6 +27,7 @@ import { addSearch } from './search.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
+import { addStore } from './store.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
 import { addToken } from './token.ts'
@@ -76,6 +77,7 @@ for (const add of [
   addRestore,
   addPurge,
   addErase,
+  addStore,
   addServe,
   addToken,
   addConfig,

@@ -243,11 +243,13 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       info: JSON.stringify(info),
       grams: titleGrams(p, info.title),
       due: teamDueAt(info) ?? null,
+      ...(info.work && { state: info.work.state, priority: 'priority' in info.work ? info.work.priority : 0 }),
     }),
     ...(!base && {
       id: info.id,
       work: workHash(info.workItem),
       kind: info.workItem.type,
+      ...(info.workItem.type === 'task' && { feature: info.workItem.featureId }),
       created: Date.parse(info.createdAt),
       ...(branch && { parent: branch.conversation, branched: branch.version }),
     }),

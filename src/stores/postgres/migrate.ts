@@ -10,8 +10,9 @@ import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
+import { work } from './migrations/006-work.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters]
+const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters, work]
 
 export const newestSchema = migrations.length
 
@@ -59,7 +60,7 @@ async function isSettled(run: Run): Promise<boolean> {
 }
 
 /** The schema it has; 0 when there is none yet. Refuses one that is somebody else's. Writes nothing. */
-async function schemaVersion(run: Run, place: Database['place']): Promise<number> {
+export async function schemaVersion(run: Run, place: Database['place']): Promise<number> {
   const [found] = await run<[number, boolean, number]>(
     `select current_setting('server_version_num')::integer,
       exists (select 1 from pg_class where relnamespace = n.oid and relname = 'meta' and relkind = 'r'),

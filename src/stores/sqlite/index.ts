@@ -31,7 +31,9 @@ import { commitsBeforeGrowth, growWal } from './wal.ts'
 import { windowReader } from './windows.ts'
 import { type Writer, writer } from './writer.ts'
 
+export { sqliteCopySource, sqliteCopyTarget } from './copy.ts'
 export { type Salvaged, salvage } from './salvage.ts'
+export { sqliteStatus } from './status.ts'
 
 export interface SqliteOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
@@ -91,6 +93,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     prepare() {
       epoch()
       database.prepareToWrite()
+      // What a statement might have to undo: small here, and neither a file nor a copy of content outside the store.
+      database.exec('pragma temp_store = memory')
     },
     transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
@@ -176,6 +180,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
     conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
     conversations: query => reading(() => lists.conversations(query)),
+    workItems: query => reading(() => lists.workItems(query)),
     session: (project, id) => reading(() => heads.session(project, id)?.head),
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => lists.sessions(query)),
