@@ -61,7 +61,7 @@ async function stored({ store }: Pick<Chat, 'store'>) {
   const colloquy = await openColloquy({ store, project: 'shop', sweepEveryMs: null })
   try {
     const session = await colloquy.sessions.getActiveSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
-    return await colloquy.sessions.getAllMessages(session!.id)
+    return await colloquy.conversations.getMessages(session!.conversationId, { limit: 100 })
   } finally {
     await colloquy.close()
   }
