@@ -192,7 +192,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const opened = new Map<string, Promise<Model>>()
   const buildSettings = completeBuildSettings(options.work)
   const dispatching = completeDispatchSettings(options.dispatch)
-  const dispatchers = new Set<Dispatcher>()
+  const dispatchers = new Map<Dispatcher, string>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -353,7 +353,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys()].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()
