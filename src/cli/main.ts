@@ -11,6 +11,8 @@ import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
 import { addConfig } from './config.ts'
+import { addDemo } from './demo.ts'
+import { addDispatch } from './dispatch.ts'
 import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
@@ -20,15 +22,18 @@ import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addMerge } from './merge.ts'
+import { addOrchestrate } from './orchestrate.ts'
 import { addPhase } from './phase.ts'
 import { addPurge } from './purge.ts'
 import { addReplay } from './replay.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
+import { addRalph, addResume, addRun, addStop } from './run.ts'
 import { addSearch } from './search.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
+import { addStatus } from './status.ts'
 import { addStore } from './store.ts'
 import { addTask } from './task.ts'
 import { style } from './terminal.ts'
@@ -56,19 +61,27 @@ const program = new Command('colloquy')
 
 for (const add of [
   addInit,
+  addDemo,
   addChat,
   addAnswer,
   addFeature,
   addTask,
   addBead,
+  addRun,
+  addRalph,
+  addStop,
+  addResume,
+  addStatus,
   addList,
   addShow,
   addLog,
   addTimeline,
   addSearch,
   addStats,
+  addDispatch,
   addPhase,
   addTurns,
+  addOrchestrate,
   addView,
   addRequest,
   addCheckpoint,

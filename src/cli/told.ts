@@ -48,6 +48,33 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
           .filter(key => key !== 'type' && key !== 'featureId')
           .join(', '),
       )
+    case 'ralph.started': {
+      const { agent, round, checks, feedback } = event
+      const until = checks.length > 0 ? `until ${checks.join(', ')} pass` : 'without checks'
+      return change('loop', `${agent}, round ${round}, ${until}${feedback === undefined ? '' : ', with the review'}`)
+    }
+    case 'iteration.ended': {
+      const failed = event.checks.filter(check => !check.passed).map(({ name }) => name)
+      const how = failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks pass'
+      const told = `${event.number}, ${event.commit.slice(0, 9)}, ${how}`
+      return failed.length > 0 ? bad('iteration', told) : good('iteration', told)
+    }
+    case 'ralph.ended': {
+      const told = `${event.outcome} after ${event.iterations} iteration${event.iterations === 1 ? '' : 's'}${because(event.reason)}`
+      return event.outcome === 'passed' ? good('loop over', told) : bad('loop over', told)
+    }
+    case 'review.given':
+      return event.verdict === 'pass'
+        ? good('review', `${event.agent} passes it${because(event.feedback)}`)
+        : bad('review', `${event.agent} returns it${because(event.feedback)}`)
+    case 'landing.started':
+      return plain('merging', `${event.branch} into ${event.base}`)
+    case 'conflicts.found':
+      return bad('conflicts', event.files.join(', '))
+    case 'landing.ended':
+      return event.outcome === 'landed'
+        ? good('merged', event.commit?.slice(0, 9) ?? '')
+        : bad('not merged', `${event.outcome}${because(event.reason)}`)
     case 'tasks.planned':
       return change('planned', `${planText(event)}${event.reason ? `: ${event.reason}` : ''}`)
     case 'work.moved': {
