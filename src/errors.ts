@@ -365,6 +365,8 @@ export class RoutingBlocked extends ColloquyError {
   override readonly code = 'turn/blocked'
   override readonly status = 409
   readonly kind: string
+  /** In words. */
+  readonly finding: string
   /** Versions of the turns it was seen in. */
   readonly evidence: readonly number[]
 
@@ -377,6 +379,7 @@ export class RoutingBlocked extends ColloquyError {
   }) {
     super(`Routing is blocked since version ${facts.since}: ${facts.finding}. Look into it, then clearLoop.`, facts)
     this.kind = facts.kind
+    this.finding = facts.finding
     this.evidence = facts.evidence
   }
 }
@@ -516,8 +519,14 @@ export class AccessRequired extends ColloquyError {
   override readonly code = 'access/required'
   override readonly status = 401
 
-  constructor(reason = 'A token is required') {
-    super(`${reason}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`)
+  /** Why what was shown is not enough; undefined when nothing was shown. */
+  readonly reason: string | undefined
+
+  constructor(reason?: string) {
+    super(
+      `${reason ?? 'A token is required'}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`,
+    )
+    this.reason = reason
   }
 }
 

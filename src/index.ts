@@ -68,12 +68,16 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
+export { DispatchManager, type DispatchOptions, type ParkedItem } from './managers/dispatch-manager.ts'
+export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export type { OrchestrateOptions } from './managers/orchestrations.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
+export type { ProjectFeatures, ProjectOptions } from './managers/project-settings.ts'
 export type { Question } from './managers/questions.ts'
 export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
 export type { WritePermission } from './managers/read-files.ts'
@@ -89,6 +93,15 @@ export type { MessagePage } from './managers/session-messages.ts'
 export type { SessionMetrics } from './managers/session-metrics.ts'
 export type { CompactOptions } from './managers/session-requests.ts'
 export type { Settings, SettingsInput } from './managers/settings.ts'
+export {
+  type CopiedAndVerified,
+  type CopiedProject,
+  type CopyStoreOptions,
+  copyStore,
+  migrateStore,
+  type StoreStatus,
+  storeStatus,
+} from './managers/stores.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
 export { type TaskStatus, TeamManager, type TeamStatus } from './managers/team-manager.ts'
@@ -120,6 +133,7 @@ export {
   evolveConversation,
 } from './views/conversation.ts'
 export type { DelegationState } from './views/delegations.ts'
+export type { DispatchesState } from './views/dispatches.ts'
 export type { Message } from './views/message.ts'
 export type { PhaseState } from './views/phase.ts'
 export type { QuestionState } from './views/questions.ts'
@@ -142,5 +156,9 @@ export type {
   Worktree,
 } from './views/work.ts'
 export { agentFor, legalMoves, type WorkType, workStates } from './views/work-moves.ts'
+export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './work/dispatcher.ts'
+export { defaultGuards, type GuardSettings } from './work/guards.ts'
+export type { FoundLoop, OrchestrationResult } from './work/orchestrator.ts'
 export type { TeamProgress } from './work/progress.ts'
 export type { TeamOutcome } from './work/team.ts'
+export type { DispatchedItem, Job, WorkDone, Worker } from './work/worker.ts'

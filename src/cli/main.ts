@@ -32,6 +32,7 @@ import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
 import { addStatus } from './status.ts'
+import { addStore } from './store.ts'
 import { addTask } from './task.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
@@ -91,6 +92,7 @@ for (const add of [
   addRestore,
   addPurge,
   addErase,
+  addStore,
   addServe,
   addToken,
   addConfig,

@@ -54,6 +54,8 @@ export interface LiveOptions {
   /** Also what agents say while they say it, beginning with what those under way have said by now. */
   deltas?: boolean
   signal?: AbortSignal
+  /** The connection is there, or it is gone and is being made again. */
+  onState?: (state: 'open' | 'lost') => void
 }
 
 /** @throws {ApiError} when the server refuses: what is wrong will not get better by trying */
@@ -61,7 +63,7 @@ export async function* liveEvents(
   connection: Connection,
   options: LiveOptions = {},
 ): AsyncGenerator<LiveEvent | LiveWords> {
-  const { types, signal, project = connection.project, conversation, session, from, deltas } = options
+  const { types, signal, project = connection.project, conversation, session, from, deltas, onState } = options
   const query = { project, conversation, session, type: types?.join(','), from, deltas }
   let last: string | undefined
   let waitMs = 1000
@@ -78,6 +80,7 @@ export async function* liveEvents(
       .catch(() => undefined)
     if (answer && !answer.ok && answer.status !== 503 && answer.status !== 429) throw await apiError(answer)
     if (answer?.ok && answer.body) {
+      onState?.('open')
       const reading = events(answer.body, asked => {
         waitMs = asked
       })
@@ -90,6 +93,7 @@ export async function* liveEvents(
         // The connection was cut; the next one goes on after `last`.
       }
     }
+    if (!signal?.aborted) onState?.('lost')
     if (!signal?.aborted) await pause(waitMs, signal).catch(() => undefined)
   }
 }

@@ -18,6 +18,7 @@ import {
 } from './conversation.ts'
 import { DelegationEnded, DelegationReturned, DelegationStarted } from './delegation.ts'
 import { SessionDescribed } from './description.ts'
+import { DispatchEnded, DispatchStarted, GuardCleared, GuardTripped } from './dispatch.ts'
 import { ExecutionStarted, ExecutionStopped } from './execution.ts'
 import { FileRead } from './file.ts'
 import { ConflictsFound, LandingEnded, LandingStarted } from './landing.ts'
@@ -118,6 +119,10 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   WorkAttempted,
   WorktreeCreated,
   WorktreeRemoved,
+  DispatchStarted,
+  DispatchEnded,
+  GuardTripped,
+  GuardCleared,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

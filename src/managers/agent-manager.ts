@@ -4,14 +4,14 @@ import type { LiveChannel, LiveFilter, LiveUpdate } from '../agent/live.ts'
 import type { McpServers } from '../agent/mcp/servers.ts'
 import { type RunResult, run } from '../agent/run.ts'
 import { newcomer } from '../agent/run-input.ts'
-import { builtInTools } from '../agent/tools/index.ts'
+import { builtInTools, workTreeTools } from '../agent/tools/index.ts'
 import type { Tool } from '../agent/tools/tool.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
 import { clearMessages } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
+import { FeatureOff, IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
@@ -95,11 +95,12 @@ export class AgentManager {
   readonly #team: Team
   readonly #settings: AgentSettings
   readonly #defaultModel: string | undefined
-  readonly #root: string
+  readonly #isOn: boolean
+  readonly #root: string | undefined
   readonly #live: LiveChannel
   readonly #keeper: RunKeeper
   readonly #opened: Map<string, Promise<Model>>
-  readonly #mcp: McpServers
+  readonly #mcp: McpServers | undefined
   readonly #access: SessionAccess
 
   constructor(parts: {
@@ -112,13 +113,15 @@ export class AgentManager {
     settings: AgentSettings
     /** The model whose limits requests keep to. */
     defaultModel: string | undefined
-    /** The work tree. */
-    root: string
+    /** Off: nothing is run in this project. */
+    isOn: boolean
+    /** The work tree; without one agents have no files, and no programs. */
+    root: string | undefined
     live: LiveChannel
     keeper: RunKeeper
     /** Models that were opened by name; each once. */
     opened: Map<string, Promise<Model>>
-    mcp: McpServers
+    mcp: McpServers | undefined
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -128,6 +131,7 @@ export class AgentManager {
     this.#team = parts.team
     this.#settings = parts.settings
     this.#defaultModel = parts.defaultModel
+    this.#isOn = parts.isOn
     this.#root = parts.root
     this.#live = parts.live
     this.#keeper = parts.keeper
@@ -141,6 +145,7 @@ export class AgentManager {
    * another run has the session it waits, and that run may answer it. What a model or a tool does wrong is in the
    * result and in the log, never thrown.
    *
+   * @throws {FeatureOff} when agents are switched off in the project
    * @throws {ModelMissing} when no model is named
    * @throws {AlreadyAnswered} when the trigger was answered by another run
    * @throws {LeaseHeld} when the trigger is to be answered and another run has the session
@@ -173,6 +178,12 @@ export class AgentManager {
     return running !== undefined
   }
 
+  /** Names of the models that the project's settings have chosen. */
+  configuredModels(): string[] {
+    const { model, models } = this.#settings
+    return [this.#defaultModel, model, ...Object.values(models)].filter(name => typeof name === 'string')
+  }
+
   /** What runs of this process say while they say it. Live only: the log has what counts. */
   live(filter: Omit<LiveFilter, 'project'> = {}): AsyncIterableIterator<LiveUpdate> {
     return this.#live.listen({ project: this.#scope.project, ...filter })
@@ -202,6 +213,7 @@ export class AgentManager {
   }
 
   async #run(target: RunTarget, options: RunOptions, depth: number, underWay?: UnderWay): Promise<RunResult> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     const known = await this.#session(target)
     const model = await this.#model(known, options)
     const { id: sessionId, conversationId, agentName: agent } = known
@@ -258,7 +270,7 @@ export class AgentManager {
         options.onPart?.(part)
       }
       const callKey = (callId: string, asking: Message) => `${asking.id} ${callId}`
-      const tools = await this.#tools(head, options.tools)
+      const tools = await this.#tools(head, { more: options.tools, root })
       const commands = [...(settings.commands['*'] ?? []), ...(settings.commands[agentType] ?? [])]
       const answerWithinMs = options.answerWithinMs ?? settings.limits.answerWithinMs
       const asked = toolDesk({
@@ -288,7 +300,8 @@ export class AgentManager {
           calls: {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
-              root,
+              // Those that look at files are not among the tools of a project without a folder.
+              root: root ?? '',
               agent,
               agentType,
               signal,
@@ -409,16 +422,34 @@ export class AgentManager {
     })
   }
 
-  async #model(head: SessionHead, { model: asked, root = this.#root }: RunOptions): Promise<Model> {
+  /**
+   * The model that agents of a type run on, opened once.
+   *
+   * @throws {ModelMissing} when none is named
+   */
+  model(agentType: string, asked?: Model | string): Promise<Model> {
+    return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
+  }
+
+  async #model(
+    head: Pick<SessionHead, 'agentType' | 'requests'>,
+    { model: asked, root = this.#root }: RunOptions,
+  ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
+    if (root === undefined && named.startsWith('command:')) {
+      const { project } = this.#scope
+      throw new IllegalState(`A program works in the project's folder: projects.${project}.root is missing.`, {
+        project,
+      })
+    }
     // A command works in the folder it is opened for.
     const key = JSON.stringify([named, root])
     let opened = this.#opened.get(key)
     if (!opened) {
-      opened = openModel(named, { folder: root })
+      opened = openModel(named, root === undefined ? {} : { folder: root })
       this.#opened.set(key, opened)
       // One that could not be opened may be the next time: a key may be set by then.
       opened.catch(() => this.#opened.delete(key))
@@ -426,11 +457,15 @@ export class AgentManager {
     return opened
   }
 
-  async #tools({ id, agentType }: SessionHead, more: readonly Tool[] = []): Promise<Tool[]> {
+  async #tools(
+    { id, agentType }: SessionHead,
+    { more = [], root }: { more: readonly Tool[] | undefined; root: string | undefined },
+  ): Promise<Tool[]> {
     const { allowedTools } = await this.#requests.contexts.description(id)
-    const all = [...builtInTools, ...this.#settings.tools]
+    const builtIn = root === undefined ? builtInTools.filter(({ name }) => !workTreeTools.has(name)) : builtInTools
+    const all = [...builtIn, ...this.#settings.tools]
     const allowed = all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*'))
-    return [...allowed, ...(await this.#mcp.toolsFor(agentType)), ...more]
+    return [...allowed, ...((await this.#mcp?.toolsFor(agentType)) ?? []), ...more]
   }
 
   /** The other agent is run here and now; its last words are the result unless it completes with others. */

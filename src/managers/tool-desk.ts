@@ -34,7 +34,7 @@ export function toolDesk({
   questions: Questions
   head: SessionHead
   /** The folder the tools work in. */
-  root: string
+  root: string | undefined
   write: WriteOptions
   delegate: ToolDesk['delegate']
   onAsked: (question: Question) => void

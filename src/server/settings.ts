@@ -24,10 +24,13 @@ export interface ServerSettings {
   stallMs: number
   /** How often the maintenance sweep runs; null for never. */
   sweepEveryMs: number | null
-  /** The folder that context may be gathered from. */
+  /**
+   * The path that everything is below, such as `/colloquy`, where a proxy in front hands it on or takes it off: both
+   * are understood. Empty for none.
+   */
+  basePath: string
+  /** The folder that context may be gathered from, in the project the store was opened for. Others have their own. */
   root: string | undefined
-  /** Models that anybody who may write may run agents on, whatever is behind their names. */
-  models: ReadonlySet<string>
   trace: Logger | undefined
 }
 
@@ -39,16 +42,15 @@ export const defaultLimits: Limits = {
 }
 
 export type ServerSettingsInput = Partial<
-  Omit<ServerSettings, 'limits' | 'hosts' | 'origins' | 'models'> & {
+  Omit<ServerSettings, 'limits' | 'hosts' | 'origins'> & {
     limits: Partial<Limits>
     hosts: Iterable<string>
     origins: Iterable<string>
-    models: Iterable<string>
   }
 >
 
 export function completeServerSettings(input: ServerSettingsInput = {}): ServerSettings {
-  const { limits, hosts = [], origins = [], models = [], ...rest } = input
+  const { limits, hosts = [], origins = [], basePath = '', ...rest } = input
   return {
     heartbeatMs: 15_000,
     stallMs: 30_000,
@@ -56,9 +58,15 @@ export function completeServerSettings(input: ServerSettingsInput = {}): ServerS
     root: undefined,
     trace: undefined,
     ...rest,
+    basePath: plainPath(basePath),
     hosts: new Set([...hosts].map(host => host.toLowerCase())),
     origins: new Set([...origins].map(origin => origin.toLowerCase())),
-    models: new Set(models),
     limits: { ...defaultLimits, ...limits },
   }
+}
+
+/** `colloquy/` and `/colloquy` are the same. */
+function plainPath(path: string): string {
+  const names = path.split('/').filter(name => name !== '')
+  return names.map(name => `/${name}`).join('')
 }

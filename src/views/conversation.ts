@@ -134,6 +134,7 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     landing: _landing,
     // A branch is a thread to think in; the work item stays the parent's.
     work: _work,
+    dispatches: _dispatches,
     ...rest
   } = info
   return rest

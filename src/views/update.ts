@@ -75,7 +75,7 @@ export type CompactionUpdated = Place & { sessionId: string } & (
 /** Work items: what they are, the task graph, where they stand. */
 export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
     | { action: 'moved'; from: string; to: string; reason?: string }
-    | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' }
+    | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
   )
 
 export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
@@ -215,6 +215,12 @@ export function updateOf(recorded: RecordedEvent): Update {
       return { ...work, item: event.item, action: 'reported' }
     case 'work.attempted':
       return { ...work, item: event.item, action: 'attempted' }
+    case 'dispatch.started':
+    case 'dispatch.ended':
+      return { ...work, item: event.item, action: 'dispatch' }
+    case 'guard.tripped':
+    case 'guard.cleared':
+      return { ...work, item: event.item, action: 'guard' }
     case 'worktree.created':
     case 'worktree.removed':
       return { ...work, item: event.item, action: 'worktree' }

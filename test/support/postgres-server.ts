@@ -6,8 +6,19 @@
  * this project, and some installers leave out the links between its libraries, the binaries are copied first.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -32,6 +43,69 @@ export interface PostgresServer {
 export type ServerSettings = Record<string, string>
 
 export async function startPostgres(settings: ServerSettings = {}): Promise<PostgresServer> {
+  const place = await freshCluster()
+  try {
+    return await serverIn(place, settings)
+  } catch (error) {
+    rmSync(place.folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+export interface Replicated {
+  primary: PostgresServer
+  standby: PostgresServer
+  /** Both servers in one URL, for who wants the one that takes writes. */
+  url: string
+  /** Makes the standby the one that takes writes. */
+  promote(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** A primary on loopback whose commits wait for a standby that follows it. */
+export async function startReplicated(settings: ServerSettings = {}): Promise<Replicated> {
+  const first = await freshCluster()
+  const second = { ...first, folder: join(first.folder, 'standby'), data: join(first.folder, 'standby', 'data') }
+  try {
+    mkdirSync(second.folder)
+    // Both start from the same files: the standby reads on from there.
+    await run('cp', ['-a', first.data, second.data])
+    writeFileSync(join(second.data, 'standby.signal'), '')
+    if (first.user) chownSync(second.folder, first.user.uid, first.user.gid)
+    const ports = [await freePort(), await freePort()].map(String)
+    const network = (port: string) => ({ ...settings, listen_addresses: '127.0.0.1', port })
+    const primary = await serverIn(first, {
+      ...network(ports[0]!),
+      synchronous_standby_names: '*',
+      wal_keep_size: '1GB',
+    })
+    const standby = await serverIn(second, {
+      ...network(ports[1]!),
+      primary_conninfo: `host=127.0.0.1 port=${ports[0]} user=postgres application_name=standby`,
+    })
+    return {
+      primary,
+      standby,
+      url: `postgres://postgres@${ports.map(port => `127.0.0.1:${port}`).join(',')}/postgres?target_session_attrs=read-write`,
+      async promote() {
+        await run(join(first.programs, 'pg_ctl'), ['promote', '-D', second.data, '-w'], {
+          ...first.user,
+          cwd: first.folder,
+        })
+      },
+      async remove() {
+        await standby.crash()
+        await primary.crash()
+        rmSync(first.folder, { recursive: true, force: true })
+      },
+    }
+  } catch (error) {
+    rmSync(first.folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function freshCluster(): Promise<Place> {
   // Short: the path of a socket may have hardly more than a hundred characters.
   const folder = mkdtempSync(join(tmpdir(), 'clq-pg-'))
   const user = unprivileged()
@@ -45,11 +119,19 @@ export async function startPostgres(settings: ServerSettings = {}): Promise<Post
       ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
       { ...user, cwd: folder },
     )
-    return await serverIn({ folder, data, programs, user, settings })
+    return { folder, data, programs, user }
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
 }
 
 interface Place {
@@ -57,10 +139,9 @@ interface Place {
   data: string
   programs: string
   user: { uid: number; gid: number } | undefined
-  settings: ServerSettings
 }
 
-async function serverIn({ folder, data, programs, user, settings }: Place): Promise<PostgresServer> {
+async function serverIn({ folder, data, programs, user }: Place, settings: ServerSettings): Promise<PostgresServer> {
   const options = {
     listen_addresses: '',
     unix_socket_directories: folder,
@@ -87,8 +168,9 @@ async function serverIn({ folder, data, programs, user, settings }: Place): Prom
     server.unref()
     ;(server.stderr as unknown as { unref(): void }).unref()
     const deadline = performance.now() + 30_000
-    // Its eighth line says 'ready' when it takes connections.
-    const isReady = () => /^ready\s*$/m.test(pidFile(data)[7] ?? '') && Number(pidFile(data)[0]) === server.pid
+    // Its eighth line says when it takes connections.
+    const isReady = () =>
+      /^(ready|standby)\s*$/m.test(pidFile(data)[7] ?? '') && Number(pidFile(data)[0]) === server.pid
     while (!isReady()) {
       if (server.exitCode !== null || performance.now() > deadline) {
         throw new Error(`PostgreSQL did not start: ${trace || 'it gave no reason'}`)
@@ -104,6 +186,7 @@ async function serverIn({ folder, data, programs, user, settings }: Place): Prom
 
   /** SIGQUIT: every process of the server is gone at once, without a word to its clients. */
   async function crash(): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return
     server.ref()
     const gone = ended()
     server.kill('SIGQUIT')

@@ -11,7 +11,7 @@ import { searchFilesTool } from './search-files.ts'
 import type { Tool } from './tool.ts'
 import { writeFileTool } from './write-file.ts'
 
-export const builtInTools: readonly Tool[] = [
+const ofWorkTree: readonly Tool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -22,6 +22,13 @@ export const builtInTools: readonly Tool[] = [
   gitDiffTool,
   gitLogTool,
   gitCommitTool,
+]
+
+/** Names of the tools that need a work tree. */
+export const workTreeTools: ReadonlySet<string> = new Set(ofWorkTree.map(({ name }) => name))
+
+export const builtInTools: readonly Tool[] = [
+  ...ofWorkTree,
   askTool,
   delegateTool,
   completeTool,

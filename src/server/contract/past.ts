@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { Id } from '../../events/id.ts'
 import { RequestBuilt } from '../../events/request.ts'
-import { ConversationPath, Limit, listOf, named, ofConversation, QueryNumber } from './common.ts'
+import { ConversationPath, Limit, listOf, named, ofConversation, QueryFlag, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { AgentRequest, AgentView, Conversation, Message, RecordedEvent, SessionHead } from './shapes.ts'
-import { ViewBody } from './teams.ts'
+import { PreviewBody } from './teams.ts'
 
 const AtVersion = ConversationPath.extend({ version: QueryNumber })
 const AtSession = AtVersion.extend({ sessionId: Id })
@@ -46,6 +46,7 @@ export const past = {
     scope: 'read',
     summary: 'The newest request of a session that had been sent by then, rendered again from its manifest',
     params: AtSession,
+    query: z.object({ explain: QueryFlag.optional() }),
     answer: PastRequest.nullable(),
   }),
   view: endpoint({
@@ -54,7 +55,7 @@ export const past = {
     scope: 'read',
     summary: 'What an agent would have been sent then',
     params: AtVersion,
-    body: ViewBody,
+    body: PreviewBody,
     answer: AgentView,
   }),
   replay: endpoint({

@@ -154,6 +154,14 @@ export const runs = {
     query: OfConversation,
     answer: z.object({ items: z.array(RunningRun) }),
   }),
+  models: endpoint({
+    method: 'get',
+    path: `${inProject}/models`,
+    scope: 'read',
+    summary: "Names of the models that the project's settings have chosen",
+    params: Project,
+    answer: z.object({ items: z.array(z.object({ name: z.string() })) }),
+  }),
   questions: endpoint({
     method: 'get',
     path: `${inProject}/questions`,

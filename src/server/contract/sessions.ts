@@ -36,6 +36,9 @@ export const RequestBody = z.strictObject({
   recall: z.boolean().optional(),
 })
 
+/** A preview also explains itself on demand. */
+const PreviewBody = RequestBody.extend({ explain: z.boolean().optional() })
+
 export const sessions = {
   list: endpoint({
     method: 'get',
@@ -304,7 +307,7 @@ export const sessions = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: SessionPath,
-    body: RequestBody,
+    body: PreviewBody,
     answer: AgentRequest,
   }),
   metrics: endpoint({

@@ -85,6 +85,11 @@ export const SessionHead = named(
     /** Its newest run; without an outcome it is under way. */
     run: z.object({ id: z.string(), trigger: z.int(), outcome: RunOutcome.optional() }).optional(),
     compactions: z.int(),
+    /** The newest checkpoint of its window. */
+    checkpoint: z
+      .object({ version: z.int(), number: z.int(), upTo: z.int(), tokens: z.int(), totalSaved: z.int() })
+      .optional(),
+    latched: z.boolean().optional(),
     outsideIds: z.record(z.string(), z.string()).readonly(),
     metadata: Metadata,
     replaces: z.string().optional(),
@@ -141,6 +146,7 @@ const Ledger = named(
     used: z.number(),
     free: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     entries: z.array(
       z.object({
         what: z.string(),
@@ -151,7 +157,35 @@ const Ledger = named(
         range: z.object({ from: z.int(), to: z.int(), messages: z.int() }).optional(),
       }),
     ),
+    /** Whose limits the budget was made from; the window beyond the budget is kept for the answer. */
+    model: z
+      .object({
+        name: z.string().optional(),
+        known: z.boolean(),
+        contextWindow: z.number(),
+        outputLimit: z.number(),
+        inputLimit: z.number().optional(),
+      })
+      .optional(),
     notes: z.array(z.string()),
+  }),
+)
+
+const Piece = z.object({ what: z.string(), versions: Numbers.optional(), text: z.string() })
+
+/** Both renderings in pieces that say where each comes from; put together they are the rendering. */
+export const ExplainedRequest = named(
+  'ExplainedRequest',
+  z.object({
+    system: z.array(Piece),
+    messages: z.array(
+      z.object({
+        role: z.enum(['user', 'assistant']),
+        parts: z.array(z.object({ type: z.string(), pieces: z.array(Piece) })),
+      }),
+    ),
+    systemPrompt: z.array(Piece),
+    userPrompt: z.array(Piece),
   }),
 )
 
@@ -168,6 +202,8 @@ const requestFields = {
   omitted: z.number(),
   catchUp: z.object({ since: z.int(), messages: z.int(), omitted: z.int() }).optional(),
   checkpoint: z.int().optional(),
+  /** On demand, in previews. */
+  explained: ExplainedRequest.optional(),
 }
 
 export const AgentRequest = named('AgentRequest', z.object({ sessionId: z.string(), ...requestFields }))
@@ -198,9 +234,20 @@ export const SessionMetrics = named(
     budget: z.number(),
     used: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     level: z.enum(['ok', 'warn', 'compact']),
     untilTrigger: z.number(),
     latched: z.boolean(),
+    /** The newest request that was built to be sent. */
+    lastRequest: z
+      .object({
+        version: z.int(),
+        tokens: z.number(),
+        calibrated: z.number().optional(),
+        budget: z.number(),
+        at: z.string(),
+      })
+      .optional(),
   }),
 )
 

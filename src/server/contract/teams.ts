@@ -23,7 +23,7 @@ import {
 /** An agent by its name, or one of its sessions where it has several on the conversation. */
 const Agent = z.union([Id, z.strictObject({ sessionId: Id })])
 
-export const ViewBody = z.strictObject({
+const ViewBody = z.strictObject({
   agent: Agent,
   trigger: z.union([z.string(), z.strictObject({ messageId: Id })]),
   agentType: Id.optional(),
@@ -31,6 +31,9 @@ export const ViewBody = z.strictObject({
   strategy: Strategy.optional(),
   recall: z.boolean().optional(),
 })
+
+/** A preview also explains itself on demand. */
+export const PreviewBody = ViewBody.extend({ explain: z.boolean().optional() })
 
 const Fence = z.strictObject({ name: Id, generation: z.int().nonnegative() })
 const ClaimMs = z.int().positive().max(3_600_000).optional()
@@ -51,7 +54,7 @@ export const teams = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: ConversationPath,
-    body: ViewBody,
+    body: PreviewBody,
     answer: AgentView,
   }),
   acknowledge: endpoint({

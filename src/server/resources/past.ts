@@ -1,6 +1,7 @@
 /** What was, over HTTP. */
 import { NotFound } from '../../errors.ts'
 import type { ReplayStep } from '../../index.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
 
 const replaySize = 50
@@ -17,13 +18,15 @@ export function pastHandlers(): Handlers<'past'> {
       if (!found) throw new NotFound('session', sessionId, `It was not there at version ${version}.`)
       return found
     },
-    async request({ colloquy, params: { conversationId, version, sessionId } }) {
+    async request({ colloquy, params: { conversationId, version, sessionId }, query }) {
       const past = await colloquy.conversations.at(conversationId, version)
-      return (await past.request(sessionId)) ?? null
+      const found = (await past.request(sessionId)) ?? null
+      return found && query.explain ? { ...found, request: explained(found.request) } : found
     },
-    async view({ colloquy, params, body: { agent, ...options } }) {
+    async view({ colloquy, params, body: { agent, explain, ...options } }) {
       const past = await colloquy.conversations.at(params.conversationId, params.version)
-      return past.view(agent, options)
+      const view = await past.view(agent, options)
+      return explain ? explained(view) : view
     },
     async replay({ colloquy, params, query: { limit = replaySize, ...range } }) {
       const items: ReplayStep[] = []

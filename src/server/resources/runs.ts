@@ -20,6 +20,9 @@ export function runHandlers(): Handlers<'runs'> {
       return { stopped: await colloquy.agents.cancel(params.sessionId) }
     },
     list: async ({ colloquy, query }) => ({ items: await colloquy.agents.running(query.conversation) }),
+    async models({ colloquy }) {
+      return { items: [...new Set(colloquy.agents.configuredModels())].map(name => ({ name })) }
+    },
     questions: async ({ colloquy, query }) => ({ items: await openQuestions(colloquy, query.conversation) }),
     async allQuestions({ colloquy, principal }) {
       const items = []
@@ -57,7 +60,7 @@ async function run(
       { field: 'headers', message: 'if-match and colloquy-fence are for a message; there is none' },
     ])
   }
-  if (given.model !== undefined) demandModel(principal, given.model, server.settings)
+  if (given.model !== undefined) demandModel(principal, given.model, colloquy)
   const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as RunOptions
   const { ended, ...started } = await colloquy.agents.start(target, { ...options, write })
   ended.catch(error => server.settings.trace?.warn({ error, ...started }, 'a run could not go on'))

@@ -1,5 +1,6 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
 import { demandModel } from '../model-choice.ts'
 import { demandWorkItem, workItemIn } from '../work-item-query.ts'
@@ -39,18 +40,18 @@ export function sessionHandlers(): Handlers<'sessions'> {
       colloquy.sessions.archiveSession(params.sessionId, body?.reason, write),
     expire: ({ colloquy, params, write }) => colloquy.sessions.expireSession(params.sessionId, write),
     reopen: ({ colloquy, params, write }) => colloquy.sessions.reopenSession(params.sessionId, write),
-    configure({ colloquy, params, body, write, principal, server }) {
-      if (typeof body.model === 'string') demandModel(principal, body.model, server.settings)
+    configure({ colloquy, params, body, write, principal }) {
+      if (typeof body.model === 'string') demandModel(principal, body.model, colloquy)
       return colloquy.sessions.setRequestSettings(params.sessionId, body, write)
     },
     link: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setOutsideId(params.sessionId, params.system, body.id, write),
     context: async ({ colloquy, params }) => (await colloquy.sessions.getContext(params.sessionId)) ?? null,
     updateContext({ colloquy, params, body: { gatherProject = false, ...inputs }, server }) {
-      const { root } = server.settings
+      const root = colloquy.project === server.colloquy.project ? server.settings.root : colloquy.root
       // Never a folder that the caller names: a token is no right to read the machine.
       if (gatherProject && root === undefined) {
-        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this server has no project folder' }])
+        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this project has no folder here' }])
       }
       return colloquy.sessions.updateContext(params.sessionId, { ...inputs, ...(gatherProject && { root }) })
     },
@@ -70,8 +71,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
     compact: ({ colloquy, params, body }) => colloquy.sessions.forceCompact(params.sessionId, body),
     request: ({ colloquy, params, body: { message, ...options } }) =>
       colloquy.sessions.buildRequest(params.sessionId, message, options),
-    preview: ({ colloquy, params, body: { message, ...options } }) =>
-      colloquy.sessions.previewRequest(params.sessionId, message, options),
+    async preview({ colloquy, params, body: { message, explain, ...options } }) {
+      const request = await colloquy.sessions.previewRequest(params.sessionId, message, options)
+      return explain ? explained(request) : request
+    },
     metrics: ({ colloquy, params }) => colloquy.sessions.getMetrics(params.sessionId),
   }
 }

@@ -1,12 +1,22 @@
 /**
  * The connections to the server: a pool with limits, prepared statements, rows as arrays, time-outs for statements and
- * locks. Waits for a server that went away, for as long as a caller is ready to wait.
+ * locks. Waits for a server that went away, for as long as a caller is ready to wait, and goes to the one that took its
+ * place where the URL names several.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreClosed } from '../../errors.ts'
-import { asStoreError, isCollision, isLostConnection } from './errors.ts'
+import { asStoreError, codeOf, isCollision, isLostConnection } from './errors.ts'
+import { hostFinder } from './hosts.ts'
+import { LocalQuery } from './local-query.ts'
 import type { Place } from './place.ts'
+import {
+  connectionSettings,
+  localSettings,
+  type SettingsInput,
+  startupOptions,
+  transactionSettings,
+} from './settings.ts'
 
 /** What the server takes. */
 export type Value = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
@@ -22,18 +32,15 @@ export interface Database {
   once: Run
   /** Runs work in a transaction: all of it is done, or nothing. Tried again when nothing of it can have been done. */
   transaction<T>(work: (run: Run) => Promise<T>, options?: { readOnly?: boolean }): Promise<T>
-  /** A connection of its own, for listening. The caller ends it. */
+  /** Whether a connection can be kept: not through a pooler. */
+  readonly canKeep: boolean
+  /** A connection to keep, for listening and for locks that last. The caller ends it. */
   connect(): Promise<pg.Client>
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
-  place: Place
-  durability: 'full' | 'relaxed'
-  readOnly: boolean
-  /** How long a caller waits for the server, or for others, before it is refused. */
-  busyTimeoutMs: number
-  /** Connections at the most, beside the one that listens. */
+export interface DatabaseOptions extends SettingsInput {
+  /** Connections at the most, beside those that are kept. */
   connections: number
 }
 
@@ -44,43 +51,75 @@ const types = {
     oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
-export function openDatabase({ place, durability, readOnly, busyTimeoutMs, connections }: DatabaseOptions): Database {
-  const settings = {
-    search_path: place.schema,
-    // With synchronous standbys, 'on' waits for them too.
-    synchronous_commit: durability === 'full' ? 'on' : 'off',
-    statement_timeout: '600s',
-    lock_timeout: `${busyTimeoutMs}ms`,
-    // A node that stops in the middle must not hold others up for ever.
-    idle_in_transaction_session_timeout: '30s',
-    default_transaction_read_only: readOnly ? 'on' : 'off',
-    // A plan made for one size of batch serves the others; and one made while a table was small must serve when it has
-    // grown. Everything we ask has an index for it, and is over before compiling it would pay.
-    plan_cache_mode: 'force_generic_plan',
-    enable_seqscan: 'off',
-    enable_hashjoin: 'off',
-    enable_mergejoin: 'off',
-    enable_material: 'off',
-    jit: 'off',
-    ...(place.project !== undefined && { 'colloquy.project': place.project }),
-  }
-  const configuration: pg.PoolConfig = {
-    connectionString: place.connectionString,
+/** Of several servers one that does not answer is not worth waiting for long. */
+const connectWithinMs = 2_000
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { place, readOnly, busyTimeoutMs, connections } = options
+  const find = hostFinder(place, { readOnly })
+  const hasOthers = place.connectionStrings.length > 1
+  const perTransaction = transactionSettings(options)
+  const local = perTransaction && localSettings(perTransaction)
+  const common: pg.PoolConfig = {
     application_name: 'colloquy',
-    options: Object.entries(settings)
-      .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
-      .join(' '),
     keepAlive: true,
-    connectionTimeoutMillis: busyTimeoutMs,
+    connectionTimeoutMillis: hasOthers ? Math.min(connectWithinMs, busyTimeoutMs) : busyTimeoutMs,
     types: types as never,
   }
-  const pool = new pg.Pool({ ...configuration, max: connections, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
-  // An idle connection that is lost is replaced when the next one is needed.
-  pool.on('error', () => undefined)
+  const kept = { ...common, options: startupOptions(connectionSettings(options)) }
+  let opened: Promise<pg.Pool> | undefined
   let closed = false
 
+  async function open(): Promise<pg.Pool> {
+    const connectionString = await find()
+    const pool = new pg.Pool({
+      ...(place.isPooled ? common : kept),
+      connectionString,
+      max: connections,
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+    })
+    // An idle connection that is lost is replaced when the next one is needed.
+    pool.on('error', () => undefined)
+    return pool
+  }
+
+  function pool(): Promise<pg.Pool> {
+    opened ??= open().catch(error => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
+
+  /** Works with the server that is the one now; when it is not any more, the next caller looks for another. */
+  async function using<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
+    const mine = pool()
+    const current = await mine
+    try {
+      return await work(current)
+    } catch (error) {
+      const isDemoted = hasOthers && !readOnly && codeOf(error) === '25006'
+      if (!isDemoted && !(hasOthers && isLostConnection(error))) throw error
+      if (opened === mine) {
+        opened = undefined
+        current.end().catch(() => undefined)
+      }
+      throw isDemoted ? Object.assign(new Error('the server takes no writes any more'), { code: '08006' }) : error
+    }
+  }
+
   async function execute<Row>(client: pg.Pool | pg.PoolClient, sql: string, values: readonly Value[]): Promise<Row[]> {
-    const result = await client.query({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' })
+    const named = !place.isPooled && { name: nameOf(sql) }
+    const result = await client.query({ ...named, text: sql, values: values as unknown[], rowMode: 'array' })
+    return result.rows as Row[]
+  }
+
+  /** A statement that is a transaction of its own. */
+  async function single<Row>(client: pg.Pool, sql: string, values: readonly Value[]): Promise<Row[]> {
+    if (!local) return execute(client, sql, values)
+    const query = new LocalQuery({ text: sql, values: values as unknown[] }, local)
+    const result = await client.query(query as unknown as pg.QueryConfig)
     return result.rows as Row[]
   }
 
@@ -100,8 +139,8 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
 
   async function transaction<T>(work: (run: Run) => Promise<T>, { readOnly: reads = false } = {}): Promise<T> {
     let mayHaveCommitted = false
-    const attempt = async () => {
-      const client = await pool.connect()
+    const attempt = async (from: pg.Pool) => {
+      const client = await from.connect()
       let broken: Error | undefined
       // A connection that is lost between two statements says so here; the next statement fails by itself.
       const noteLoss = (error: Error) => {
@@ -110,6 +149,7 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
       client.on('error', noteLoss)
       try {
         await client.query(reads ? 'begin isolation level repeatable read read only' : 'begin')
+        if (local) await client.query(local)
         const result = await work((sql, values = []) => execute(client, sql, values))
         mayHaveCommitted = !reads
         await client.query('commit')
@@ -128,23 +168,29 @@ export function openDatabase({ place, durability, readOnly, busyTimeoutMs, conne
         client.release(broken)
       }
     }
-    return patiently(attempt, error => isCollision(error) || (!mayHaveCommitted && isLostConnection(error)))
+    return patiently(
+      () => using(attempt),
+      error => isCollision(error) || (!mayHaveCommitted && isLostConnection(error)),
+    )
   }
 
   return {
     place,
-    read: (sql, values = []) => patiently(() => execute(pool, sql, values), isLostConnection),
-    once: (sql, values = []) => execute(pool, sql, values),
+    read: (sql, values = []) => patiently(() => using(from => single(from, sql, values)), isLostConnection),
+    once: (sql, values = []) => using(from => single(from, sql, values)),
     transaction,
+    canKeep: !place.isPooled || place.direct !== undefined,
     async connect() {
-      const client = new pg.Client(configuration)
+      const connectionString = place.direct ?? (await find())
+      const client = new pg.Client({ ...kept, connectionString })
       client.on('error', () => undefined)
       await client.connect()
       return client
     },
     async close() {
       closed = true
-      await pool.end()
+      const last = await opened?.catch(() => undefined)
+      await last?.end()
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Finding conversations and sessions, one by one or a page at a time. */
-import { idProblem } from '../../events/id.ts'
+import { idProblem, maximumIdBytes } from '../../events/id.ts'
 import type { WorkItem } from '../../events/work-item.ts'
 import { numbersIn } from '../../log/cursor.ts'
 import type {
@@ -195,7 +195,9 @@ export function directory({ database, projects }: { database: Database; projects
     sessionByKey: (project, key) => oneSession(project, `s.status = 'active' and s.session_key`, hashed(key)),
     sessions,
     async projects() {
-      const rows = await database.read<[string]>('select id from projects order by id')
+      const rows = await database.read<[string]>(
+        `select id from projects where octet_length(id) <= ${maximumIdBytes} order by id`,
+      )
       return rows.map(([id]) => id)
     },
     totals,

@@ -33,6 +33,9 @@ import { verifier } from './verify.ts'
 import { windowReader } from './windows.ts'
 import { writer } from './writer.ts'
 
+export { postgresCopySource, postgresCopyTarget } from './copy.ts'
+export { postgresStatus } from './status.ts'
+
 export interface PostgresOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
   readOnly?: boolean
@@ -185,6 +188,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     position: () => reading(() => events.position()),
 
     claim: request => writing(() => keeper.leases.claim(request)),
+    claimAny: request => writing(() => keeper.leases.claimAny(request)),
     renew: request => writing(() => keeper.leases.renew(request)),
     release: request => writing(() => keeper.leases.release(request)),
     holderOf: request => reading(() => keeper.leases.holderOf(request)),

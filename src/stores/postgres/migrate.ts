@@ -60,7 +60,7 @@ async function isSettled(run: Run): Promise<boolean> {
 }
 
 /** The schema it has; 0 when there is none yet. Refuses one that is somebody else's. Writes nothing. */
-async function schemaVersion(run: Run, place: Database['place']): Promise<number> {
+export async function schemaVersion(run: Run, place: Database['place']): Promise<number> {
   const [found] = await run<[number, boolean, number]>(
     `select current_setting('server_version_num')::integer,
       exists (select 1 from pg_class where relnamespace = n.oid and relname = 'meta' and relkind = 'r'),

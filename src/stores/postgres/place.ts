@@ -1,9 +1,19 @@
-/** Where a store is: a URL of a database, and the schema in it that is ours. */
+/** Where a store is: a URL of a database on one server or on one of several, and the schema in it that is ours. */
 import { StoreUnusable } from '../../errors.ts'
 
+/** Which server of a list is wanted; the names are those of PostgreSQL's own library. */
+export const wantedServers = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const
+export type WantedServer = (typeof wantedServers)[number]
+
 export interface Place {
-  /** For the driver, without what only we understand. */
-  connectionString: string
+  /** For the driver, without what only we understand; one for each host of the list. */
+  connectionStrings: readonly [string, ...string[]]
+  /** What the URL says about the server that is wanted, if anything. */
+  wanted: WantedServer | undefined
+  /** A pooler stands in between that gives a connection of the server for a transaction and no longer. */
+  isPooled: boolean
+  /** Past the pooler: where a connection can be kept. */
+  direct: string | undefined
   schema: string
   /** The one project that the connections are for, where the role may see no other. */
   project: string | undefined
@@ -12,6 +22,7 @@ export interface Place {
 }
 
 const defaultSchema = 'colloquy'
+const ours = ['schema', 'project', 'pooler', 'direct', 'target_session_attrs']
 
 /** @throws {StoreUnusable} when the URL is none */
 export function placeOf(url: string): Place {
@@ -19,7 +30,6 @@ export function placeOf(url: string): Place {
   const parameters = new URLSearchParams(query)
   const schema = parameters.get('schema') ?? defaultSchema
   const project = parameters.get('project') ?? undefined
-  for (const ours of ['schema', 'project']) parameters.delete(ours)
   const name = `${address.replace(/\/\/[^@/]*@/, '//')} schema ${schema}`
   // It stands in a setting of the connection, unquoted.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
@@ -27,6 +37,48 @@ export function placeOf(url: string): Place {
       schema,
     })
   }
-  const rest = parameters.toString()
-  return { connectionString: rest === '' ? address : `${address}?${rest}`, schema, project, name }
+  const wanted = choice(parameters, 'target_session_attrs', wantedServers)
+  const isPooled = choice(parameters, 'pooler', ['transaction', 'session']) === 'transaction'
+  const direct = parameters.get('direct') ?? undefined
+  for (const one of ours) parameters.delete(one)
+  const connectionStrings = eachHost(address, parameters)
+  return {
+    connectionStrings,
+    wanted,
+    isPooled,
+    direct: direct === undefined ? undefined : withHost(connectionStrings[0], direct),
+    schema,
+    project,
+    name,
+  }
+}
+
+function choice<T extends string>(parameters: URLSearchParams, name: string, choices: readonly T[]): T | undefined {
+  const value = parameters.get(name)
+  if (value === null || choices.includes(value as T)) return (value as T | null) ?? undefined
+  throw new StoreUnusable(`${name}=${value} is not known here. Choose from ${choices.join(', ')}.`, { [name]: value })
+}
+
+/** The hosts of `//a:1,b:2/`, or those of `?host=a,b&port=1,2`; the driver knows one at a time only. */
+function eachHost(address: string, parameters: URLSearchParams): [string, ...string[]] {
+  const [, before = '', hosts = '', after = ''] = address.match(/^([^/]*\/\/(?:[^@/]*@)?)([^/]*)(.*)$/) ?? []
+  const text = (host: string, given: URLSearchParams) =>
+    `${before}${host}${after}${given.size === 0 ? '' : `?${given}`}`
+  const named = parameters.get('host')?.split(',') ?? []
+  if (named.length < 2) return hosts.split(',').map(host => text(host, parameters)) as [string, ...string[]]
+  const ports = parameters.get('port')?.split(',') ?? []
+  return named.map((host, index) => {
+    const one = new URLSearchParams(parameters)
+    one.set('host', host)
+    const port = ports[index] ?? ports[0]
+    if (port !== undefined) one.set('port', port)
+    return text(hosts, one)
+  }) as [string, ...string[]]
+}
+
+function withHost(connectionString: string, host: string): string {
+  const [address = '', query = ''] = connectionString.split('?')
+  const parameters = new URLSearchParams(query)
+  for (const one of ['host', 'port']) parameters.delete(one)
+  return `${address.replace(/(\/\/(?:[^@/]*@)?)[^/]*/, `$1${host}`)}${parameters.size === 0 ? '' : `?${parameters}`}`
 }

@@ -44,9 +44,9 @@ export function signals({
       .catch(() => undefined)
   }
 
-  /** Listens from now on, and again whenever the connection is lost. */
+  /** Listens from now on, and again whenever the connection is lost. Where none can be kept, polling has to do. */
   async function listen(): Promise<void> {
-    if (isListening) return
+    if (isListening || !database.canKeep) return
     isListening = true
     let pauseMs = reconnectMs.first
     while (!closed) {

@@ -2,6 +2,7 @@
  * Refolds everything and compares: versions without gaps, checksums, digests, the hash chain, running sums, blobs, heads
  * and sessions. Reports each damage by conversation and version, and changes nothing.
  */
+import { maximumIdBytes } from '../../events/id.ts'
 import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
 import type { Damage, Progress, VerifyReport } from '../../log/upkeep.ts'
 import { conversationCheck } from '../../log/verify-conversation.ts'
@@ -15,17 +16,20 @@ type ConversationRow = [project: number, projectId: string, conversation: number
 
 const sliceSize = 500
 
+/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
+export const isMeant = `case when $1::text is null then octet_length(p.id) <= ${maximumIdBytes} else p.id = $1 end`
+
 export function verifier(database: Database) {
   return async ({ project, onProgress }: { project?: string; onProgress?: Progress }): Promise<VerifyReport> => {
     const damages: Damage[] = []
     const [count] = await database.read<[number]>(
       `select coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint from conversations c join projects p using (project)
-      where $1::text is null or p.id = $1`,
+      where ${isMeant}`,
       [project ?? null],
     )
     const places = await database.read<ConversationRow>(
       `select p.project, p.id, c.conversation, c.id from conversations c join projects p using (project)
-      where $1::text is null or p.id = $1 order by p.project, c.conversation`,
+      where ${isMeant} order by p.project, c.conversation`,
       [project ?? null],
     )
     const total = count![0]

@@ -1,4 +1,5 @@
 /** Finding conversations and sessions, a page at a time. */
+import { maximumIdBytes } from '../../events/id.ts'
 import { workItemKey } from '../../events/work-item.ts'
 import { numbersIn } from '../../log/cursor.ts'
 import type {
@@ -32,7 +33,9 @@ type ConversationRow = [
 export function directory({ database, heads }: { database: Database; heads: HeadStore }) {
   const refold = refolder(database)
   const sql = {
-    projects: database.prepare('select id from projects order by id'),
+    projects: database.prepare(
+      `select id from projects where length(cast(id as blob)) <= ${maximumIdBytes} order by id`,
+    ),
     counts: database.prepare(`
       select (select count(*) from conversations where project = ?1),
              (select count(*) from sessions where project = ?1 and status <> 'deleted'),

@@ -31,7 +31,9 @@ import { commitsBeforeGrowth, growWal } from './wal.ts'
 import { windowReader } from './windows.ts'
 import { type Writer, writer } from './writer.ts'
 
+export { sqliteCopySource, sqliteCopyTarget } from './copy.ts'
 export { type Salvaged, salvage } from './salvage.ts'
+export { sqliteStatus } from './status.ts'
 
 export interface SqliteOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
@@ -205,6 +207,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       // Words go first, while the log still has the text to take them out by.
       for (const place of places) await side.call('forgetWords', place)
       const erased = await writing(() => erase(request, places))
+      windows.forget()
       await side.call('scrub', undefined)
       return erased
     },
@@ -224,6 +227,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         ...(reason !== undefined && { reason }),
       })
       events.forget()
+      windows.forget()
       return { conversationId, events: purged.events, archive }
     },
     purges: project => reading(() => purges(database, project)),

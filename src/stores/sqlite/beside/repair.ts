@@ -6,6 +6,7 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { maximumIdBytes } from '../../../events/id.ts'
 import { workItemKey } from '../../../events/work-item.ts'
 import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
@@ -32,14 +33,17 @@ interface Folding {
 
 const sliceSize = 500
 
+/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
+const isMeant = `case when ?1 is null then length(cast(p.id as blob)) <= ${maximumIdBytes} else p.id = ?1 end`
+
 export function repairer(database: Database) {
   const sql = {
     count: database.prepare(`
       select count(*) from events e join conversations c using (conversation) join projects p using (project)
-      where ?1 is null or p.id = ?1`),
+      where ${isMeant}`),
     places: database.prepare(`
       select c.conversation, p.project, p.id, c.id from conversations c join projects p using (project)
-      where (?1 is null or p.id = ?1) order by c.conversation`),
+      where ${isMeant} order by c.conversation`),
     events: database.prepare(`
       select ${eventColumns} from events e where e.conversation = ? and e.version > ? order by e.version limit ${sliceSize}`),
     conversation: database.prepare('select info, status from conversations where conversation = ?'),

@@ -3,6 +3,7 @@
  * and sessions. Reports each damage by conversation and version, and changes nothing.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
+import { maximumIdBytes } from '../../../events/id.ts'
 import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
 import { parsedOr } from '../../../log/fold.ts'
 import type { LaneKind } from '../../../log/lane.ts'
@@ -28,6 +29,9 @@ type ConversationRow = [
 
 const sliceSize = 500
 
+/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
+const isMeant = `case when ?1 is null then length(cast(p.id as blob)) <= ${maximumIdBytes} else p.id = ?1 end`
+
 /** A place `p` says of a message what its row `e` says. */
 const sameAsEvent = `p.lane = e.lane and p.version = e.version and p.position = e.position and p.messages = e.messages
   and p.tokens = e.tokens and p.input = e.input and p.output = e.output`
@@ -36,7 +40,7 @@ export function verifier(database: Database) {
   const sql = {
     count: database.prepare(`
       select count(*) from events e join conversations c using (conversation) join projects p using (project)
-      where ?1 is null or p.id = ?1`),
+      where ${isMeant}`),
     // Positions are handed out one by one: what is neither there nor purged was taken out by hand.
     missing: database.prepare(`
       select max(coalesce((select max(position) from events), 0), cast(value as integer))
@@ -44,7 +48,7 @@ export function verifier(database: Database) {
       from meta where name = 'position_floor'`),
     places: database.prepare(`
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
-      where (?1 is null or p.id = ?1) order by c.conversation`),
+      where ${isMeant} order by c.conversation`),
     conversation: database.prepare(`
       select c.conversation, c.id, c.info, p.project, p.id,
         coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)

@@ -1,0 +1,80 @@
+/** The file as a store that is copied from or into. */
+import { resolve } from 'node:path'
+import { type CopyableStore, type CopyableTarget, copiedName } from '../../log/copy.ts'
+import { copyTarget, discardCopy } from './copy-in.ts'
+import { copySource } from './copy-out.ts'
+import { type Database, openDatabase } from './database.ts'
+import { asStoreError } from './errors.ts'
+import { migrate, readAsToday, refuseForeign } from './migrate.ts'
+
+const busyTimeoutMs = 10_000
+
+/** Opens a file to copy from; nothing is written to it. */
+export async function sqliteCopySource(path: string): Promise<CopyableStore> {
+  const database = open(resolve(path), { readOnly: true })
+  return copyable(database)
+}
+
+/** Opens or makes a file to copy into. */
+export async function sqliteCopyTarget(path: string): Promise<CopyableTarget> {
+  const database = open(resolve(path), { readOnly: false })
+  const guarded = async <T>(work: () => T) => {
+    try {
+      return work()
+    } catch (error) {
+      throw asStoreError(error, database.path)
+    }
+  }
+  return {
+    ...copyable(database),
+    begin: (project, from) => guarded(() => copyTarget(database, project, from, Date.now)),
+    unfinished: () => guarded(() => allNames(database).flatMap(name => copiedName(name) || [])),
+    discard: project => guarded(() => discardCopy(database, project)),
+  }
+}
+
+function open(path: string, { readOnly }: { readOnly: boolean }): Database {
+  let schema = 0
+  const inspect = (opened: Database) => {
+    schema = refuseForeign(opened)
+  }
+  const database = openDatabase({ path, durability: 'full', readOnly, busyTimeoutMs, inspect })
+  try {
+    if (readOnly) readAsToday(database)
+    else {
+      migrate(database, schema)
+      database.prepareToWrite()
+    }
+    return database
+  } catch (error) {
+    database.close()
+    throw asStoreError(error, path)
+  }
+}
+
+function copyable(database: Database): CopyableStore {
+  const [epoch] = database.prepare(`select value from meta where name = 'epoch'`).get() as [string]
+  return {
+    name: database.path,
+    epoch,
+    projects: async () => allNames(database).filter(name => copiedName(name) === undefined),
+    async snapshot(project, work) {
+      database.exec('begin')
+      try {
+        return await work(copySource(database, project, project))
+      } catch (error) {
+        throw asStoreError(error, database.path)
+      } finally {
+        database.exec('rollback')
+      }
+    },
+    async close() {
+      if (!database.readOnly) database.exec('pragma wal_checkpoint(truncate)')
+      database.close()
+    },
+  }
+}
+
+function allNames(database: Database): string[] {
+  return (database.prepare('select id from projects order by id').all() as Array<[string]>).map(([id]) => id)
+}
