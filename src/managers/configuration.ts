@@ -100,6 +100,21 @@ const AgentsInput = z
   })
   .partial()
 
+/** How teams build. */
+const WorkInput = z
+  .strictObject({
+    checks: z.record(z.string().min(1), z.string().min(1)),
+    setup: z.array(z.string().min(1)),
+    checkMs: DurationMs,
+    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
+    returns: Count,
+    worktrees: z.string().min(1),
+    movesCheckouts: z.boolean(),
+    approvals: z.enum(['person', 'agent', 'yes', 'no']),
+    leaseMs: DurationMs,
+  })
+  .partial()
+
 /** How work is given to agents. */
 const DispatchInput = z
   .strictObject({
@@ -144,25 +159,11 @@ const ofProject = {
   requests: RequestsInput,
   references: z.union([z.literal('off'), ReferencesInput]),
   agents: AgentsInput,
+  work: WorkInput,
   features: z.strictObject({ agents: z.boolean(), conversations: z.boolean() }).partial(),
 }
 
 const ProjectInput = z.strictObject(ofProject).partial()
-
-/** How teams build. */
-const WorkInput = z
-  .strictObject({
-    checks: z.record(z.string().min(1), z.string().min(1)),
-    setup: z.array(z.string().min(1)),
-    checkMs: DurationMs,
-    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
-    returns: Count,
-    worktrees: z.string().min(1),
-    movesCheckouts: z.boolean(),
-    approvals: z.enum(['person', 'agent', 'yes', 'no']),
-    leaseMs: DurationMs,
-  })
-  .partial()
 
 const Written = z
   .strictObject({
@@ -178,7 +179,6 @@ const Written = z
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
     dispatch: DispatchInput,
-    work: WorkInput,
   })
   .partial()
 

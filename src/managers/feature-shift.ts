@@ -11,7 +11,7 @@ import type { Feature } from './features.ts'
 import { harness } from './harness.ts'
 import { type TaskRoom, taskRoom } from './task-room.ts'
 import type { TeamOptions, TeamParts } from './team-parts.ts'
-import { workLease } from './work-lease.ts'
+import { claimWork } from './work-lease.ts'
 
 export interface Shift {
   feature: Feature
@@ -48,14 +48,14 @@ export async function withShift<T>(
   const stopping = new AbortController()
   const outer = options.signal ? [options.signal, stopping.signal] : [stopping.signal]
   const claim = (name: readonly string[], signals: AbortSignal[]) =>
-    workLease(engine, scope, {
+    claimWork(engine, scope, {
       name: JSON.stringify(name),
       leaseMs: settings.leaseMs,
       signal: AbortSignal.any(signals),
       onWaiting: until => onProgress({ type: 'waiting', name: name.slice(1).join(' '), until }),
     })
   const lease = await claim(teamLease(featureId), outer)
-  const signal = AbortSignal.any([...outer, lease.signal])
+  const signal = AbortSignal.any([...outer, lease.lost])
   const answers = harness({
     agents: parts.agentsAs('harness'),
     approvals: options.approvals ?? settings.approvals,
@@ -91,7 +91,7 @@ export async function withShift<T>(
       try {
         const common = { engine, scope, sessions, agents, settings, model, onProgress, hears: answers.hears }
         const mine = { place: await shift.place(), task, write: { fence: own.fence } }
-        return await work(taskRoom({ ...common, ...mine, signal: AbortSignal.any([signal, own.signal]) }, root))
+        return await work(taskRoom({ ...common, ...mine, signal: AbortSignal.any([signal, own.lost]) }, root))
       } finally {
         await own.release()
       }

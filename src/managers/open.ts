@@ -24,7 +24,6 @@ import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
-import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { DispatchManager } from './dispatch-manager.ts'
@@ -91,8 +90,6 @@ export interface OpenOptions
   projects?: Readonly<Record<string, ProjectOptions>>
   /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
   dispatch?: DispatchSettingsInput
-  /** How teams build: checks, limits of their loops, who gives leave. */
-  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -190,7 +187,6 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
-  const buildSettings = completeBuildSettings(options.work)
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Map<Dispatcher, string>()
   const teamOf = (scope: Scope) => {
@@ -222,6 +218,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       scribe,
       desk,
       agents,
+      building,
       root,
       mcp,
       features,
@@ -267,7 +264,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       })
     const agentManager = once(() => managedBy(scope))
     /** @throws {IllegalState} when the project has no folder */
-    const building = once((): TeamParts => {
+    const buildsWith = once((): TeamParts => {
       if (root === undefined) {
         throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
           project: scope.project,
@@ -280,11 +277,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         agents: agentManager(),
         agentsAs: actor => managedBy({ ...scope, actor }),
         work: work(),
-        settings: buildSettings,
+        settings: building,
         root,
       }
     })
-    const builders = once(() => new TeamManager(building()))
+    const builders = once(() => new TeamManager(buildsWith()))
     const dispatcher = once(
       () =>
         new DispatchManager({
@@ -296,7 +293,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           agents: agentManager(),
           settings: dispatching,
           running: dispatchers,
-          ...(root !== undefined && { task: taskWorker(building()) }),
+          ...(root !== undefined && { task: taskWorker(buildsWith()) }),
         }),
     )
     return {
