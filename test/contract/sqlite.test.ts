@@ -1,4 +1,5 @@
 /** The SQLite store passes every contract. */
+import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
@@ -13,3 +14,4 @@ describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
 describeBranches('sqlite', openSqlite)
+describeAccounts('sqlite', openSqlite)

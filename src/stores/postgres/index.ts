@@ -10,6 +10,7 @@ import { headingOf } from '../../log/archive-check.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
+import { auditor } from './audit.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
@@ -76,6 +77,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
+  const audit = auditor({ database, projects })
   const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
   const events = feed({ database, projects, epoch, base, report })
   const signal = signals({ database, heard: events.wakeNumber, connected: events.wakeAll })
@@ -215,6 +217,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     projects: () => reading(() => lists.projects()),
     totals: project => reading(() => lists.totals(project)),
 
+    audit: query => reading(() => audit(query)),
+
     search: query => reading(() => search.messages(query)),
     searchTitles: query => reading(() => search.titles(query)),
 
@@ -290,6 +294,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
+    queue: () => write.queue(),
     async close() {
       if (closed) return
       closed = true

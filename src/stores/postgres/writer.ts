@@ -15,6 +15,7 @@ import { ConversationPurged, KeyReused, LeaseLost, StoreBusy, StoreClosed } from
 import type { ConversationEvent } from '../../events/event.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
 import { refuseOddText } from '../../log/proposal.ts'
+import type { WriteQueue } from '../../log/store.ts'
 import type { SessionHead } from '../../views/session.ts'
 import { sessionKey } from '../../views/session.ts'
 import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, placeEvents, sessionsIn } from './append.ts'
@@ -31,6 +32,7 @@ export interface Writer {
   append(proposal: Proposal): Promise<Appended>
   /** The same inside a transaction of the caller's, which holds the conversation's lock. */
   appendWithin(run: Run, proposal: Proposal): Promise<Appended>
+  queue(): WriteQueue
   /** Resolves when nothing is waiting any more; refuses what comes later. */
   close(): Promise<void>
 }
@@ -99,6 +101,8 @@ export function writer({
   started(): Promise<unknown> | undefined
 }): Writer {
   let queue: Waiting[] = []
+  /** The most that waited since somebody last asked. */
+  let most = 0
   /** Those whose conversation is in a call under way; they come first when a call is over. */
   let blocked: Waiting[] = []
   let underWay = 0
@@ -119,6 +123,7 @@ export function writer({
     return new Promise<Appended>((resolve, reject) => {
       const deadline = performance.now() + busyTimeoutMs
       queue.push({ proposal, resolve, reject, deadline, alone: false, fresh: false, tries: 0 })
+      most = Math.max(most, queue.length + blocked.length)
       schedule()
     })
   }
@@ -551,7 +556,17 @@ export function writer({
     if (queue.length > 0 || underWay > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
   }
 
-  return { append, appendWithin, close }
+  return {
+    append,
+    appendWithin,
+    queue() {
+      const waiting = queue.length + blocked.length
+      const seen = { waiting, most }
+      most = waiting
+      return seen
+    },
+    close,
+  }
 }
 
 function keyOf({ project, id }: Draft): string {
