@@ -96,7 +96,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   return (
     <div className="conversation">
       {head ? (
-        <Header state={{ ...state, head }} showsEverything={showsEverything} />
+        <Header state={{ ...state, head }} at={at} showsEverything={showsEverything} />
       ) : (
         <div className="conversation-header conversation-header--waiting" />
       )}
@@ -111,6 +111,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
               count={count}
               meant={meant}
               showsEverything={showsEverything}
+              isPast={at !== undefined}
               pins={pins}
               branches={branches}
               agentOf={agentOf}
