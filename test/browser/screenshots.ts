@@ -85,7 +85,7 @@ const pictures: readonly Picture[] = [
       await page.getByText('counter that stands still').waitFor()
       await page.keyboard.press('Control+k')
       await page.keyboard.type('pa')
-      await page.getByRole('option').first().waitFor()
+      await page.locator('.palette__entry').first().waitFor()
     },
   },
   {
