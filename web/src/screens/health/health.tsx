@@ -171,7 +171,7 @@ function Nodes({ sample }: { sample: Sample }) {
   const delays = byLabel(sample, 'colloquy_event_loop_delay_seconds', 'quantile')
   const rows: ReadonlyArray<readonly [string, ReactNode]> = [
     ['memory', bytes(total(sample, 'colloquy_resident_bytes'))],
-    ['waits for its turn (99 %)', duration((delays.get('0.99') ?? 0) * 1000)],
+    ['delay of its event loop (99 %)', duration((delays.get('0.99') ?? 0) * 1000)],
     ['writes that wait', whole(total(sample, 'colloquy_writes_waiting'))],
     ['agents at work', whole(total(sample, 'colloquy_runs_running'))],
     [
