@@ -29,7 +29,8 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
   const meant = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
   const to = meant ?? (sessionAgent !== undefined && role !== 'assistant' ? [sessionAgent] : undefined)
   const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
-  const isAside = internal === true || role === 'system' || audience.to === 'internal'
+  // What has no words is folded part by part anyway.
+  const isAside = (internal === true || role === 'system' || audience.to === 'internal') && textOf(message) !== ''
   const words = (
     <>
       <Parts parts={parts} />
@@ -73,9 +74,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
       </header>
       <div className="message__body">
         {isAside ? (
-          <Fold summary={<span className="cut">{firstWords(textOf(message), 140) || `${parts.length} parts`}</span>}>
-            {() => words}
-          </Fold>
+          <Fold summary={<span className="cut">{firstWords(textOf(message), 140)}</span>}>{() => words}</Fold>
         ) : (
           words
         )}
