@@ -67,7 +67,7 @@ const pictures: readonly Picture[] = [
   },
   {
     name: 'search',
-    path: () => '#/shop/search?q=counter',
+    path: () => '#/shop/search?q=customer',
     ready: page => page.locator('mark').first().waitFor(),
   },
   {
@@ -85,7 +85,7 @@ const pictures: readonly Picture[] = [
       await page.getByText('counter that stands still').waitFor()
       await page.keyboard.press('Control+k')
       await page.keyboard.type('pa')
-      await page.getByRole('option').first().waitFor()
+      await page.locator('.palette__entry').first().waitFor()
     },
   },
   {
@@ -130,6 +130,8 @@ try {
     for (const { name, path, ready, height = 800 } of pictures) {
       if (only.length > 0 && !only.includes(name)) continue
       await page.setViewportSize({ width: 1280, height })
+      // Anew: what the picture before left open is closed.
+      await page.goto('about:blank')
       await page.goto(`${running.url}/${path(demo)}`)
       if (name === 'health') busy().catch(() => undefined)
       await ready(page, demo)
