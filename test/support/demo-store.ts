@@ -21,7 +21,7 @@ export interface DemoClock {
 }
 
 /** A clock that begins some hours ago. */
-export function demoClock(hoursAgo = 3.1): DemoClock {
+export function demoClock(hoursAgo = 2.75): DemoClock {
   let ago = hoursAgo * 3_600_000
   return {
     now: () => Date.now() - Math.max(0, ago),

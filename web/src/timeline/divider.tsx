@@ -4,7 +4,7 @@ import { Time } from '../components/time.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { Link } from '../router/router.tsx'
 import './divider.css'
-import type { Row } from './row-of.ts'
+import type { Row } from './row.ts'
 
 interface Props {
   row: Extract<Row, { kind: 'divider' | 'fact' }>
