@@ -60,7 +60,7 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
       return failed.length > 0 ? bad('iteration', told) : good('iteration', told)
     }
     case 'ralph.ended': {
-      const told = `${event.outcome} after ${event.iterations} iterations${because(event.reason)}`
+      const told = `${event.outcome} after ${event.iterations} iteration${event.iterations === 1 ? '' : 's'}${because(event.reason)}`
       return event.outcome === 'passed' ? good('loop over', told) : bad('loop over', told)
     }
     case 'review.given':

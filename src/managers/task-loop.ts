@@ -44,8 +44,10 @@ export async function developTask(
       onProgress({ type: 'iteration-start', taskId, round, number, limit: info.ralph!.limits.iterations })
       return room.run(own, { message, once: `ralph ${loopId} ${number}`, folder: place.folder, fresh: true })
     },
-    commit: number =>
-      commitAll(place.path, { subject: `${taskId}: ${task.title} (iteration ${number})`, mark: mark(number) }),
+    commit(number) {
+      const which = round === 1 ? `iteration ${number}` : `round ${round}, iteration ${number}`
+      return commitAll(place.path, { subject: `${taskId}: ${task.title} (${which})`, mark: mark(number) })
+    },
     check: () => room.check(place.folder),
     async iterationEnded(ended) {
       const next = await room.record(id => endIteration(id, { ...ended, loopId, sessionId }), own)

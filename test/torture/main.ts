@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,6 +10,7 @@ import { openColloquy } from 'colloquy'
 import { startPostgres } from '../support/postgres-server.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
+import { killDemo } from './demo.ts'
 import { faults, losePower, underFault } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
@@ -20,7 +21,7 @@ import { compileShim, noShim } from './shim.ts'
 import { storm } from './storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|storm|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -33,6 +34,7 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   listeners
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
            (--rounds, seconds, default 60; --cases, streams, default 1000)
+  demo     kill -9 of a team at random points of the demo  (--cycles, default 50; 10 kills in each demo)
   storm    200 beads with real dependencies, agents that fail and loop, 3 nodes on PostgreSQL, one killed every 10
            seconds (--cases, beads, default 200; --rounds, seconds between kills, default 10)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
@@ -57,6 +59,7 @@ const tortures: Record<string, Torture> = {
   postgres,
   fuzz: odd,
   listeners: live,
+  demo: team,
   storm: stormy,
 }
 
@@ -190,6 +193,28 @@ async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise
   say(`${report.requests} requests: ${statuses.join(', ')}.`)
   say(`The slowest took ${Math.round(report.slowestMs)} ms; ${report.overOneSecond} took over a second.`)
   return [...report.problems, ...(clean ? [] : ['the log is damaged'])]
+}
+
+/** Ten kills in each demo, and the files of all of them must be the same. */
+async function team(folder: string, { cycles = 50, seed }: Settings): Promise<string[]> {
+  const problems: string[] = []
+  const trees = new Set<string>()
+  let kills = 0
+  for (let round = 0; kills < cycles; round++) {
+    const report = await killDemo({
+      folder: join(folder, `demo-${round}`),
+      kills: Math.min(10, cycles - kills),
+      seed: seed + round,
+      onKill: (kill, at) => progress(`kill ${kills + kill} of ${cycles}: ${at}`),
+    })
+    kills += report.kills
+    trees.add(report.tree)
+    problems.push(...report.problems.map(problem => `demo ${round}: ${problem}`))
+    // One that ends before its first kill would go on for ever.
+    if (report.kills === 0) kills++
+  }
+  say(`${kills} kills in ${trees.size === 1 ? 'demos that all ended with the same files' : 'demos'}.`)
+  return trees.size > 1 ? [...problems, `the files differ: ${[...trees].join(', ')}`] : problems
 }
 
 async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Promise<string[]> {
