@@ -56,13 +56,16 @@ describe('a Ralph loop', () => {
 
   it('[P10] stands in the requests of its session and in its checkpoints, by the log', async () => {
     const long = 'The answer is not there yet, and I will say why at length. '.repeat(300)
-    const dev = (request: Parameters<typeof asked>[0]) => (hasResult(request) ? long : writes('bad')(request))
+    const dev = (request: Parameters<typeof asked>[0]) =>
+      hasResult(request) || asked(request).includes('And now?') ? long : writes('bad')(request)
     const { colloquy } = await shop({ players: { dev }, work: { limits: { iterations: 1 } } })
     const loop = await colloquy.team.ralph(task)
     const request = await colloquy.sessions.previewRequest(loop.sessionId, 'Where are we?')
     expect(`${request.systemPrompt}${request.userPrompt}`).toMatch(/## Ralph loop\n[\s\S]*failed: test\n- iteration 1/)
-    await colloquy.sessions.addMessage(loop.sessionId, { role: 'user', content: 'And now?' })
-    expect(await colloquy.sessions.forceCompact(loop.sessionId)).toMatchObject({ outcome: 'taken' })
+    await colloquy.agents.run(loop.sessionId, { message: 'And now?' })
+    expect(await colloquy.sessions.forceCompact(loop.sessionId, { keep: { tokens: 0 } })).toMatchObject({
+      outcome: 'taken',
+    })
     const checkpoint = await colloquy.sessions.getCheckpoint(loop.sessionId)
     expect(checkpoint?.ralphLoop).toMatchObject({ currentIteration: 1, passedChecks: [], failedChecks: ['test'] })
   })

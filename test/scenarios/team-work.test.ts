@@ -251,13 +251,20 @@ describe('leave', () => {
       work: { approvals: 'agent' },
     })
     const running = left.colloquy.team.run('f')
-    let open = await left.colloquy.agents.questions()
-    while (open.length === 0) open = await left.colloquy.agents.questions()
-    await left.colloquy.agents.answer(open[0]!.id, 'yes')
+    const asked = await questionIn(left.colloquy)
+    await left.colloquy.agents.answer(asked.id, 'yes')
     await running
     expect(existsSync(join(left.worktree, 'made.txt'))).toBe(true)
   })
 })
+
+async function questionIn({ agents }: Awaited<ReturnType<typeof shop>>['colloquy']) {
+  for (;;) {
+    const [found] = await agents.questions()
+    if (found) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
 
 describe('a team at work', () => {
   it('is alone on its feature, stops when somebody says so, from wherever, and goes on', async () => {
