@@ -70,11 +70,21 @@ const ServerInput = z
   })
   .partial()
 
+/** US dollars per million tokens. */
+const Price = {
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  cacheRead: z.number().nonnegative().exactOptional(),
+  cacheWrite: z.number().nonnegative().exactOptional(),
+}
+
 /** How agents are run, as far as it can be written down. */
 const AgentsInput = z
   .strictObject({
     model: z.string().min(1),
     models: z.record(z.string().min(1), z.string().min(1)),
+    prices: z.record(z.string().min(1), z.strictObject(Price)),
+    concurrency: z.union([Count, z.record(z.string().min(1), Count)]),
     commands: z.record(z.string().min(1), z.array(z.string().min(1))),
     limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
     maxSteps: Count,
