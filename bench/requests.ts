@@ -13,7 +13,7 @@ export const requests: Benchmark = {
   name: 'requests',
   title: 'Assemble a request',
   about:
-    '`previewRequest` of a full budget, packed and rendered as messages, next to a bare prepared select of just the rows it uses (same file, same driver) and `JSON.parse` of each. The rows with a longer history are next to ours at the shortest, in the same rounds. `buildRequest` also records its manifest, durably. Messages of 400 bytes; recall is off but where it is named.',
+    '`previewRequest` of a full budget, packed and rendered as messages, next to a bare prepared select of just the rows it uses (same file, same driver) and `JSON.parse` of each. Messages that were read before are known, so all but the row of the first request show what an agent at work pays. The rows with a longer history are next to ours at the shortest, in the same rounds. `buildRequest` also records its manifest, durably. Messages of 400 bytes; recall is off but where it is named.',
   run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
 }
 
@@ -22,6 +22,8 @@ interface Store {
   colloquy: Colloquy
   ask(options?: { recall?: boolean }): Promise<AgentRequest>
   build(): Promise<AgentRequest>
+  /** The first of a store that was just opened: nothing of it was read before. */
+  first(): Promise<number>
   /** Reads and parses the rows of one request, and nothing else. */
   bare(): number
   close(): Promise<void>
@@ -44,6 +46,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
     const asPrompts = new Rounds()
     const built = new Rounds()
     const recalled = new Rounds()
+    const opened = new Rounds()
     const grown = longer.map(() => new Rounds())
     for (let round = -1; round < sizes.rounds; round++) {
       tell(`round ${round + 1} of ${sizes.rounds}`)
@@ -52,6 +55,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
       const prompts = await time(async () => (await shortest.ask()).systemPrompt)
       const building = await time(async () => (await shortest.build()).messages)
       const recalling = await time(async () => (await shortest.ask({ recall: true })).messages)
+      const first = median([await shortest.first(), await shortest.first(), await shortest.first()])
       const longest: number[] = []
       for (const store of longer) longest.push(await time(async () => (await store.ask()).messages))
       const again = await time(async () => (await shortest.ask()).messages)
@@ -60,6 +64,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
       asPrompts.add({ ours: prompts, baseline })
       built.add({ ours: building, baseline })
       recalled.add({ ours: recalling, baseline })
+      opened.add({ ours: first, baseline })
       // Ours at the shortest stands before and behind the longer ones in a round.
       for (const [index, value] of longest.entries()) grown[index]!.add({ ours: value, baseline: (ours + again) / 2 })
     }
@@ -71,6 +76,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
       row('the same, rendered as two prompts', asPrompts),
       row('the same, `buildRequest` with its manifest', built),
       row('the same, with recalled quotes', recalled),
+      row('the first after opening', opened),
       ...longer.map((store, index) =>
         row(
           `history of ${count(store.size)} to ours at ${count(shortest.size)}`,
@@ -105,6 +111,17 @@ async function openStore(path: string, size: number, budget: number): Promise<St
   const build = () => colloquy.sessions.buildRequest(session, question, { recall: false })
   const { ledger } = await ask()
   const versions = ledger.entries.flatMap(one => (one.why === 'recent' ? (one.versions ?? []) : []))
+  const firstRequest = async () => {
+    const another = await openAt(path, { tokens: 'fast', requests })
+    try {
+      await another.sessions.getSession(session)
+      const start = performance.now()
+      const asked = await another.sessions.previewRequest(session, question, { recall: false })
+      return asked.messages.length > 0 ? performance.now() - start : Number.NaN
+    } finally {
+      await another.close()
+    }
+  }
   const database = new DatabaseSync(path, { readOnly: true })
   const select = database.prepare(
     `select e.version, e.at, e.message, e.body from places p join events e on e.position = p.position
@@ -117,6 +134,7 @@ async function openStore(path: string, size: number, budget: number): Promise<St
     colloquy,
     ask,
     build,
+    first: firstRequest,
     bare() {
       let messages = 0
       for (const [, , , body] of select.all(last, first, last) as unknown as unknown[][]) {

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { openColloquy } from 'colloquy'
 import { connect } from 'colloquy/client'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { createServer, listen, newToken } from 'colloquy/server'
 
+const model = scriptedModel('Three tasks: form, session, tests.')
+
 // #region serve
-const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop' })
+const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop', agents: { model } })
 const token = newToken() // `colloquy serve` keeps it in a file beside the store
 const server = createServer({ colloquy, owner: { token, name: 'owner' } })
 const running = await listen(server, { port: 0, token })
@@ -22,10 +25,21 @@ for await (const event of client.live({ from: 'start', session: session.id })) {
 }
 // #endregion client
 
+// #region run
+const live = client.live({ session: session.id, deltas: true, from: 'start' })
+await client.runs.start({ sessionId: session.id, body: { message: 'Go on', priority: 'person' } }) // answers at once
+for await (const one of live) {
+  if ('part' in one && one.part.type === 'text-delta') process.stdout.write(String(one.part.text))
+  if ('event' in one && one.type === 'run.ended') break // events and words come in one stream
+}
+const [question] = (await client.runs.questions()).items // what agents wait to be told
+if (question) await client.runs.answer({ questionId: question.id, body: { answer: 'yes' } })
+// #endregion run
+
 const { items } = await client.sessions.messages({ sessionId: session.id })
 assert.deepEqual(
   items.map(({ content }) => content),
-  ['Plan the login page'],
+  ['Plan the login page', 'Go on', 'Three tasks: form, session, tests.'],
 )
 await running.stop()
 await colloquy.close()

@@ -15,6 +15,7 @@ export function setUp() {
   refuseOldNode()
   install()
   build()
+  buildUi()
 }
 
 export function install() {
@@ -34,6 +35,23 @@ export function build() {
   if (timeOf(stamp) >= newest) return
   say('Building.')
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'])
+  writeFileSync(stamp, '')
+}
+
+/** The UI, after what it is made of: the client of the same build. */
+export function buildUi() {
+  const stamp = at('dist', '.built-ui')
+  const parts = [
+    at('web'),
+    at('src', 'client'),
+    at('src', 'server', 'contract'),
+    at('src', 'events'),
+    at('src', 'commands'),
+  ]
+  const newest = Math.max(...parts.map(newestIn), timeOf(at('package-lock.json')))
+  if (timeOf(stamp) >= newest) return
+  say('Building the UI.')
+  run(process.execPath, [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', at('web'), '--logLevel', 'error'])
   writeFileSync(stamp, '')
 }
 

@@ -15,8 +15,10 @@ const only = process.argv.slice(2)
 if (only.length === 0) {
   say('Linting.')
   run(process.execPath, [bin('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings'])
-  say('Checking types of sources, tests, examples and benchmarks.')
-  run(process.execPath, [bin('typescript', 'bin', 'tsc'), '-p', 'tsconfig.test.json'])
+  say('Checking types of sources, tests, pages, examples and benchmarks.')
+  for (const project of ['tsconfig.test.json', 'test/browser', 'web']) {
+    run(process.execPath, [bin('typescript', 'bin', 'tsc'), '-p', project])
+  }
 }
 
 say('Testing.')

@@ -176,6 +176,19 @@ export class ModelMissing extends ColloquyError {
   }
 }
 
+/** It is switched off in this project. Switch it on under `features` of the configuration. */
+export class FeatureOff extends ColloquyError {
+  override readonly code = 'feature/off'
+  override readonly status = 403
+
+  constructor(facts: { feature: string; project: string }) {
+    super(
+      `"${facts.feature}" is switched off in project "${facts.project}": features.${facts.feature} in the configuration.`,
+      facts,
+    )
+  }
+}
+
 /** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
 export class ToolServerFailed extends ColloquyError {
   override readonly code = 'tools/server-failed'
@@ -207,7 +220,19 @@ export class NotFound extends ColloquyError {
   override readonly status = 404
 
   constructor(
-    what: 'conversation' | 'session' | 'message' | 'archive' | 'checkpoint' | 'item' | 'token',
+    what:
+      | 'conversation'
+      | 'session'
+      | 'message'
+      | 'archive'
+      | 'checkpoint'
+      | 'item'
+      | 'token'
+      | 'question'
+      | 'feature'
+      | 'task'
+      | 'bead'
+      | 'thread',
     id: string,
     hint = '',
   ) {
@@ -270,6 +295,58 @@ export class PhaseRefused extends ColloquyError {
   }
 }
 
+/** A work item cannot go to that state from the one it is in. Choose one of those named as legal. */
+export class MoveRefused extends ColloquyError {
+  override readonly code = 'work/move-refused'
+  override readonly status = 409
+  readonly from: string
+  readonly to: string
+  readonly legal: readonly string[]
+
+  constructor(facts: { item: string; from: string; to: string; legal: readonly string[] }, why?: string) {
+    const legal =
+      facts.legal.length === 0 ? 'It cannot go anywhere from there.' : `Legal are: ${facts.legal.join(', ')}.`
+    super(
+      `${facts.item} is in state "${facts.from}" and cannot go to "${facts.to}"${why ? `: ${why}` : ''}. ${legal}`,
+      {
+        ...facts,
+      },
+    )
+    this.from = facts.from
+    this.to = facts.to
+    this.legal = facts.legal
+  }
+}
+
+/** A work item cannot begin before those it depends on are finished. Finish them, or change its dependencies. */
+export class DependenciesOpen extends ColloquyError {
+  override readonly code = 'work/dependencies-open'
+  override readonly status = 409
+  /** Ids of those that are not finished, with their states. */
+  readonly open: ReadonlyArray<{ id: string; state: string }>
+
+  constructor(facts: { item: string; open: ReadonlyArray<{ id: string; state: string }> }) {
+    const open = facts.open.map(({ id, state }) => `${id} (${state})`).join(', ')
+    super(`${facts.item} waits for ${open}. Finish them first, or change its dependencies.`, facts)
+    this.open = facts.open
+  }
+}
+
+/** A change of the task graph, or of dependencies, that does not hold together. Nothing was changed; put it right and send all of it again. */
+export class PlanRefused extends ColloquyError {
+  override readonly code = 'work/plan-refused'
+  override readonly status = 422
+  readonly problems: readonly string[]
+  /** As it is walked, the first once more at the end. */
+  readonly cycle: readonly string[] | undefined
+
+  constructor(facts: { problems: readonly string[]; cycle?: readonly string[] | undefined }) {
+    super(`The plan was not changed: ${facts.problems.join(' ')}`, facts)
+    this.problems = facts.problems
+    this.cycle = facts.cycle
+  }
+}
+
 /** A turn is still open. Wait for its completions, fail it, or undo it; then route again. */
 export class TurnOpen extends ColloquyError {
   override readonly code = 'turn/open'
@@ -288,6 +365,8 @@ export class RoutingBlocked extends ColloquyError {
   override readonly code = 'turn/blocked'
   override readonly status = 409
   readonly kind: string
+  /** In words. */
+  readonly finding: string
   /** Versions of the turns it was seen in. */
   readonly evidence: readonly number[]
 
@@ -300,6 +379,7 @@ export class RoutingBlocked extends ColloquyError {
   }) {
     super(`Routing is blocked since version ${facts.since}: ${facts.finding}. Look into it, then clearLoop.`, facts)
     this.kind = facts.kind
+    this.finding = facts.finding
     this.evidence = facts.evidence
   }
 }
@@ -311,6 +391,36 @@ export class PathRefused extends ColloquyError {
 
   constructor(facts: { path: string; reason: string }) {
     super(`"${facts.path}" ${facts.reason}.`, facts)
+  }
+}
+
+/** Work in a worktree needs a git repository with a commit. Make one (`git init`, then commit), or give another root. */
+export class RepositoryMissing extends ColloquyError {
+  override readonly code = 'git/no-repository'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; reason: string }) {
+    super(`${facts.folder} ${facts.reason}. Agents build in a worktree of a git repository: make one there.`, facts)
+  }
+}
+
+/** Git refused something. Its own words say what; nothing was lost. */
+export class GitFailed extends ColloquyError {
+  override readonly code = 'git/failed'
+  override readonly status = 500
+
+  constructor(facts: { folder: string; command: string; exitCode: number | null; said: string }) {
+    super(`git ${facts.command} failed in ${facts.folder}: ${facts.said || `exit code ${facts.exitCode}`}`, facts)
+  }
+}
+
+/** The worktree has work that is nowhere else. Commit or merge it first, or say that it may be lost. */
+export class WorktreeInUse extends ColloquyError {
+  override readonly code = 'git/worktree-in-use'
+  override readonly status = 409
+
+  constructor(facts: { folder: string; branch: string; reason: string }) {
+    super(`The worktree ${facts.folder} of ${facts.branch} was not removed: ${facts.reason}.`, facts)
   }
 }
 
@@ -409,8 +519,14 @@ export class AccessRequired extends ColloquyError {
   override readonly code = 'access/required'
   override readonly status = 401
 
-  constructor(reason = 'A token is required') {
-    super(`${reason}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`)
+  /** Why what was shown is not enough; undefined when nothing was shown. */
+  readonly reason: string | undefined
+
+  constructor(reason?: string) {
+    super(
+      `${reason ?? 'A token is required'}. Send "authorization: Bearer TOKEN", or open the address that the server printed.`,
+    )
+    this.reason = reason
   }
 }
 

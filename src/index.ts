@@ -9,8 +9,19 @@ export { defaultLoopSettings, type LoopSettings } from './commands/loops.ts'
 export { MessageInput } from './commands/message.ts'
 export type { PhaseTransition } from './commands/phase.ts'
 export { defaultPhases, PhaseSet, type PhaseSetting } from './commands/phase-set.ts'
+export { NewTask, PlanChanges, TaskChange } from './commands/plan.ts'
 export { SessionOptions } from './commands/session-options.ts'
 export type { NewTurn, TurnCompletion } from './commands/turn.ts'
+export {
+  Attempt,
+  BeadChanges,
+  FeatureChanges,
+  Move,
+  NewBead,
+  NewFeature,
+  NewWorktree,
+  Report,
+} from './commands/work.ts'
 export type { CheckpointDiff } from './compaction/diff.ts'
 export type { ReferenceResolver, Resolved, ResolverOptions } from './context/resolver.ts'
 export type { Scope, WriteOptions } from './engine.ts'
@@ -32,6 +43,7 @@ export { isOfType, type Origin, type RecordedEvent } from './events/recorded.ts'
 export type { Reference } from './events/reference.ts'
 export type { Sharing } from './events/session.ts'
 export { Strategy } from './events/strategy.ts'
+export { AttemptOutcome, BeadState, FeatureState, PlannedTask, TaskState, WorkBy } from './events/work.ts'
 export { WorkItem } from './events/work-item.ts'
 export type { ArchivePlace } from './log/archive-place.ts'
 export type { DamagedConversation, Listed, ProjectTotals } from './log/directory.ts'
@@ -41,10 +53,11 @@ export type { SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuer
 export type { Store, StoreOptions } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, RepairedHead, RepairReport, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
-export { AgentManager, type RunOptions, type RunTarget } from './managers/agent-manager.ts'
+export { AgentManager, type RunOptions, type RunTarget, type StartedRun } from './managers/agent-manager.ts'
 export type { AgentRequest } from './managers/agent-request.ts'
 export type { AgentSettings, AgentSettingsInput } from './managers/agent-settings.ts'
 export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
+export type { Bead, BeadMove, BeadSummary } from './managers/beads.ts'
 export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
 export { Configuration } from './managers/configuration.ts'
 export type { Conversation } from './managers/conversation.ts'
@@ -54,17 +67,24 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
+export { DispatchManager, type DispatchOptions, type ParkedItem } from './managers/dispatch-manager.ts'
+export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
+export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
 export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export type { OrchestrateOptions } from './managers/orchestrations.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
+export type { ProjectFeatures, ProjectOptions } from './managers/project-settings.ts'
 export type { Question } from './managers/questions.ts'
 export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
 export type { WritePermission } from './managers/read-files.ts'
+export type { ReadyItem, ReadyQuery } from './managers/ready-work.ts'
 export type { ReferenceSettings } from './managers/reference-settings.ts'
 export type { UnresolvedReference } from './managers/references.ts'
 export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
+export type { RunningRun } from './managers/running-runs.ts'
 export type { Session, SessionStats } from './managers/session.ts'
 export type { FoundItem } from './managers/session-checkpoints.ts'
 export { type ListSessions, type SessionLinks, SessionManager } from './managers/session-manager.ts'
@@ -82,8 +102,10 @@ export {
   storeStatus,
 } from './managers/stores.ts'
 export type { Swept } from './managers/sweep.ts'
+export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
+export { type WorkItemState, WorkManager } from './managers/work-manager.ts'
 export type {
   Model,
   ModelFailure,
@@ -95,6 +117,7 @@ export type {
 } from './models/model.ts'
 export { type ModelSettings, openModel } from './models/open.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
+export { isProvidersModel } from './models/providers.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export type { ModelLimits } from './request/models.ts'
@@ -106,11 +129,29 @@ export {
   evolveConversation,
 } from './views/conversation.ts'
 export type { DelegationState } from './views/delegations.ts'
+export type { DispatchesState } from './views/dispatches.ts'
 export type { Message } from './views/message.ts'
 export type { PhaseState } from './views/phase.ts'
 export type { QuestionState } from './views/questions.ts'
 export type { RunsState } from './views/runs.ts'
 export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
+export { cycleIn, dagSummary, dependentsOf, layersOf, readyTasks } from './views/task-graph.ts'
 export type { TeamState } from './views/team.ts'
 export type { OpenTurn, PastTurn, TurnsState } from './views/turns.ts'
-export type { CompactionUpdated, ConversationUpdated, SessionUpdated, Update } from './views/update.ts'
+export type { CompactionUpdated, ConversationUpdated, SessionUpdated, Update, WorkUpdated } from './views/update.ts'
+export type {
+  BeadWork,
+  FeatureWork,
+  GraphTask,
+  TaskWork,
+  WorkAttempts,
+  WorkMove,
+  WorkResult,
+  WorkState,
+  Worktree,
+} from './views/work.ts'
+export { agentFor, legalMoves, type WorkType, workStates } from './views/work-moves.ts'
+export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './work/dispatcher.ts'
+export { defaultGuards, type GuardSettings } from './work/guards.ts'
+export type { FoundLoop, OrchestrationResult } from './work/orchestrator.ts'
+export type { DispatchedItem, Job, WorkDone, Worker } from './work/worker.ts'

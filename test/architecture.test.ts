@@ -38,7 +38,7 @@ function sources(): string[] {
 function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8')
   const found: Import[] = []
-  for (const [, path] of text.matchAll(/(?:^|\n)(?:import|export)\b[^'"]*?['"](\.[^'"]+)['"]/g)) {
+  for (const [, path] of text.matchAll(/(?:^|\n)(?:import|export)\b(?:[^'"=]*?\bfrom)?\s*['"](\.[^'"]+)['"]/g)) {
     found.push({ from: file, to: resolve(dirname(file), path!), onDemand: false })
   }
   for (const [, path] of text.matchAll(/\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g)) {

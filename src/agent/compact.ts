@@ -123,6 +123,7 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       checkpoint,
       ...(head.checkpoint && { previous: head.checkpoint.version }),
       messages: covered.length,
+      kept: messages.length - covered.length,
       tokensBefore: before,
       tokensAfter: after,
       ...spent(),

@@ -22,6 +22,7 @@ const repeatable: ReadonlySet<string> = new Set([
   'git_status',
   'git_diff',
   'git_log',
+  'review',
 ])
 
 export async function takenUp(desk: RunDesk, input: RunInput): Promise<Next> {

@@ -17,13 +17,14 @@ export function addConfig(program: Command): void {
     .command('config')
     .summary('show the settings that hold, and where each comes from')
     .description(
-      'Defaults, over them the configuration file, over it the environment, over that the options given here.',
+      'Defaults, over them the configuration file and what it says for this project, over it the environment, over that the options given here.',
     )
     .addHelpText(
       'after',
       examples(
         ['config', 'what holds in this folder'],
         ['config --json', 'for a script'],
+        ['config --project shop', 'what holds in another project'],
         ['config --store sqlite:other.db', 'what an option would change'],
       ),
     )
@@ -42,24 +43,54 @@ export function addConfig(program: Command): void {
 }
 
 async function effective({ config, store, project }: GlobalOptions): Promise<Setting[]> {
-  const [{ configurationSources }, { defaultSettings }, { defaultRequestSettings }, { defaultLimits }] =
-    await Promise.all([
-      import('../managers/read-configuration.ts'),
-      import('../managers/settings.ts'),
-      import('../managers/request-settings.ts'),
-      import('../server/settings.ts'),
-    ])
+  const [
+    { configurationSources },
+    { defaultSettings },
+    { defaultRequestSettings },
+    { completeAgentSettings },
+    { defaultFeatures },
+    { defaultLimits },
+  ] = await Promise.all([
+    import('../managers/read-configuration.ts'),
+    import('../managers/settings.ts'),
+    import('../managers/request-settings.ts'),
+    import('../managers/agent-settings.ts'),
+    import('../managers/project-settings.ts'),
+    import('../server/settings.ts'),
+  ])
   const root = projectRoot()
+  const { tools: _, ...agents } = completeAgentSettings()
   const defaults = {
     store: defaultStore(root),
     project: root.split(/[\\/]/).at(-1),
+    root,
     ...defaultSettings,
+    redact: false,
+    features: defaultFeatures,
     requests: defaultRequestSettings,
-    server: { host: '127.0.0.1', port: 7333, allowOutside: false, traceLevel: 'info', limits: defaultLimits },
+    agents,
+    server: {
+      host: '127.0.0.1',
+      port: 7333,
+      allowOutside: false,
+      basePath: '',
+      traceLevel: 'info',
+      limits: defaultLimits,
+    },
   }
+  const sources = await configurationSources(config === undefined ? {} : { file: config })
+  const name = project ?? sources.findLast(({ settings }) => settings.project !== undefined)?.settings.project
+  const meant = name ?? defaults.project ?? ''
   const layers = [
     { from: 'default', settings: defaults as object },
-    ...(await configurationSources(config === undefined ? {} : { file: config })),
+    ...sources.flatMap(({ from, settings: { projects = {}, ...settings } }) => [
+      { from, settings },
+      ...Object.entries(projects).map(([project, own]) =>
+        project === meant
+          ? { from: `${from} (projects.${project})`, settings: own }
+          : { from, settings: { projects: { [project]: own } } },
+      ),
+    ]),
     ...(store === undefined ? [] : [{ from: '--store', settings: { store } }]),
     ...(project === undefined ? [] : [{ from: '--project', settings: { project } }]),
   ]
@@ -70,12 +101,15 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
   return [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/** Groups that are one value. */
+const wholes: ReadonlySet<string> = new Set(['strategy', 'models', 'phases'])
+
 /** `requests.budget` and its value, for every setting; what is a value as a whole stays one. */
 function flat(settings: object, above = ''): Array<[string, unknown]> {
   return Object.entries(settings).flatMap(([key, value]): Array<[string, unknown]> => {
     const name = above === '' ? key : `${above}.${key}`
     if (value === undefined) return []
     const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isGroup && key !== 'strategy' && key !== 'models' ? flat(value, name) : [[name, value]]
+    return isGroup && !wholes.has(key) ? flat(value, name) : [[name, value]]
   })
 }

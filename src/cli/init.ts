@@ -1,11 +1,12 @@
 /** `colloquy init`: looks at the project and writes its configuration file. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Command } from 'commander'
 import { instructionFileNames } from '../context/instruction-files.ts'
 import { IllegalState } from '../errors.ts'
 import { projectRoot } from '../managers/project-root.ts'
 import { configurationFiles } from '../managers/read-configuration.ts'
+import { findChecks } from '../work/find-checks.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { printJson, printLines, style } from './terminal.ts'
@@ -62,32 +63,10 @@ export function addInit(program: Command): void {
 
 const opening = "# Settings of this project for Colloquy; 'colloquy chat' talks with its agents."
 
-/** Scripts and files that say how a project is checked. */
 function look(root: string): Found {
   const has = (name: string) => existsSync(join(root, name))
-  const checks: string[] = []
-  if (has('package.json')) {
-    const runner = has('pnpm-lock.yaml') ? 'pnpm' : has('yarn.lock') ? 'yarn' : has('bun.lock') ? 'bun run' : 'npm run'
-    const scripts = scriptsIn(join(root, 'package.json'))
-    for (const name of ['test', 'check', 'lint', 'types', 'typecheck', 'build']) {
-      if (scripts.includes(name))
-        checks.push(name === 'test' && runner === 'npm run' ? 'npm test' : `${runner} ${name}`)
-    }
-  }
-  if (has('Cargo.toml')) checks.push('cargo test', 'cargo check', 'cargo clippy')
-  if (has('go.mod')) checks.push('go test', 'go vet', 'go build')
-  if (has('pyproject.toml') || has('pytest.ini')) checks.push('pytest', 'python -m pytest')
-  if (has('Makefile') && /^test:/m.test(readFileSync(join(root, 'Makefile'), 'utf8'))) checks.push('make test')
+  const { commands: checks } = findChecks(root)
   return { root, isRepository: has('.git'), checks, instructionFiles: instructionFileNames.filter(has) }
-}
-
-function scriptsIn(file: string): string[] {
-  try {
-    const { scripts } = JSON.parse(readFileSync(file, 'utf8')) as { scripts?: Record<string, string> }
-    return Object.keys(scripts ?? {})
-  } catch {
-    return []
-  }
 }
 
 function configurationOf({ root, checks }: Found, { model, project }: InitOptions): Record<string, unknown> {

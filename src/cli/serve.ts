@@ -1,4 +1,4 @@
-/** `colloquy serve`: the API and live events over HTTP, for this machine alone unless told otherwise. */
+/** `colloquy serve`: the UI, the API and live events over HTTP, for this machine alone unless told otherwise. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { Configuration, OpenOptions } from '../index.ts'
@@ -14,15 +14,16 @@ interface ServeOptions extends GlobalOptions {
   tokenFile?: string
   allowHost?: string[]
   origin?: string[]
+  basePath?: string
   traceLevel?: string
 }
 
 export function addServe(program: Command): void {
   program
     .command('serve')
-    .summary('serve the API and live events over HTTP')
+    .summary('serve the UI, the API and live events over HTTP')
     .description(
-      'Serves the API, live events and their description. Only this machine can reach it, and only with its token: the printed address lets a browser in once, programs send the token.',
+      'Serves the UI, the API, live events and their description. Only this machine can reach it, and only with its token: the printed address lets a browser in once, programs send the token.',
     )
     .option('--host <ADDRESS>', 'where to listen (default: 127.0.0.1)')
     .option('--port <NUMBER>', 'the port; 0 for any that is free (default: 7333)', portNumber)
@@ -30,6 +31,7 @@ export function addServe(program: Command): void {
     .option('--token-file <FILE>', 'the token; made if there is none (default: token beside the store)')
     .option('--allow-host <NAME...>', 'further names of this server in the Host header, such as colloquy.local:7333')
     .option('--origin <ORIGIN...>', 'further origins whose pages may call, such as http://localhost:5173')
+    .option('--base-path <PATH>', 'the path that a proxy in front serves it below, such as /colloquy')
     .option('--trace-level <LEVEL>', 'what is told on stderr: debug tells every request (default: info)')
     .addHelpText(
       'after',
@@ -72,8 +74,9 @@ async function serve(options: ServeOptions): Promise<void> {
       hosts: [...(settings.hosts ?? []), ...(options.allowHost ?? [])],
       origins: [...(settings.origins ?? []), ...(options.origin ?? [])],
       ...(settings.limits && { limits: settings.limits }),
+      basePath: options.basePath ?? settings.basePath ?? '',
       ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
-      root,
+      root: configuration.root ?? root,
       trace,
     },
   })

@@ -3,7 +3,7 @@
 import type { AnswerOf, CallOf, Endpoint } from '../server/contract/endpoint.ts'
 import { type Contract, contract } from '../server/contract/index.ts'
 import { type CallInput, type CallOptions, type Connection, call } from './call.ts'
-import { type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
+import { type LiveEvent, type LiveOptions, type LiveWords, liveEvents } from './live.ts'
 
 export interface ClientOptions {
   /** Where the server is; default: where the page came from. */
@@ -28,8 +28,9 @@ export type Client = {
     [N in keyof Contract[R]]: Contract[R][N] extends Endpoint ? Call<Contract[R][N]> : never
   }
 } & {
-  /** Every event once, in order, across lost connections. */
-  live(options?: LiveOptions): AsyncGenerator<LiveEvent>
+  /** Every event once, in order, across lost connections; with `deltas` also what agents say while they say it. */
+  live(options: LiveOptions & { deltas: true }): AsyncGenerator<LiveEvent | LiveWords>
+  live(options?: LiveOptions & { deltas?: false }): AsyncGenerator<LiveEvent>
   /** The lines of an export, one by one. */
   exportLines(input: { project?: string; conversationId: string }): AsyncGenerator<string>
 }

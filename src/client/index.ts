@@ -3,4 +3,5 @@
 export type { CallOptions } from './call.ts'
 export { type Client, type ClientOptions, connect } from './client.ts'
 export { ApiError } from './error.ts'
-export type { LiveEvent, LiveOptions } from './live.ts'
+export type { LiveEvent, LiveOptions, LiveWords } from './live.ts'
+export type * from './types.ts'

@@ -1,5 +1,7 @@
 /** Live events that go on by themselves: a lost connection is made again where it stopped, and no event comes twice. */
+
 import { createParser } from 'eventsource-parser'
+import type { WorkItem } from '../events/work-item.ts'
 import { contract } from '../server/contract/index.ts'
 import { addressOf, type Connection, pause } from './call.ts'
 import { apiError } from './error.ts'
@@ -10,6 +12,8 @@ export interface LiveEvent {
   project: string
   conversationId: string
   sessionId?: string
+  /** Of work: the item it is about. */
+  item?: WorkItem
   version: number
   /** Keep it: a later stream goes on from here. */
   position: string
@@ -24,6 +28,21 @@ export interface LiveEvent {
   isLarge?: boolean
 }
 
+/** What an agent says while it says it. Nowhere stored: the log has the answer when it is whole. */
+export interface LiveWords {
+  name: 'run:live'
+  project: string
+  conversationId: string
+  sessionId: string
+  runId: string
+  agent: string
+  /**
+   * `run-start`, the model's own parts (`start`, `text-delta` …, `finish`), `tool-start`, `tool-end`, `question`,
+   * `run-end`; `missed` where this reader was too slow. After `start` the answer begins anew.
+   */
+  part: { type: string; id?: string; text?: string } & Record<string, unknown>
+}
+
 export interface LiveOptions {
   project?: string
   conversation?: string
@@ -32,13 +51,20 @@ export interface LiveOptions {
   types?: readonly string[]
   /** 'start', 'now' (default), or the position of the last event seen. */
   from?: string
+  /** Also what agents say while they say it, beginning with what those under way have said by now. */
+  deltas?: boolean
   signal?: AbortSignal
+  /** The connection is there, or it is gone and is being made again. */
+  onState?: (state: 'open' | 'lost') => void
 }
 
 /** @throws {ApiError} when the server refuses: what is wrong will not get better by trying */
-export async function* liveEvents(connection: Connection, options: LiveOptions = {}): AsyncGenerator<LiveEvent> {
-  const { types, signal, project = connection.project, conversation, session, from } = options
-  const query = { project, conversation, session, type: types?.join(','), from }
+export async function* liveEvents(
+  connection: Connection,
+  options: LiveOptions = {},
+): AsyncGenerator<LiveEvent | LiveWords> {
+  const { types, signal, project = connection.project, conversation, session, from, deltas, onState } = options
+  const query = { project, conversation, session, type: types?.join(','), from, deltas }
   let last: string | undefined
   let waitMs = 1000
   while (!signal?.aborted) {
@@ -54,27 +80,33 @@ export async function* liveEvents(connection: Connection, options: LiveOptions =
       .catch(() => undefined)
     if (answer && !answer.ok && answer.status !== 503 && answer.status !== 429) throw await apiError(answer)
     if (answer?.ok && answer.body) {
+      onState?.('open')
       const reading = events(answer.body, asked => {
         waitMs = asked
       })
       try {
         for await (const event of reading) {
-          last = event.position
+          if ('position' in event) last = event.position
           yield event
         }
       } catch {
         // The connection was cut; the next one goes on after `last`.
       }
     }
+    if (!signal?.aborted) onState?.('lost')
     if (!signal?.aborted) await pause(waitMs, signal).catch(() => undefined)
   }
 }
 
-async function* events(body: ReadableStream<Uint8Array>, onRetry: (ms: number) => void): AsyncGenerator<LiveEvent> {
-  const ready: LiveEvent[] = []
+async function* events(
+  body: ReadableStream<Uint8Array>,
+  onRetry: (ms: number) => void,
+): AsyncGenerator<LiveEvent | LiveWords> {
+  const ready: Array<LiveEvent | LiveWords> = []
   const parser = createParser({
-    onEvent: ({ id, data }) => {
+    onEvent: ({ id, event, data }) => {
       if (id !== undefined) ready.push(JSON.parse(data) as LiveEvent)
+      else if (event === 'run:live') ready.push({ name: event, ...(JSON.parse(data) as Omit<LiveWords, 'name'>) })
     },
     onRetry,
   })

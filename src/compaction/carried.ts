@@ -9,6 +9,7 @@ import {
   type ComputedLine,
   type ComputedSections,
   foldCarried,
+  type Known,
   type StateSection,
 } from './computed.ts'
 import { filesIn } from './tool-files.ts'
@@ -84,13 +85,32 @@ const openCallsNow: StateSection = {
       .map(({ callId, name, version }) => `${name} (call ${callId}, message ${version})`),
 }
 
-/** As the checkpoint has it. Whoever runs such loops knows better, and takes its place in the registry. */
-const ralphLoopOfCheckpoint: StateSection = {
+/** The loop that the session is in, by the log; where the log knows of none, what a checkpoint has. */
+const ralphLoopNow: StateSection = {
   name: 'ralphLoop',
   heading: 'Ralph loop',
   maxTokens: 1_000,
-  read: ({ checkpoint }) => (checkpoint?.ralphLoop ? ralphLines(checkpoint.ralphLoop) : []),
-  kept: ({ checkpoint }) => (checkpoint?.ralphLoop ? { ralphLoop: checkpoint.ralphLoop } : {}),
+  read(known) {
+    const loop = loopOf(known)
+    return loop ? ralphLines(loop) : []
+  },
+  kept(known) {
+    const ralphLoop = loopOf(known)
+    return ralphLoop ? { ralphLoop } : {}
+  },
+}
+
+function loopOf({ session, conversation, checkpoint }: Known): RalphLoop | undefined {
+  const loop = conversation?.ralph
+  if (loop?.sessionId !== session.id) return checkpoint?.ralphLoop
+  const { iteration, passed, failed, lastError, outcome } = loop
+  return {
+    // The one that is under way is the next.
+    currentIteration: outcome === undefined ? iteration + 1 : iteration,
+    passedChecks: [...passed],
+    failedChecks: [...failed],
+    ...(lastError !== undefined && { lastError }),
+  }
 }
 
 export function ralphLines({ currentIteration, passedChecks, failedChecks, lastError }: RalphLoop): ComputedLine[] {
@@ -103,7 +123,7 @@ export function ralphLines({ currentIteration, passedChecks, failedChecks, lastE
 
 export const commonSections: ComputedSections = {
   carried: carriedSections(defaultCarriedLimits),
-  state: [openCallsNow, ralphLoopOfCheckpoint],
+  state: [openCallsNow, ralphLoopNow],
 }
 
 function openCallsAfter(before: readonly OpenCall[], messages: readonly Message[]): OpenCall[] {

@@ -12,7 +12,8 @@ const run = promisify(execFile)
 const timeLimitMs = 10_000
 const largestAnswerBytes = 64 * 1024 * 1024
 
-const harmless = [
+/** Goes before the arguments of every call. */
+export const harmless: readonly string[] = [
   '--no-pager',
   ['-c', 'core.fsmonitor=false'],
   ['-c', 'core.hooksPath=/dev/null'],
@@ -31,7 +32,7 @@ export async function gitAnswer(
   args: readonly string[],
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<{ exitCode: number | undefined; stdout: string; stderr: string }> {
-  const options = { cwd: folder, env: environment(), timeout: timeLimitMs, maxBuffer: largestAnswerBytes }
+  const options = { cwd: folder, env: gitEnvironment(), timeout: timeLimitMs, maxBuffer: largestAnswerBytes }
   try {
     const { stdout, stderr } = await run('git', [...harmless, ...args], { ...options, ...(signal && { signal }) })
     return { exitCode: 0, stdout, stderr }
@@ -61,7 +62,7 @@ const ofAnotherRepository = [
   'GIT_CONFIG_COUNT',
 ]
 
-function environment(): NodeJS.ProcessEnv {
+export function gitEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !ofAnotherRepository.includes(name))
   return {
     ...Object.fromEntries(own),

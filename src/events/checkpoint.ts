@@ -114,7 +114,9 @@ export const CheckpointTaken = z.object({
   checkpoint: Checkpoint,
   /** Version of the event of the checkpoint before it: the history is a walk from the newest. */
   previous: Version.optional(),
+  /** How many messages it newly stands for, and how many behind them stay word for word. */
   messages: z.int().nonnegative(),
+  kept: z.int().nonnegative().optional(),
   tokensBefore: z.int().nonnegative(),
   tokensAfter: z.int().nonnegative(),
   durationMs: z.int().nonnegative(),

@@ -18,14 +18,18 @@ import {
 } from './conversation.ts'
 import { DelegationEnded, DelegationReturned, DelegationStarted } from './delegation.ts'
 import { SessionDescribed } from './description.ts'
+import { DispatchEnded, DispatchStarted, GuardCleared, GuardTripped } from './dispatch.ts'
 import { ExecutionStarted, ExecutionStopped } from './execution.ts'
 import { FileRead } from './file.ts'
+import { ConflictsFound, LandingEnded, LandingStarted } from './landing.ts'
 import { LoopCleared, LoopDetected } from './loop.ts'
 import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
 import { PhaseChanged, PhaseStuck } from './phase.ts'
 import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
+import { IterationEnded, RalphEnded, RalphStarted } from './ralph.ts'
 import { ReferenceResolved } from './reference.ts'
 import { RequestBuilt } from './request.ts'
+import { ReviewGiven } from './review.ts'
 import { RunEnded, RunStarted } from './run.ts'
 import {
   SessionAcknowledged,
@@ -41,6 +45,16 @@ import {
   SessionReset,
 } from './session.ts'
 import { CompletionRecorded, TurnResolved, TurnStarted, TurnUndone } from './turn.ts'
+import {
+  FeatureDescribed,
+  TasksPlanned,
+  WorkAttempted,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorktreeCreated,
+  WorktreeRemoved,
+} from './work.ts'
 
 export const ConversationEvent = z.discriminatedUnion('type', [
   ConversationCreated,
@@ -90,6 +104,25 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   QuestionAsked,
   QuestionAnswered,
   QuestionTaken,
+  RalphStarted,
+  IterationEnded,
+  RalphEnded,
+  ReviewGiven,
+  LandingStarted,
+  ConflictsFound,
+  LandingEnded,
+  FeatureDescribed,
+  TasksPlanned,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorkAttempted,
+  WorktreeCreated,
+  WorktreeRemoved,
+  DispatchStarted,
+  DispatchEnded,
+  GuardTripped,
+  GuardCleared,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 export type EventType = ConversationEvent['type']

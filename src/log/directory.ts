@@ -16,6 +16,20 @@ export interface ConversationQuery {
   limit?: number
 }
 
+export interface WorkQuery {
+  project: string
+  type: 'feature' | 'task' | 'bead'
+  /** Of tasks: those of this feature. */
+  featureId?: string
+  /** Default all. */
+  states?: readonly string[]
+  /** Default all. */
+  status?: readonly ConversationStatus[]
+  cursor?: string
+  /** Default 50. */
+  limit?: number
+}
+
 export interface SessionQuery {
   project: string
   conversationId?: string
@@ -59,6 +73,11 @@ export interface Directory {
   conversationOf(project: string, workItem: WorkItem): Promise<ConversationHead | undefined>
   /** Most recently active first, to the minute. A damaged one is named apart, and hides no other. */
   conversations(query: ConversationQuery): Promise<Listed<ConversationHead>>
+  /**
+   * Conversations of work items, by what their heads say of the work: in order of priority, the oldest first. Those
+   * that nobody described as a work item, or moved as one, are not among them.
+   */
+  workItems(query: WorkQuery): Promise<Listed<ConversationHead>>
   session(project: string, id: string): Promise<SessionHead | undefined>
   /** The active session of a natural key. */
   sessionByKey(project: string, key: string): Promise<SessionHead | undefined>

@@ -23,6 +23,18 @@ export interface Leases {
   claim(request: { project: string; name: string; holder: string; forMs: number }): Promise<Lease>
 
   /**
+   * Takes the first of these that nobody holds, if there is one: the next piece of work of a queue, or a free place among
+   * a number of places. What the holder holds already is not taken again. Two that ask at once get different ones.
+   */
+  claimAny(request: {
+    project: string
+    /** In the order of preference; at most 1000. */
+    names: readonly string[]
+    holder: string
+    forMs: number
+  }): Promise<Lease | undefined>
+
+  /**
    * Extends a lease that is still held.
    *
    * @throws {LeaseLost} when it ran out or somebody else took it

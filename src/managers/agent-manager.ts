@@ -1,17 +1,17 @@
 /** Agents that answer: a run of an agent on its session, what it says while it runs, and what it asks people. Thin. */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { LiveChannel, LiveUpdate } from '../agent/live.ts'
+import type { LiveChannel, LiveFilter, LiveUpdate } from '../agent/live.ts'
 import type { McpServers } from '../agent/mcp/servers.ts'
 import { type RunResult, run } from '../agent/run.ts'
 import { newcomer } from '../agent/run-input.ts'
-import { builtInTools } from '../agent/tools/index.ts'
+import { builtInTools, workTreeTools } from '../agent/tools/index.ts'
 import type { Tool } from '../agent/tools/tool.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
 import { clearMessages } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
+import { FeatureOff, IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
@@ -22,6 +22,7 @@ import type { AgentViews, Claim } from './agent-views.ts'
 import type { Question } from './questions.ts'
 import { runDesk } from './run-desk.ts'
 import type { RunKeeper } from './run-keeper.ts'
+import { type RunningRun, runningRuns } from './running-runs.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
 import type { SessionRequests } from './session-requests.ts'
@@ -53,7 +54,32 @@ export interface RunOptions {
   supersedes?: boolean
   /** While another run has the session, waits for its end. Always so with a message. */
   waits?: boolean
+  /** How the message is stored. With a key it is stored, and answered, once. */
+  write?: WriteOptions
+  /** The folder its tools work in and never leave, where it is not the project's. */
+  root?: string
+  /** Starts with an empty window: what was said before is kept, and not sent. */
+  fresh?: boolean
+  /** Makes the message be said once for ever: a run that was cut off goes on with the one that is there. */
+  once?: string
 }
+
+/** A run that goes on by itself, or waits until another one has left the session. */
+export interface StartedRun {
+  state: 'running' | 'waiting'
+  /** Absent while it waits. */
+  runId?: string
+  sessionId: string
+  conversationId: string
+  agent: string
+  model: string
+  /** The message it answers; absent while it waits and nobody knows yet. */
+  messageId?: string
+  /** How it went. Nobody needs to look: the log says so, too. */
+  ended: Promise<RunResult>
+}
+
+type UnderWay = (run: Omit<StartedRun, 'ended'>) => void
 
 /** Where a session is looked at while another run has it. */
 const lookEveryMs = 50
@@ -69,11 +95,12 @@ export class AgentManager {
   readonly #team: Team
   readonly #settings: AgentSettings
   readonly #defaultModel: string | undefined
-  readonly #root: string
+  readonly #isOn: boolean
+  readonly #root: string | undefined
   readonly #live: LiveChannel
   readonly #keeper: RunKeeper
   readonly #opened: Map<string, Promise<Model>>
-  readonly #mcp: McpServers
+  readonly #mcp: McpServers | undefined
   readonly #access: SessionAccess
 
   constructor(parts: {
@@ -86,13 +113,15 @@ export class AgentManager {
     settings: AgentSettings
     /** The model whose limits requests keep to. */
     defaultModel: string | undefined
-    /** The work tree. */
-    root: string
+    /** Off: nothing is run in this project. */
+    isOn: boolean
+    /** The work tree; without one agents have no files, and no programs. */
+    root: string | undefined
     live: LiveChannel
     keeper: RunKeeper
     /** Models that were opened by name; each once. */
     opened: Map<string, Promise<Model>>
-    mcp: McpServers
+    mcp: McpServers | undefined
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -102,6 +131,7 @@ export class AgentManager {
     this.#team = parts.team
     this.#settings = parts.settings
     this.#defaultModel = parts.defaultModel
+    this.#isOn = parts.isOn
     this.#root = parts.root
     this.#live = parts.live
     this.#keeper = parts.keeper
@@ -115,12 +145,29 @@ export class AgentManager {
    * another run has the session it waits, and that run may answer it. What a model or a tool does wrong is in the
    * result and in the log, never thrown.
    *
+   * @throws {FeatureOff} when agents are switched off in the project
    * @throws {ModelMissing} when no model is named
    * @throws {AlreadyAnswered} when the trigger was answered by another run
    * @throws {LeaseHeld} when the trigger is to be answered and another run has the session
    */
   run(target: RunTarget, options: RunOptions = {}): Promise<RunResult> {
     return this.#run(target, options, 0)
+  }
+
+  /**
+   * Starts a run and answers as soon as it is under way, or known to wait for another one: what was said is stored by
+   * then. Throws what `run` throws before that.
+   */
+  start(target: RunTarget, options: RunOptions = {}): Promise<StartedRun> {
+    return new Promise((resolve, reject) => {
+      const ended = this.#run(target, options, 0, run => resolve({ ...run, ended }))
+      ended.catch(reject)
+    })
+  }
+
+  /** Runs that are under way in the project, or on one conversation, in whatever process; oldest first. */
+  running(conversationId?: string): Promise<RunningRun[]> {
+    return runningRuns(this.#engine, this.#scope, { conversationId, isHere: id => this.#keeper.find(id) !== undefined })
   }
 
   /** Stops the run of a session in this process. What it has said is kept. False if there is none. */
@@ -131,10 +178,14 @@ export class AgentManager {
     return running !== undefined
   }
 
+  /** Names of the models that the project's settings have chosen. */
+  configuredModels(): string[] {
+    const { model, models } = this.#settings
+    return [this.#defaultModel, model, ...Object.values(models)].filter(name => typeof name === 'string')
+  }
+
   /** What runs of this process say while they say it. Live only: the log has what counts. */
-  live(
-    filter: { conversationId?: string; sessionId?: string; signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<LiveUpdate> {
+  live(filter: Omit<LiveFilter, 'project'> = {}): AsyncIterableIterator<LiveUpdate> {
     return this.#live.listen({ project: this.#scope.project, ...filter })
   }
 
@@ -143,26 +194,47 @@ export class AgentManager {
     return this.#team.questions.open(conversationId)
   }
 
+  /** Open, or among the newest of the conversation that were answered. @throws {NotFound} when it is neither */
+  question(conversationId: string, questionId: string): Promise<Question> {
+    return this.#team.questions.find(conversationId, questionId)
+  }
+
   /**
    * Answers a question, or a request for leave with yes or no. Whoever runs the agent goes on with it, now or later.
    *
    * @throws {IllegalState} when it is not open
    */
-  answer(questionId: string, answer: string, write?: WriteOptions): Promise<Question> {
-    return this.#team.questions.answer(questionId, answer, write)
+  answer(
+    questionId: string,
+    answer: string,
+    { conversationId, ...write }: WriteOptions & { conversationId?: string | undefined } = {},
+  ): Promise<Question> {
+    return this.#team.questions.answer(questionId, answer, { conversationId, write })
   }
 
-  async #run(target: RunTarget, options: RunOptions, depth: number): Promise<RunResult> {
+  async #run(target: RunTarget, options: RunOptions, depth: number, underWay?: UnderWay): Promise<RunResult> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     const known = await this.#session(target)
-    const model = await this.#model(known, options.model)
-    const said = options.message === undefined ? undefined : await this.#say(known, options.message)
+    const model = await this.#model(known, options)
+    const { id: sessionId, conversationId, agentName: agent } = known
+    const place = { sessionId, conversationId, agent, model: model.name }
+    const { message: said, isRepeated } = await this.#said(known, options)
+    const onWait = () => underWay?.({ state: 'waiting', ...place, ...(said && { messageId: said.id }) })
+    if (isRepeated) onWait()
     if (options.supersedes) await this.#supersede(known.id)
-    const claim = await this.#claim(known, options, said)
+    const claim = await this.#claim(known, {
+      ...options,
+      // What was stored by an earlier call under the same key may be answered by now.
+      ...(isRepeated && options.once === undefined && { trigger: { messageId: said!.id } }),
+      waits: options.waits === true || said !== undefined,
+      onWait,
+    })
     try {
       // As it is under the lease: the run before may have moved it.
       const head = await this.#access.head(known.id)
       const trigger = said ?? (await this.#trigger(head, options.trigger))
-      return await this.#under(claim, { head, trigger, model, options, depth })
+      const onStart = (runId: string) => underWay?.({ state: 'running', runId, ...place, messageId: trigger.id })
+      return await this.#under(claim, { head, trigger, model, options, depth, onStart })
     } finally {
       await claim.release()
     }
@@ -176,19 +248,29 @@ export class AgentManager {
       model,
       options,
       depth,
-    }: { head: SessionHead; trigger: Message; model: Model; options: RunOptions; depth: number },
+      onStart,
+    }: {
+      head: SessionHead
+      trigger: Message
+      model: Model
+      options: RunOptions
+      depth: number
+      onStart: (runId: string) => void
+    },
   ): Promise<RunResult> {
     const { engine, scope, scribe, requests, team, settings, live } = this.#parts()
     const { id: sessionId, conversationId, agentName: agent, agentType } = head
+    const { root = this.#root } = options
     const kept = this.#keeper.keep(sessionId, claim, { leaseMs: settings.leaseMs, signal: options.signal })
     try {
       const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live })
       const tell = (part: LiveUpdate['part']) => {
         desk.live(part)
+        if (part.type === 'run-start') onStart(desk.runId)
         options.onPart?.(part)
       }
       const callKey = (callId: string, asking: Message) => `${asking.id} ${callId}`
-      const tools = await this.#tools(head, options.tools)
+      const tools = await this.#tools(head, { more: options.tools, root })
       const commands = [...(settings.commands['*'] ?? []), ...(settings.commands[agentType] ?? [])]
       const answerWithinMs = options.answerWithinMs ?? settings.limits.answerWithinMs
       const asked = toolDesk({
@@ -199,6 +281,7 @@ export class AgentManager {
         team,
         questions: this.#team.questions,
         head,
+        root,
         write: { fence: claim.fence },
         delegate: (to, task, signal) => this.#delegate(head, { to, task, model, options, signal, depth }),
         onAsked: ({ id: questionId, kind, text, choices }) =>
@@ -217,7 +300,8 @@ export class AgentManager {
           calls: {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
-              root: this.#root,
+              // Those that look at files are not among the tools of a project without a folder.
+              root: root ?? '',
               agent,
               agentType,
               signal,
@@ -269,18 +353,29 @@ export class AgentManager {
     return head
   }
 
-  async #say({ id, conversationId }: SessionHead, message: string | MessageInput): Promise<Message> {
+  async #said(
+    { id, conversationId }: SessionHead,
+    { message, write, once, fresh = this.#settings.singleShot }: RunOptions,
+  ): Promise<{ message: Message | undefined; isRepeated: boolean }> {
+    if (message === undefined) return { message: undefined, isRepeated: false }
     const input: MessageInput = typeof message === 'string' ? { role: 'user', content: message } : message
     const prepared = await this.#scribe.prepare(input)
-    const place = { conversation: { id: conversationId }, session: { id }, asked: [] }
+    const place = { conversation: { id: conversationId }, session: { id } }
     const decide: Decision = (heads, now) => [
-      ...(this.#settings.singleShot ? clearMessages(id)(heads, now) : []),
+      ...(fresh ? clearMessages(id)(heads, now) : []),
       ...addToSession(id, prepared)(heads, now),
     ]
-    return recordedMessage(await this.#engine.execute(this.#scope, { ...place, decide }))
+    // Who takes work up again may put it in other words than the first did; the first ones hold.
+    const [asked, options] =
+      once === undefined ? [['run', id, message], write] : [['run', id], { ...write, idempotencyKey: once }]
+    const appended = await this.#engine.execute(this.#scope, { ...place, decide, asked, options })
+    return { message: recordedMessage(appended), isRepeated: appended.replayed }
   }
 
-  async #claim(head: SessionHead, { trigger, signal, waits }: RunOptions, said: Message | undefined): Promise<Claim> {
+  async #claim(
+    head: SessionHead,
+    { trigger, signal, waits, onWait }: RunOptions & { onWait: () => void },
+  ): Promise<Claim> {
     const conversation = await this.#conversation(head.conversationId)
     const claim = () =>
       this.#views.claim(
@@ -293,7 +388,8 @@ export class AgentManager {
         return await claim()
       } catch (error) {
         // What was said just now may be answered by the run that is under way; if not, it is this one's turn then.
-        if (!(error instanceof LeaseHeld) || !(said || waits)) throw error
+        if (!(error instanceof LeaseHeld) || !waits) throw error
+        onWait()
         await wait(lookEveryMs, undefined, signal ? { signal } : {})
       }
     }
@@ -326,26 +422,50 @@ export class AgentManager {
     })
   }
 
-  async #model(head: SessionHead, asked: Model | string | undefined): Promise<Model> {
+  /**
+   * The model that agents of a type run on, opened once.
+   *
+   * @throws {ModelMissing} when none is named
+   */
+  model(agentType: string, asked?: Model | string): Promise<Model> {
+    return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
+  }
+
+  async #model(
+    head: Pick<SessionHead, 'agentType' | 'requests'>,
+    { model: asked, root = this.#root }: RunOptions,
+  ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel
     if (named === undefined) throw new ModelMissing(head.agentType)
     if (typeof named !== 'string') return named
-    let opened = this.#opened.get(named)
+    if (root === undefined && named.startsWith('command:')) {
+      const { project } = this.#scope
+      throw new IllegalState(`A program works in the project's folder: projects.${project}.root is missing.`, {
+        project,
+      })
+    }
+    // A command works in the folder it is opened for.
+    const key = JSON.stringify([named, root])
+    let opened = this.#opened.get(key)
     if (!opened) {
-      opened = openModel(named, { folder: this.#root })
-      this.#opened.set(named, opened)
+      opened = openModel(named, root === undefined ? {} : { folder: root })
+      this.#opened.set(key, opened)
       // One that could not be opened may be the next time: a key may be set by then.
-      opened.catch(() => this.#opened.delete(named))
+      opened.catch(() => this.#opened.delete(key))
     }
     return opened
   }
 
-  async #tools({ id, agentType }: SessionHead, more: readonly Tool[] = []): Promise<Tool[]> {
+  async #tools(
+    { id, agentType }: SessionHead,
+    { more = [], root }: { more: readonly Tool[] | undefined; root: string | undefined },
+  ): Promise<Tool[]> {
     const { allowedTools } = await this.#requests.contexts.description(id)
-    const all = [...builtInTools, ...this.#settings.tools]
+    const builtIn = root === undefined ? builtInTools.filter(({ name }) => !workTreeTools.has(name)) : builtInTools
+    const all = [...builtIn, ...this.#settings.tools]
     const allowed = all.filter(tool => allowedTools.includes(tool.name) || allowedTools.includes('*'))
-    return [...allowed, ...(await this.#mcp.toolsFor(agentType)), ...more]
+    return [...allowed, ...((await this.#mcp?.toolsFor(agentType)) ?? []), ...more]
   }
 
   /** The other agent is run here and now; its last words are the result unless it completes with others. */
@@ -364,11 +484,16 @@ export class AgentManager {
     const { delegations } = this.#team
     const { id, conversationId: childId } = await delegations.delegate(conversationId, { from, to, task }, undefined)
     const own = this.#settings.models[to]
-    const { answerWithinMs } = options
+    const { answerWithinMs, root } = options
     const target = { conversationId: childId, agent: to }
     const done = await this.#run(
       target,
-      { model: own ?? model, signal, ...(answerWithinMs !== undefined && { answerWithinMs }) },
+      {
+        model: own ?? model,
+        signal,
+        ...(answerWithinMs !== undefined && { answerWithinMs }),
+        ...(root !== undefined && { root }),
+      },
       depth + 1,
     )
     if (done.completed === undefined) {

@@ -3,7 +3,7 @@
 import type { Strategy } from '../events/strategy.ts'
 import type { Ledger } from '../request/ledger.ts'
 import type { RequestMessage } from '../request/message.ts'
-import { renderMessages, renderPrompt } from '../request/render.ts'
+import { type ExplainedRequest, explainRequest, renderMessages, renderPrompt } from '../request/render.ts'
 import type { PackedRequest } from './request-packing.ts'
 
 /** A request ready to be sent, in both renderings, with the account of how it came to be. */
@@ -28,6 +28,8 @@ export interface AgentRequest {
   catchUp: { since: number; messages: number; omitted: number } | undefined
   /** Number of the checkpoint it stands on. */
   checkpoint: number | undefined
+  /** Both renderings in pieces that say where each comes from. */
+  explain(): ExplainedRequest
 }
 
 export function agentRequest({ head, settings, packed, ledger }: PackedRequest): AgentRequest {
@@ -60,6 +62,7 @@ export function agentRequest({ head, settings, packed, ledger }: PackedRequest):
       omitted: packed.catchUp.omitted.messages,
     },
     checkpoint: packed.checkpoint?.number,
+    explain: () => explainRequest(packed, options),
   }
 }
 

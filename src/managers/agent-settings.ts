@@ -23,15 +23,26 @@ export interface AgentSettings {
   singleShot: boolean
   /** Whether what people say starts a run by itself: of the agents it is addressed to, else of `defaultAgent`. */
   autorun: boolean
-  /** Who answers what is addressed to nobody. */
+  /** Who answers what is addressed to nobody: an agent, or `orchestrator`, which routes it and says nothing itself. */
   defaultAgent: string | undefined
+  orchestrator: OrchestratorSettings
 }
 
-export type AgentSettingsInput = Partial<Omit<AgentSettings, 'limits'>> & { limits?: Partial<AgentSettings['limits']> }
+export interface OrchestratorSettings {
+  /** Whom it may route to, and what each is for. Default: the built-in agents. */
+  agents: Readonly<Record<string, string>> | undefined
+  /** Of those, whom somebody else runs: their completions are waited for. */
+  outside: readonly string[]
+}
+
+export type AgentSettingsInput = Partial<Omit<AgentSettings, 'limits' | 'orchestrator'>> & {
+  limits?: Partial<AgentSettings['limits']>
+  orchestrator?: Partial<OrchestratorSettings>
+}
 
 const minute = 60_000
 
-export function completeAgentSettings({ limits, ...given }: AgentSettingsInput = {}): AgentSettings {
+export function completeAgentSettings({ limits, orchestrator, ...given }: AgentSettingsInput = {}): AgentSettings {
   return {
     model: undefined,
     models: {},
@@ -44,6 +55,7 @@ export function completeAgentSettings({ limits, ...given }: AgentSettingsInput =
     autorun: false,
     defaultAgent: undefined,
     ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<AgentSettings>),
+    orchestrator: { agents: undefined, outside: [], ...orchestrator },
     limits: { commandMs: 2 * minute, characters: 30_000, answerWithinMs: 24 * 60 * minute, ...limits },
   }
 }

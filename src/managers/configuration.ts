@@ -3,9 +3,12 @@
  * known one, because a setting that is silently not in force is worse than none.
  */
 import { z } from 'zod'
+import { PhaseSet } from '../commands/phase-set.ts'
 import { ConfigurationInvalid } from '../errors.ts'
+import { Id } from '../events/id.ts'
 import { Sharing } from '../events/session.ts'
 import { Strategy } from '../events/strategy.ts'
+import { ReferencesInput } from './reference-settings.ts'
 import { fromSeedConfiguration, SeedConversationInput } from './seed-configuration.ts'
 
 const Count = z.int().positive()
@@ -51,6 +54,8 @@ const ServerInput = z
     tokenFile: z.string().min(1),
     hosts: z.array(z.string().min(1)),
     origins: z.array(z.url()),
+    /** The path that a proxy serves it below. */
+    basePath: z.string().regex(/^[\w/.~-]*$/, 'must be a plain path such as /colloquy'),
     traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     limits: z
       .strictObject({
@@ -84,8 +89,63 @@ const AgentsInput = z
     singleShot: z.boolean(),
     autorun: z.boolean(),
     defaultAgent: z.string().min(1),
+    orchestrator: z
+      .strictObject({
+        agents: z.record(z.string().min(1), z.string()),
+        outside: z.array(z.string().min(1)),
+      })
+      .partial(),
   })
   .partial()
+
+/** How work is given to agents. */
+const DispatchInput = z
+  .strictObject({
+    serve: z.boolean(),
+    agent: z.string().min(1),
+    concurrency: Count,
+    perProject: Count.nullable(),
+    perModel: z.record(z.string().min(1), Count),
+    leaseMs: DurationMs,
+    lookEveryMs: DurationMs,
+    guards: z
+      .strictObject({
+        hopLimit: Count,
+        alternations: Count,
+        noProgress: Count,
+        likeness: Share,
+        failures: Count,
+        crashes: Count,
+        coolDownMs: z.int().nonnegative(),
+        backOffMs: z.int().nonnegative(),
+        mostBackOffMs: z.int().nonnegative(),
+      })
+      .partial(),
+  })
+  .partial()
+
+/** What may differ between the projects of a store. */
+const ofProject = {
+  root: z.string().min(1),
+  sessionExpiresInMs: DurationMs.nullable(),
+  maxMessageBytes: Count,
+  redact: z.boolean(),
+  sharing: z.strictObject({ feature: Sharing, task: Sharing, bead: Sharing, thread: Sharing }).partial(),
+  archive: z
+    .strictObject({
+      onCompletion: z.boolean(),
+      afterMs: DurationMs.nullable(),
+      inactiveForMs: DurationMs.nullable(),
+    })
+    .partial(),
+  phases: z.union([z.enum(['default', 'none']), PhaseSet]),
+  requests: RequestsInput,
+  references: z.union([z.literal('off'), ReferencesInput]),
+  agents: AgentsInput,
+  features: z.strictObject({ agents: z.boolean(), conversations: z.boolean() }).partial(),
+}
+
+const ProjectInput = z.strictObject(ofProject).partial()
 
 const Written = z
   .strictObject({
@@ -95,22 +155,12 @@ const Written = z
     tokens: z.enum(['exact', 'fast']),
     durability: z.enum(['full', 'relaxed']),
     busyTimeoutMs: z.int().nonnegative(),
-    sessionExpiresInMs: DurationMs.nullable(),
-    maxMessageBytes: Count,
-    redact: z.boolean(),
-    sharing: z.strictObject({ feature: Sharing, task: Sharing, bead: Sharing, thread: Sharing }).partial(),
     sweepEveryMs: DurationMs.nullable(),
-    archive: z
-      .strictObject({
-        onCompletion: z.boolean(),
-        afterMs: DurationMs.nullable(),
-        inactiveForMs: DurationMs.nullable(),
-      })
-      .partial(),
-    requests: RequestsInput,
+    ...ofProject,
     server: ServerInput,
     conversation: SeedConversationInput,
-    agents: AgentsInput,
+    projects: z.record(Id, ProjectInput),
+    dispatch: DispatchInput,
   })
   .partial()
 

@@ -2,12 +2,10 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { liveChannel } from '../agent/live.ts'
-import { mcpServers } from '../agent/mcp/servers.ts'
 import { parseInput } from '../commands/input.ts'
-import { fileResolver } from '../context/file-resolver.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
-import { InvalidInput, StoreUnusable } from '../errors.ts'
+import { IllegalState, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ProjectTotals } from '../log/directory.ts'
@@ -18,43 +16,47 @@ import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Update, updateOf } from '../views/update.ts'
+import type { Dispatcher } from '../work/dispatcher.ts'
+import type { OrchestrationResult } from '../work/orchestrator.ts'
 import { AgentManager } from './agent-manager.ts'
-import { type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
+import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
-import { RequestsInput } from './configuration.ts'
 import { ConversationManager } from './conversation-manager.ts'
-import { conversationResolver } from './conversation-resolver.ts'
+import { DispatchManager } from './dispatch-manager.ts'
+import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
+import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
+import { projectParts } from './project-parts.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
-import { readConfiguration } from './read-configuration.ts'
-import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
-import { type ReferenceDesk, references } from './references.ts'
-import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
+import { allProjectSettings, type ProjectOptions } from './project-settings.ts'
+import { readConfiguration, withoutOverridden } from './read-configuration.ts'
+import { references } from './references.ts'
+import type { RequestSettings } from './request-settings.ts'
 import { runKeeper } from './run-keeper.ts'
-import { scribe } from './scribe.ts'
 import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
-import { completeSettings, type SettingsInput } from './settings.ts'
+import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
-import { completeTeamSettings, type TeamSettingsInput } from './team-settings.ts'
+import { TeamManager } from './team-manager.ts'
+import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
-  extends SettingsInput,
-    TeamSettingsInput,
+  extends ProjectOptions,
+    Pick<SettingsInput, 'sweepEveryMs'>,
+    Pick<TeamSettingsInput, 'executionLeaseMs'>,
     Partial<Pick<StoreOptions, 'durability' | 'busyTimeoutMs'>> {
   /** `sqlite:path`, `sqlite::memory:` or `postgres://…`. Default: `.colloquy/colloquy.db` in the project root. */
   store?: string
   /** The workspace all of this belongs to; nothing crosses it. Default: the name of the project root. */
   project?: string
-  /** The project's folder, which agents' files are in. Default: the project root. */
-  root?: string
   /** Who writes, unless a call says otherwise. */
   actor?: string
   /** Through what: 'library', 'cli', 'http' … */
@@ -67,8 +69,6 @@ export interface OpenOptions
   tokens?: 'exact' | 'fast' | TokenEstimator
   /** Where purged conversations go: a folder, or `s3://bucket/prefix?endpoint=…`. Default: `archives` beside the store. */
   archives?: string
-  /** Takes API keys and tokens of known shapes out of messages before they are stored; the event says so. */
-  redact?: boolean
   /** Opens without writing anything. */
   readOnly?: boolean
   /**
@@ -76,16 +76,16 @@ export interface OpenOptions
    * is given here wins over both. Nothing is read unless asked for.
    */
   configuration?: true | string
-  /** How requests are put together: budget, strategy, when to compact. */
-  requests?: Partial<RequestSettings>
   /** Who else gives the content of what messages refer to; asked before those for conversations and files. */
   resolvers?: readonly ReferenceResolver[]
-  /** How references in messages are looked up, or 'off'. */
-  references?: Partial<ReferenceSettings> | 'off'
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
-  /** How agents are run: on which models, with which tools and commands. */
-  agents?: AgentSettingsInput
+  /** What some projects have otherwise than all of this says, by their names. */
+  projects?: Readonly<Record<string, ProjectOptions>>
+  /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
+  dispatch?: DispatchSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -99,9 +99,22 @@ export interface UpdatesOptions {
 
 export interface Colloquy {
   readonly project: string
+  /** The project's folder, if it has one. */
+  readonly root: string | undefined
   readonly sessions: SessionManager
   readonly conversations: ConversationManager
   readonly agents: AgentManager
+  readonly work: WorkManager
+  readonly dispatcher: DispatchManager
+  /**
+   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
+   * waits for them. However many processes try, one routes.
+   *
+   * @throws {ModelMissing} when no model is named for it
+   */
+  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
+  /** Teams that build features. */
+  readonly team: TeamManager
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -134,47 +147,40 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const root = projectRoot()
   const url = options.store ?? defaultStore(root)
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
-  const settings = completeSettings(withoutUndefined(options))
-  const teamSettings = completeTeamSettings(options)
-  const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
-  const store = await openStore(url, { ...options, clock })
-  const core = engine({ store, clock, newId: ids })
-  const estimator = estimatorOf(tokens)
-  const scribing = scribe({
-    maxMessageBytes: settings.maxMessageBytes,
-    newId: ids,
-    estimator,
-    redact: options.redact ?? false,
-  })
-  const requests = requestSettings(options.requests)
-  const desk: ReferenceDesk = {
-    settings: referenceSettings(options.references),
-    resolvers: [...(options.resolvers ?? []), conversationResolver(core), fileResolver(options.root ?? root)],
-    pending: new Map(),
-    failed: new Map(),
-  }
-  const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
-  // An archive is read where its address says it is, wherever new ones go.
-  const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
   const scope = checkedScope({
     project: options.project ?? basename(root),
     actor: options.actor ?? 'local',
     channel: options.channel ?? 'library',
   })
-  const keeper = executionKeeper(core, teamSettings.executionLeaseMs)
+  const { projects = {} } = options
+  const all = allProjectSettings({ project: scope.project, root, general: options, projects })
+  const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
+  const store = await openStore(url, { ...options, clock })
+  const core = engine({ store, clock, newId: ids })
+  const estimator = estimatorOf(tokens)
+  const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
+  // An archive is read where its address says it is, wherever new ones go.
+  const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
+  const parts = projectParts(all, { engine: core, estimator, resolvers: options.resolvers ?? [] })
+  const own = parts.of(scope.project)
+  const keeper = executionKeeper(core, own.team.executionLeaseMs)
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
-  const agents = completeAgentSettings(options.agents)
-  const mcp = mcpServers(agents.mcp, options.root ?? root)
-  const teamOf = (scope: Scope) =>
-    team({ engine: core, scope, scribe: scribing, settings: teamSettings, keeper, root: options.root ?? root })
+  const building = completeBuildSettings(options.work)
+  const dispatching = completeDispatchSettings(options.dispatch)
+  const dispatchers = new Set<Dispatcher>()
+  const teamOf = (scope: Scope) => {
+    const { scribe, team: settings, root } = parts.of(scope.project)
+    return team({ engine: core, scope, scribe, settings, keeper, root })
+  }
   const caretaker = { ...scope, actor: 'maintenance' }
-  const sweeping = { archive: settings.archive, team: teamOf(caretaker) }
-  const sweeps = settings.sweepEveryMs !== null && !options.readOnly
+  const sweeping = { archive: own.settings.archive, team: teamOf(caretaker) }
+  const { sweepEveryMs } = own.settings
+  const sweeps = sweepEveryMs !== null && !options.readOnly
   // A failed sweep deletes and loses nothing; the next one comes.
   const timer = sweeps
-    ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), settings.sweepEveryMs!).unref()
+    ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), sweepEveryMs!).unref()
     : undefined
   // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
   // opens to ask one thing goes first.
@@ -182,55 +188,127 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
     : undefined
 
-  let stopAutorun: (() => Promise<void>) | undefined
+  const autoruns: Array<() => Promise<void>> = []
 
+  /** Each part when it is first asked for: a server makes one of these for every request, and most need one part. */
   function within(scope: Scope): Colloquy {
-    const asked = sessionRequests({
-      engine: core,
-      scope,
-      settings: requests,
-      model,
-      estimator,
-      computed: computedSections,
+    const {
+      settings,
+      team: teamSettings,
+      requests,
+      scribe,
+      desk,
+      agents,
+      root,
+      mcp,
+      features,
+    } = parts.of(scope.project)
+    const base = { engine: core, scope, scribe }
+    const asked = once(() =>
+      sessionRequests({ engine: core, scope, settings: requests, model, estimator, computed: computedSections }),
+    )
+    const views = once(() => {
+      const lookedUp = references({ ...base, estimator, desk })
+      return agentViews({ engine: core, scope, settings, requests: asked(), references: lookedUp })
     })
-    const lookedUp = references({ engine: core, scope, scribe: scribing, estimator, desk })
-    const views = agentViews({ engine: core, scope, settings, requests: asked, references: lookedUp })
-    const team = teamOf(scope)
-    return {
-      project: scope.project,
-      sessions: new SessionManager({
-        engine: core,
+    const team = once(() => teamOf(scope))
+    const { phases } = teamSettings
+    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked(), phases }))
+    const work = once(() => new WorkManager({ engine: core, scope, phases, sessions: sessions() }))
+    const conversations = once(
+      () =>
+        new ConversationManager({
+          ...base,
+          archives,
+          team: team(),
+          views: views(),
+          branches: branches(base),
+          past: past({ engine: core, scope, requests: asked(), views: views() }),
+        }),
+    )
+    const managedBy = (scope: Scope) =>
+      new AgentManager({
+        ...base,
         scope,
-        settings,
-        scribe: scribing,
-        requests: asked,
-        phases: teamSettings.phases,
-      }),
-      conversations: new ConversationManager({
-        engine: core,
-        scope,
-        scribe: scribing,
-        archives,
-        team,
-        views,
-        branches: branches({ engine: core, scope, scribe: scribing }),
-        past: past({ engine: core, scope, requests: asked, views }),
-      }),
-      agents: new AgentManager({
-        engine: core,
-        scope,
-        scribe: scribing,
-        requests: asked,
-        views,
-        team,
+        requests: asked(),
+        views: views(),
+        team: teamOf(scope),
         settings: agents,
+        isOn: features.agents,
         defaultModel: requests.model,
-        root: options.root ?? root,
+        root,
         live,
         keeper: runs,
         opened,
         mcp,
-      }),
+      })
+    const agentManager = once(() => managedBy(scope))
+    const builders = once(() => {
+      if (root === undefined) {
+        throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
+          project: scope.project,
+        })
+      }
+      return new TeamManager({
+        engine: core,
+        scope,
+        sessions: sessions(),
+        agents: agentManager(),
+        agentsAs: actor => managedBy({ ...scope, actor }),
+        work: work(),
+        settings: building,
+        root,
+      })
+    })
+    const dispatcher = once(
+      () =>
+        new DispatchManager({
+          engine: core,
+          scope,
+          phases,
+          work: work(),
+          sessions: sessions(),
+          agents: agentManager(),
+          settings: dispatching,
+          running: dispatchers,
+        }),
+    )
+    return {
+      project: scope.project,
+      root,
+      get sessions() {
+        return sessions()
+      },
+      get work() {
+        return work()
+      },
+      get conversations() {
+        return conversations()
+      },
+      get agents() {
+        return agentManager()
+      },
+      get team() {
+        return builders()
+      },
+      get dispatcher() {
+        return dispatcher()
+      },
+      orchestrate: (conversationId, options) =>
+        runOrchestrator(
+          {
+            ...base,
+            views: views(),
+            team: team(),
+            agents: agentManager(),
+            settings: agents,
+            requests,
+            estimator,
+            keeper: runs,
+          },
+          conversationId,
+          options,
+        ),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
@@ -239,39 +317,34 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         return store.repair({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) })
       },
       stats: () => store.totals(scope.project),
-      maintain: () => sweep(core, scope, { archive: settings.archive, team }),
+      maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
       as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)
         clearImmediate(first)
-        await stopAutorun?.()
+        for (const stop of autoruns) await stop()
+        await Promise.all([...dispatchers].map(one => one.stop()))
         await runs.close()
         live.close()
-        await mcp.close()
+        await parts.close()
         await keeper.close()
         await store.close()
       },
     }
   }
   const opening = within(scope)
-  if (agents.autorun && !options.readOnly) stopAutorun = autorun(opening, agents)
+  for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
+    if (agents.autorun && features.agents)
+      autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
+  }
   return opening
-}
-
-/** @throws {InvalidInput} naming the setting */
-function requestSettings(input: OpenOptions['requests'] = {}): RequestSettings {
-  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
-  const settings = { ...defaultRequestSettings, ...(parseInput(RequestsInput, given) as Partial<RequestSettings>) }
-  // Otherwise the first compaction would be followed by the next one at once.
-  if (settings.target >= settings.trigger) throw new InvalidInput('target', 'must be smaller than trigger')
-  return settings
 }
 
 /** What the caller gives wins key by key over what the project's configuration says. */
 async function withConfiguration(given: OpenOptions, from: true | string): Promise<OpenOptions> {
   const read = await readConfiguration(from === true ? {} : { file: from })
-  const { requests, sharing, archive, ...options } = given
+  const { requests, sharing, archive, projects, ...options } = given
   const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   return {
     ...(read as OpenOptions),
@@ -279,6 +352,7 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
     requests: { ...(read.requests as Partial<RequestSettings>), ...requests },
     sharing: { ...(read.sharing as OpenOptions['sharing']), ...sharing },
     archive: { ...(read.archive as OpenOptions['archive']), ...archive },
+    projects: { ...(withoutOverridden(read.projects ?? {}, given) as OpenOptions['projects']), ...projects },
   }
 }
 
@@ -358,6 +432,14 @@ function updates(store: Store, project: string, options: UpdatesOptions): AsyncI
   }
 }
 
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
 function lazily<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())
@@ -366,10 +448,4 @@ function lazily<T>(make: () => Promise<T>): () => Promise<T> {
 function splitOnce(text: string, separator: string): [string, string?] {
   const at = text.indexOf(separator)
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + separator.length)]
-}
-
-function withoutUndefined(options: OpenOptions): SettingsInput {
-  const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
-  const entries = Object.entries({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive })
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as SettingsInput
 }

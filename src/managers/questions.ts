@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { answerQuestion, askQuestion, questionOfCall, takeAnswer, timeOutQuestions } from '../commands/question.ts'
 import type { WriteOptions } from '../engine.ts'
-import { IllegalState } from '../errors.ts'
+import { IllegalState, NotFound } from '../errors.ts'
 import type { QuestionAsked } from '../events/question.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { QuestionState } from '../views/questions.ts'
@@ -61,12 +61,27 @@ export class Questions {
   }
 
   /** @throws {IllegalState} when it was answered already, or never asked */
-  async answer(questionId: string, answer: string, options?: WriteOptions): Promise<Question> {
-    const question = (await this.open()).find(one => one.id === questionId)
-    if (!question) throw new IllegalState(`There is no open question ${questionId}.`, { questionId })
-    const decide = answerQuestion(question.conversationId, questionId, answer)
-    await this.#access.execute(question.conversationId, { decide, asked: ['answer', questionId, answer], options })
-    return { ...question, answer }
+  async answer(
+    questionId: string,
+    answer: string,
+    { conversationId: named, write }: { conversationId?: string | undefined; write?: WriteOptions } = {},
+  ): Promise<Question> {
+    const conversationId = named ?? (await this.open()).find(one => one.id === questionId)?.conversationId
+    if (conversationId === undefined) {
+      throw new IllegalState(`There is no open question ${questionId}.`, { questionId })
+    }
+    const decide = answerQuestion(conversationId, questionId, answer)
+    await this.#access.execute(conversationId, { decide, asked: ['answer', questionId, answer], options: write })
+    return { ...(await this.find(conversationId, questionId)), answer }
+  }
+
+  /** Open, or among the newest that were answered. @throws {NotFound} when it is neither */
+  async find(conversationId: string, questionId: string): Promise<Question> {
+    const { info } = await this.#access.head(conversationId)
+    const { open = [], answered = [] } = info.questions ?? {}
+    const found = [...open, ...answered].find(one => one.id === questionId)
+    if (!found) throw new NotFound('question', questionId)
+    return { ...found, conversationId, title: info.title }
   }
 
   /** What waits for an answer, oldest first. */

@@ -7,7 +7,7 @@ import { type Configuration, checkConfiguration } from './configuration.ts'
 import { projectRoot } from './project-root.ts'
 
 /** In the project root, so that it is committed with the project; `.colloquy/` holds its data. JSON is YAML, too. */
-export const configurationFiles = ['colloquy.config.yaml', 'colloquy.config.json'] as const
+export const configurationFiles = ['colloquy.config.yaml', 'colloquy.yaml', 'colloquy.config.json'] as const
 
 export interface ReadConfiguration {
   /** The file; default: the one in the project root, if there is one. */
@@ -51,9 +51,31 @@ function merged(one: Configuration, other: Configuration): Configuration {
   return {
     ...one,
     ...other,
+    ...(one.projects && { projects: { ...withoutOverridden(one.projects, other), ...other.projects } }),
     ...(Object.keys(requests).length > 0 && { requests }),
     ...(Object.keys(server).length > 0 && { server }),
   }
+}
+
+type Projects = NonNullable<Configuration['projects']>
+
+/** What is said over a file holds in all projects: also where the file has something else for one of them. */
+export function withoutOverridden(projects: Projects, stronger: object): Projects {
+  const rest = Object.entries(projects).map(([project, own]) => [project, without(own, stronger)])
+  return Object.fromEntries(rest) as Projects
+}
+
+function without(own: object, stronger: object): object {
+  const kept = Object.entries(own).flatMap(([key, value]) => {
+    const over = (stronger as Record<string, unknown>)[key]
+    if (over === undefined) return [[key, value]]
+    return isGroup(over) && isGroup(value) && key !== 'strategy' ? [[key, without(value, over)]] : []
+  })
+  return Object.fromEntries(kept)
+}
+
+function isGroup(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function inProjectRoot(): string | undefined {
@@ -94,14 +116,24 @@ async function readFrom(file: string): Promise<Configuration> {
 }
 
 function placed(configuration: Configuration, folder: string): Configuration {
-  const { store, archives, server } = configuration
+  const { store, archives, server, root, projects } = configuration
   const path = store?.startsWith('sqlite:') ? store.slice('sqlite:'.length) : undefined
   return {
     ...configuration,
     ...(path && path !== ':memory:' && !isAbsolute(path) && { store: `sqlite:${join(folder, path)}` }),
     ...(archives && !archives.startsWith('s3:') && { archives: resolve(folder, archives) }),
+    ...(root !== undefined && { root: resolve(folder, root) }),
+    ...(projects && { projects: placedProjects(projects, folder) }),
     ...(server?.tokenFile !== undefined && { server: { ...server, tokenFile: resolve(folder, server.tokenFile) } }),
   }
+}
+
+function placedProjects(projects: NonNullable<Configuration['projects']>, folder: string) {
+  const placed = Object.entries(projects).map(([project, { root, ...rest }]) => [
+    project,
+    { ...rest, ...(root !== undefined && { root: resolve(folder, root) }) },
+  ])
+  return Object.fromEntries(placed) as typeof projects
 }
 
 /** Of the environment these are settings; other names are not ours to judge. */

@@ -1,7 +1,7 @@
 /** Which files of the project agents have read, and what they may write because of it. */
 import { recordReadFile } from '../commands/file.ts'
 import { parseInput } from '../commands/input.ts'
-import { projectPath } from '../context/project-path.ts'
+import { type ProjectPath, projectPath } from '../context/project-path.ts'
 import type { WriteOptions } from '../engine.ts'
 import { InvalidInput, PathRefused } from '../errors.ts'
 import { Id } from '../events/id.ts'
@@ -15,11 +15,16 @@ export type WritePermission =
 
 export class ReadFiles {
   readonly #access: ConversationAccess
-  readonly #root: string
+  readonly #root: string | undefined
 
-  constructor(access: ConversationAccess, root: string) {
+  constructor(access: ConversationAccess, root: string | undefined) {
     this.#access = access
     this.#root = root
+  }
+
+  /** The same for another folder: a worktree of the project. Paths are kept from its root, as in the project. */
+  in(root: string | undefined): ReadFiles {
+    return root === this.#root ? this : new ReadFiles(this.#access, root)
   }
 
   /** Returns the path as it is recorded: from the root, links resolved. */
@@ -29,7 +34,7 @@ export class ReadFiles {
     options: WriteOptions | undefined,
   ): Promise<string> {
     parseInput(Id, agent)
-    const found = await projectPath(this.#root, path)
+    const found = await this.#find(path)
     if (!found.inside) throw new PathRefused({ path, reason: found.reason })
     if (found.kind !== 'file') throw new InvalidInput('path', `"${path}" is not a file that can be read`)
     const decide = recordReadFile(conversationId, agent, found.path)
@@ -50,7 +55,7 @@ export class ReadFiles {
     const { info } = await this.#access.head(conversationId)
     const no = (reason: string, at = path): WritePermission => ({ may: false, path: at, reason })
     if (info.status !== 'active') return no(`the conversation is ${info.status} and read-only`)
-    const found = await projectPath(this.#root, path)
+    const found = await this.#find(path)
     if (!found.inside) return no(`it ${found.reason}`)
     const yes = (reason: string): WritePermission => ({
       may: true,
@@ -63,5 +68,10 @@ export class ReadFiles {
     return hasRead(info.readFiles, agent, found.path)
       ? yes(`${agent} has read it`)
       : no(`${agent} has not read it; read it first`, found.path)
+  }
+
+  async #find(path: string): Promise<ProjectPath> {
+    if (this.#root === undefined) return { inside: false, reason: 'is nowhere: the project has no folder' }
+    return projectPath(this.#root, path)
   }
 }

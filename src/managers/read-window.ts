@@ -17,7 +17,7 @@ export async function newest(
   let size = 0
   for (;;) {
     const before = found[0]?.version
-    const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
+    const page = await store.messages(window, { limit, shared: true, ...(before !== undefined && { before }) })
     found = found.length === 0 ? page : [...page, ...found]
     for (const message of page) size += messageSize(message)
     if (page.length < limit || size >= budget || most !== undefined) return found

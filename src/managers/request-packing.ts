@@ -138,7 +138,7 @@ export function requestPacking({
         asOf,
         budget,
         size,
-        ledger: ledgerOf(packed, { settings, limits, size, calibrated: foreseen.calibrated }),
+        ledger: ledgerOf(packed, { settings, limits, size, ...foreseen }),
         usage: usageOf(packed, settings.model, known, foreseen),
       }
     },
@@ -167,7 +167,8 @@ function ledgerOf(
     limits: { known, ...limits },
     size,
     calibrated,
-  }: { settings: EffectiveSettings; limits: KnownLimits; size: number; calibrated: number },
+    continues,
+  }: { settings: EffectiveSettings; limits: KnownLimits; size: number; calibrated: number; continues: boolean },
 ): Ledger {
   const { model: name, set, warn } = settings
   const { budget } = packed.ledger
@@ -184,6 +185,7 @@ function ledgerOf(
     ...packed.ledger,
     free: Math.max(0, budget - size),
     calibrated,
+    isMeasured: continues,
     model: { name, known, ...limits },
     set,
     notes,

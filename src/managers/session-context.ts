@@ -11,14 +11,15 @@ import { renderStableContext, renderVolatileContext } from '../request/render-co
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { SessionAccess } from './session-access.ts'
+import { workInputs } from './work-context.ts'
 
 export interface SessionContexts {
   description(sessionId: string): Promise<AgentDescription>
   describe(sessionId: string, description: AgentDescription): Promise<AgentDescription>
   context(sessionId: string): Promise<SessionContext | undefined>
-  /** Gathers the context anew and records it if it changed. */
+  /** Gathers the context anew and records it if it changed. What a work item is, it says itself. */
   update(sessionId: string, inputs: ContextInputs): Promise<SessionContext>
-  /** Gathers again what the last context was gathered from; unchanged inputs cost a few file stats. */
+  /** Gathers again what the last context was gathered from, and how the work stands; if nothing changed, at little cost. */
   refresh(sessionId: string): Promise<void>
 }
 
@@ -36,8 +37,12 @@ export function sessionContexts(
     return event?.description ?? descriptionFor(head.agentType)
   }
 
-  async function update(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
+  async function update(sessionId: string, given: ContextInputs): Promise<SessionContext> {
     const head = await access.head(sessionId)
+    return gathered(head, { ...given, ...(await workInputs(access.engine, access.scope, head.workItem)) })
+  }
+
+  async function gathered(head: SessionHead, inputs: ContextInputs): Promise<SessionContext> {
     const { context, fingerprint, changed } = await gatherer.gather(inputs, await recordedIn(head))
     if (changed) {
       const counter = await estimator()
@@ -46,7 +51,7 @@ export function sessionContexts(
         stable: counter.count(renderStableContext(context)),
         volatile: counter.count(renderVolatileContext(context)),
       }
-      await access.execute(head, recordContext(sessionId, context, fingerprint, { tokens, limits }))
+      await access.execute(head, recordContext(head.id, context, fingerprint, { tokens, limits }))
     }
     return context
   }
@@ -66,15 +71,20 @@ export function sessionContexts(
       return (await recordedIn(await access.head(sessionId)))?.context
     },
     async refresh(sessionId) {
-      const recorded = await recordedIn(await access.head(sessionId))
-      if (!recorded) return
-      const { project, feature, task, dagSummary } = recorded.context
-      await update(sessionId, {
+      const head = await access.head(sessionId)
+      const [recorded, work] = await Promise.all([
+        recordedIn(head),
+        workInputs(access.engine, access.scope, head.workItem),
+      ])
+      if (!recorded && !work) return
+      const { project, feature, task, dagSummary } = recorded?.context ?? { project: {} }
+      await gathered(head, {
         ...(project.root !== undefined && { root: project.root }),
         ...(feature && { feature }),
         ...(task && { task }),
         ...(dagSummary !== undefined && { dagSummary }),
-        ...(recorded.limits && { limits: recorded.limits as ContextInputs['limits'] }),
+        ...(recorded?.limits && { limits: recorded.limits as ContextInputs['limits'] }),
+        ...work,
       })
     },
   }

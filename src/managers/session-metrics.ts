@@ -17,6 +17,8 @@ export interface SessionMetrics {
   used: number
   /** What the provider is expected to count for it; the larger of the two decides. */
   calibrated: number
+  /** Whether that goes on from what the provider really counted; otherwise its next answer tells. */
+  isMeasured: boolean
   /** 'warn' from 80 % of the budget, 'compact' once compaction is due. */
   level: 'ok' | 'warn' | 'compact'
   /** Tokens until the next compaction; 0 when it is due. */
@@ -43,6 +45,7 @@ export async function metricsOf(
     budget,
     used: packed.tokens,
     calibrated: ledger.calibrated,
+    isMeasured: ledger.isMeasured,
     level: size > budget * settings.trigger ? 'compact' : size > budget * settings.warn ? 'warn' : 'ok',
     untilTrigger: Math.max(0, Math.floor(budget * settings.trigger) - size),
     latched: head.latched ?? false,

@@ -30,8 +30,8 @@ export function team(parts: {
   scribe: Scribe
   settings: TeamSettings
   keeper: ExecutionKeeper
-  /** The project's folder. */
-  root: string
+  /** The project's folder, if it has one. */
+  root: string | undefined
 }): Team {
   const access = conversationAccess(parts.engine, parts.scope)
   const { settings } = parts

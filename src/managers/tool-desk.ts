@@ -7,6 +7,7 @@ import { viewerOf } from '../log/visibility.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
+import { planDesk } from './plan-desk.ts'
 import type { Question, Questions } from './questions.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { SessionRequests } from './session-requests.ts'
@@ -20,6 +21,7 @@ export function toolDesk({
   team,
   questions,
   head,
+  root,
   write,
   delegate,
   onAsked,
@@ -31,6 +33,8 @@ export function toolDesk({
   team: Team
   questions: Questions
   head: SessionHead
+  /** The folder the tools work in. */
+  root: string | undefined
   write: WriteOptions
   delegate: ToolDesk['delegate']
   onAsked: (question: Question) => void
@@ -39,14 +43,16 @@ export function toolDesk({
   const { project } = scope
   const { id: sessionId, conversationId, agentName: agent } = head
 
+  const files = team.files.in(root)
+
   async function message(version: number): Promise<Message | undefined> {
     const window = { ...windowOf(head), start: Number.MAX_SAFE_INTEGER, kept: [version] }
     return (await store.messages(window, { limit: 1 }))[0]
   }
 
   return {
-    recordRead: path => team.files.record(conversationId, { agent, path }, write),
-    mayWrite: path => team.files.mayWrite(conversationId, agent, path),
+    recordRead: path => files.record(conversationId, { agent, path }, write),
+    mayWrite: path => files.mayWrite(conversationId, agent, path),
     recall: (text, limit) =>
       store.search({
         project,
@@ -72,6 +78,7 @@ export function toolDesk({
       return recordedMessage(await engine.execute(scope, { ...place, decide })).version
     },
     delegate,
+    ...planDesk({ engine, scope, phases: team.settings.phases, workItem: head.workItem, write }),
     ask: (callId, { withinMs, choices, ...question }, signal) =>
       questions.ask(
         conversationId,

@@ -44,8 +44,9 @@ export async function findTrigger({
 }
 
 async function byId(store: Store, messageId: string, read: readonly Message[], head: SessionHead): Promise<Message> {
-  const near = read.find(message => message.id === messageId)
-  const message = near ?? (await store.message(head.project, messageId))
+  const near = read.findLast(message => message.id === messageId)
+  if (near) return near
+  const message = await store.message(head.project, messageId)
   // Whether the session sees it, and whether it stands in its line of branches, is for the window to say.
   const [seen] = message ? await messagesAt(store, windowOf(head), [message.version]) : []
   if (seen?.id !== messageId) throw new NotFound('message', messageId)

@@ -33,6 +33,12 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
 }
 
+/** Whether a name is that of a provider's model, at the provider's own address: neither a program, nor a file, nor a URL. */
+export function isProvidersModel(name: string): boolean {
+  const at = name.indexOf(':')
+  return at > 0 && Object.hasOwn(providers, name.slice(0, at)) && !/@https?:\/\//.test(name)
+}
+
 function hosted(speaks: Provider['speaks'], baseUrl: string, prefix: string): Provider {
   return { speaks, baseUrl, urlVariable: `${prefix}_BASE_URL`, keyVariable: `${prefix}_API_KEY` }
 }

@@ -5,7 +5,7 @@ import { builtInDescriptions, descriptionFor } from './descriptions.ts'
 import { renderDescription } from './render-description.ts'
 
 const tools =
-  'read_file write_file edit_file list_files search_files run_command git_status git_diff git_log git_commit complete delegate ask recall expand pin plan_tasks'.split(
+  'read_file write_file edit_file list_files search_files run_command git_status git_diff git_log git_commit complete delegate ask recall expand pin plan_tasks show_graph'.split(
     ' ',
   )
 

@@ -25,8 +25,8 @@ const pm: AgentDescription = {
     'When tasks come back blocked or changed, replan only what is affected, and say what moved and why. Never remove or rewrite a task that is being worked on; add a new one that follows it.',
     'Finish with a summary of the plan: the tasks in order, the risks, the open questions.',
   ],
-  allowedTools: [...reading, 'git_log', 'plan_tasks', 'delegate', 'ask', 'complete', ...memory],
-  toolInstructions: `plan_tasks writes tasks and their dependencies in one call: send the whole set that belongs together. delegate hands a bounded question to another agent and waits for its answer. ${recallInstructions}`,
+  allowedTools: [...reading, 'git_log', 'plan_tasks', 'show_graph', 'delegate', 'ask', 'complete', ...memory],
+  toolInstructions: `plan_tasks writes tasks and their dependencies in one call: send the whole set that belongs together; what it refuses it names, so send all of it again, put right. show_graph shows how the tasks stand. delegate hands a bounded question to another agent and waits for its answer. ${recallInstructions}`,
 }
 
 const dev: AgentDescription = {
@@ -84,8 +84,8 @@ const harness: AgentDescription = {
     'Never do the work of the other agents yourself, and never decide on scope: that goes to the project manager or the user.',
     'Report by exception: what finished, what is blocked and on whom, what you decided and why.',
   ],
-  allowedTools: [...reading, ...history, 'plan_tasks', 'delegate', 'ask', 'complete', ...memory],
-  toolInstructions: `delegate starts another agent and returns when it completes: independent work is delegated in one turn, so that it runs at the same time. plan_tasks changes states and dependencies of tasks. ${recallInstructions}`,
+  allowedTools: [...reading, ...history, 'plan_tasks', 'show_graph', 'delegate', 'ask', 'complete', ...memory],
+  toolInstructions: `delegate starts another agent and returns when it completes: independent work is delegated in one turn, so that it runs at the same time. show_graph shows how the tasks stand; plan_tasks changes them and their dependencies. ${recallInstructions}`,
 }
 
 const merge: AgentDescription = {

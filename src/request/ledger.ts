@@ -23,6 +23,11 @@ export interface PackedLedger {
 export interface Ledger extends PackedLedger {
   /** What the provider is expected to count, from what it counted before; the larger of this and `used` is held against the budget. */
   calibrated: number
+  /**
+   * Whether that goes on from what the provider really counted. Otherwise (the first request, or after a compaction) what
+   * it will count is unknown until it answers.
+   */
+  isMeasured: boolean
   /** Whose limits the budget was made from. */
   model: {
     name: string | undefined

@@ -6,7 +6,7 @@ import type { Part } from '../events/part.ts'
 import type { Message } from '../views/message.ts'
 import { loadExactEstimator } from './exact-tokens.ts'
 import { type Packed, pack } from './pack.ts'
-import { renderMessages, renderPrompt } from './render.ts'
+import { explainRequest, renderMessages, renderPrompt } from './render.ts'
 import type { Material } from './sections.ts'
 import { countParts } from './tokens.ts'
 
@@ -141,6 +141,33 @@ describe('packing', () => {
         expect(estimator.count(systemPrompt) + estimator.count(userPrompt)).toBeLessThanOrEqual(request.tokens)
       }),
       { numRuns: 300 },
+    )
+  })
+
+  it('explains both renderings in pieces that add up to them, and name the messages they come from', () => {
+    fc.assert(
+      fc.property(logs, fc.integer({ min: 300, max: 6000 }), words, (history, budget, notes) => {
+        const request = packed(history, budget, { context: section(notes), state: section(notes) })
+        const { system, messages } = renderMessages(request, options)
+        const { systemPrompt, userPrompt } = renderPrompt(request, options)
+        const explained = explainRequest(request, options)
+        const whole = (pieces: ReadonlyArray<{ text: string }>) => pieces.map(piece => piece.text).join('')
+        expect(whole(explained.system)).toBe(system)
+        expect(whole(explained.systemPrompt)).toBe(systemPrompt)
+        expect(whole(explained.userPrompt)).toBe(userPrompt)
+        expect(explained.messages.map(({ role, parts }) => ({ role, count: parts.length }))).toEqual(
+          messages.map(({ role, content }) => ({ role, count: content.length })),
+        )
+        for (const [index, { parts }] of explained.messages.entries()) {
+          for (const [at, { pieces }] of parts.entries()) {
+            const part = messages[index]!.content[at]!
+            if (part.type === 'text') expect(whole(pieces)).toBe(part.text)
+          }
+        }
+        const told = new Set(explained.systemPrompt.flatMap(({ versions = [] }) => versions))
+        expect([...told].sort()).toEqual([...request.history, ...request.pinned].map(({ version }) => version).sort())
+      }),
+      { numRuns: 100 },
     )
   })
 

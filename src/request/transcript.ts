@@ -17,6 +17,8 @@ export interface TranscriptOptions {
   place: string
   /** The agent is at work on a turn: what it thought in it goes back to it. */
   goesOn?: boolean
+  /** Takes in which message each part was made from. */
+  from?: Map<RequestPart, Message>
 }
 
 export function transcript(messages: readonly Message[], options: TranscriptOptions): RequestMessage[] {
@@ -24,8 +26,9 @@ export function transcript(messages: readonly Message[], options: TranscriptOpti
   const said: RequestMessage[] = []
   const turn = options.goesOn ? currentTurn(messages, pairs, options.agentName) : messages.length
   for (const [index, message] of messages.entries()) {
-    if (isOwn(message, options.agentName)) speakOwn(message, pairs, said, { isCurrent: index >= turn })
-    else speakOther(message, pairs, options, said)
+    if (isOwn(message, options.agentName)) {
+      speakOwn(message, pairs, said, { isCurrent: index >= turn, from: options.from })
+    } else speakOther(message, pairs, options, said)
   }
   return said
 }
@@ -79,29 +82,33 @@ function speakOwn(
   message: Message,
   { resultOf, placed }: Pairs,
   said: RequestMessage[],
-  { isCurrent }: { isCurrent: boolean },
+  { isCurrent, from }: { isCurrent: boolean; from: TranscriptOptions['from'] },
 ): void {
   let answers: RequestPart[] = []
+  const say = (role: RequestMessage['role'], content: RequestPart[]) => {
+    for (const part of content) from?.set(part, message)
+    add(said, role, content)
+  }
   const settle = () => {
-    if (answers.length > 0) add(said, 'user', answers)
+    if (answers.length > 0) say('user', answers)
     answers = []
   }
   for (const part of message.parts) {
     const result = part.type === 'tool-call' ? resultOf.get(part) : undefined
     if (part.type === 'tool-call' && result) {
-      add(said, 'assistant', [{ type: 'tool-call', callId: part.callId, name: part.name, input: part.input }])
+      say('assistant', [{ type: 'tool-call', callId: part.callId, name: part.name, input: part.input }])
       answers.push(resultPart(result))
       continue
     }
     if (part.type === 'reasoning' && part.signature !== undefined && isCurrent) {
       settle()
-      add(said, 'assistant', [{ type: 'reasoning', text: part.text, signature: part.signature }])
+      say('assistant', [{ type: 'reasoning', text: part.text, signature: part.signature }])
       continue
     }
     const text = placed.has(part) ? undefined : ownText(part)
     if (text === undefined) continue
     settle()
-    add(said, 'assistant', [{ type: 'text', text }])
+    say('assistant', [{ type: 'text', text }])
   }
   settle()
 }
@@ -133,7 +140,7 @@ function othersText(part: Part): string | undefined {
 function speakOther(
   message: Message,
   { placed }: Pairs,
-  { agentName, place }: TranscriptOptions,
+  { agentName, place, from }: TranscriptOptions,
   said: RequestMessage[],
 ): void {
   const texts: string[] = []
@@ -146,12 +153,12 @@ function speakOther(
   const text = texts.join('\n\n')
   const isPerson = message.role === 'user' && (message.author === 'user' || !message.agentType)
   const label = labelOf(message, agentName)
-  add(said, 'user', [
-    {
-      type: 'text',
-      text: isPerson && label === undefined ? text : fence(text, `${place} ${message.version}`, label ?? 'user'),
-    },
-  ])
+  const part: RequestPart = {
+    type: 'text',
+    text: isPerson && label === undefined ? text : fence(text, `${place} ${message.version}`, label ?? 'user'),
+  }
+  from?.set(part, message)
+  add(said, 'user', [part])
 }
 
 /** Who said it, unless it is the one person everybody knows. */

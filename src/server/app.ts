@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type Context, Hono } from 'hono'
-import { setCookie } from 'hono/cookie'
+import { getPath } from 'hono/utils/url'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
 import { idProblem } from '../events/id.ts'
 import type { Colloquy } from '../index.ts'
@@ -12,7 +12,6 @@ import { readBody } from './body.ts'
 import { checkParts } from './check.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
-import { docsStyle, page } from './docs-page.ts'
 import { figures } from './figures.ts'
 import { gate, meantHeader, type Owner } from './gate.ts'
 import type { Handler } from './handler.ts'
@@ -23,14 +22,18 @@ import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { operationHandlers } from './resources/operations.ts'
+import { pastHandlers } from './resources/past.ts'
 import { projectHandlers } from './resources/projects.ts'
+import { runHandlers } from './resources/runs.ts'
 import { seed003Handlers } from './resources/seed-003.ts'
 import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
+import { workHandlers } from './resources/work.ts'
 import { completeServerSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts'
 import { streams } from './streams.ts'
 import { tickets } from './tickets.ts'
 import type { TokenBook } from './tokens.ts'
+import { ui } from './ui.ts'
 import { version } from './version.ts'
 import { writeOptions } from './write-options.ts'
 
@@ -69,6 +72,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const { trace, limits } = settings
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })
+  const pages = ui({ door, tickets: entry, basePath: settings.basePath })
   const counted = figures()
   const live = streams(settings)
   const working = jobs({
@@ -84,13 +88,16 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const handlers = {
     projects: projectHandlers(),
     conversations: conversationHandlers(),
+    past: pastHandlers(),
     sessions: sessionHandlers(),
     teams: teamHandlers(),
+    runs: runHandlers(),
+    work: workHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>
 
-  const app = new Hono<Variables>()
+  const app = new Hono<Variables>({ getPath: request => pathBelow(settings.basePath, getPath(request)) })
 
   app.use(async (context, next) => {
     const started = performance.now()
@@ -124,38 +131,16 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const requestId = context.get('requestId') ?? randomUUID()
     const problem = problemOf(error, requestId)
     if (problem.status >= 500) trace?.error({ requestId, error }, 'a request failed')
-    const response = problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
+    const response =
+      pages.entry(error, context) ??
+      problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
     finish({ res: response }, requestId, undefined)
     return response
   })
 
-  // The page a person opens. With a ticket they get their cookie, and an address without the ticket.
-  app.get('/', context => {
-    const ticket = context.req.query('ticket')
-    if (ticket !== undefined) {
-      if (!entry.redeem(ticket)) throw new AccessRequired('The ticket was used, or is too old. Start the server again')
-      const { value, maxAgeSeconds } = entry.cookie()
-      setCookie(context, door.cookieName(context), value, {
-        httpOnly: true,
-        sameSite: 'Strict',
-        path: '/',
-        maxAge: maxAgeSeconds,
-      })
-      return context.redirect('/', 303)
-    }
-    if (!door.principalOf(context)) throw new AccessRequired()
-    return context.html(
-      page(
-        'Colloquy',
-        '<h1>Colloquy</h1><p>The server runs. <a href="/api/docs">What it offers</a>, <a href="/api/v1/me">who you are</a>, <a href="/api/v1/projects">your projects</a>.</p>',
-      ),
-    )
-  })
-
-  app.get('/api/docs.css', context => {
-    if (!door.principalOf(context)) throw new AccessRequired()
-    return context.body(docsStyle, 200, { 'content-type': 'text/css; charset=utf-8' })
-  })
+  app.get('/', context => pages.home(context))
+  app.post('/enter', context => pages.enter(context))
+  app.get('/api/docs.css', context => pages.style(context))
 
   for (const { resource, name, endpoint } of endpoints) {
     const handler = (handlers[resource] as Record<string, Handler<Endpoint>>)[name]!
@@ -165,10 +150,12 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     })
   }
 
-  app.notFound(context => {
+  app.notFound(async context => {
     const { path, method } = context.req
     // Who has no token is not told what there is.
     if (!door.principalOf(context)) throw new AccessRequired()
+    const found = await pages.elsewhere(context)
+    if (found) return found
     throw new NoSuchRoute({ method, path, allowed: methodsAt(path) })
   })
 
@@ -243,7 +230,7 @@ function json(context: Context, endpoint: Endpoint, answer: unknown, common: Rec
     const known = context.req.header('if-none-match')?.split(/,\s*/)
     if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
   }
-  return new Response(text, { status: endpoint.status, headers })
+  return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
 }
 
 function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {
@@ -273,6 +260,12 @@ function preflight(): Response {
       'access-control-max-age': '600',
     },
   })
+}
+
+/** A path without the one that everything is below, if it is there: a proxy may have taken it off. */
+function pathBelow(basePath: string, path: string): string {
+  if (basePath === '' || (path !== basePath && !path.startsWith(`${basePath}/`))) return path
+  return path.slice(basePath.length) || '/'
 }
 
 const shapes = endpoints.map(({ endpoint }) => ({

@@ -23,6 +23,8 @@ export interface Gate {
   /** @throws {NotJson} when an unsafe request has a body that does not say it is JSON */
   checkKind(context: Context): void
   cookieName(context: Context): string
+  /** Whether this is the owner's token. @throws {TooMany} when somebody tries too many */
+  isOwners(token: string): boolean
 }
 
 export interface Owner {
@@ -39,6 +41,7 @@ export function gate(parts: {
   const { settings, owner, tickets, book } = parts
   const known = { name: owner.name, digest: digestOf(owner.token) }
   const allows = rateLimit(settings.limits.requestsPerSecond)
+  const guesses = rateLimit(5)
 
   // Cookies do not tell ports apart: two servers on one machine must not take each other's.
   const cookieName = (context: Context) =>
@@ -67,6 +70,11 @@ export function gate(parts: {
 
   return {
     cookieName,
+    isOwners(token) {
+      const waitSeconds = guesses('')
+      if (waitSeconds > 0) throw new TooMany('failed attempts', waitSeconds)
+      return whoHolds(token, known, undefined) !== undefined
+    },
     checkPlace(context) {
       const host = (context.req.header('host') ?? '').toLowerCase()
       if (!settings.hosts.has(host)) throw new PlaceRefused({ what: 'host', value: host.slice(0, 200) })

@@ -24,7 +24,12 @@ export interface ServerSettings {
   stallMs: number
   /** How often the maintenance sweep runs; null for never. */
   sweepEveryMs: number | null
-  /** The folder that context may be gathered from. */
+  /**
+   * The path that everything is below, such as `/colloquy`, where a proxy in front hands it on or takes it off: both
+   * are understood. Empty for none.
+   */
+  basePath: string
+  /** The folder that context may be gathered from, in the project the store was opened for. Others have their own. */
   root: string | undefined
   trace: Logger | undefined
 }
@@ -45,7 +50,7 @@ export type ServerSettingsInput = Partial<
 >
 
 export function completeServerSettings(input: ServerSettingsInput = {}): ServerSettings {
-  const { limits, hosts = [], origins = [], ...rest } = input
+  const { limits, hosts = [], origins = [], basePath = '', ...rest } = input
   return {
     heartbeatMs: 15_000,
     stallMs: 30_000,
@@ -53,8 +58,15 @@ export function completeServerSettings(input: ServerSettingsInput = {}): ServerS
     root: undefined,
     trace: undefined,
     ...rest,
+    basePath: plainPath(basePath),
     hosts: new Set([...hosts].map(host => host.toLowerCase())),
     origins: new Set([...origins].map(origin => origin.toLowerCase())),
     limits: { ...defaultLimits, ...limits },
   }
+}
+
+/** `colloquy/` and `/colloquy` are the same. */
+function plainPath(path: string): string {
+  const names = path.split('/').filter(name => name !== '')
+  return names.map(name => `/${name}`).join('')
 }

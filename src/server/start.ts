@@ -19,7 +19,7 @@ export interface Listen {
 export interface RunningServer {
   host: string
   port: number
-  /** `http://127.0.0.1:7333` */
+  /** `http://127.0.0.1:7333`, with the path that everything is below */
   url: string
   /** The address to open: with a ticket that is good once. */
   entry(): string
@@ -58,7 +58,7 @@ export async function listen(server: ColloquyServer, options: Listen): Promise<R
     server.settings.hosts.add(`${name}:${bound}`.toLowerCase())
     server.settings.origins.add(`http://${name}:${bound}`.toLowerCase())
   }
-  const url = `http://${shown}:${bound}`
+  const url = `http://${shown}:${bound}${server.settings.basePath}`
   let stopping: Promise<void> | undefined
   return {
     host,

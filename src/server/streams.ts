@@ -1,14 +1,17 @@
 /**
  * Live events to those who listen (SSE). Each listener is a cursor over the log, so one that stops reading costs no
- * queue: it is dropped after a while and goes on from the id it saw last.
+ * queue: it is dropped after a while and goes on from the id it saw last. What agents say while they say it comes
+ * between, without ids: it is nowhere stored, and too much of it is not kept for a slow reader.
  */
 import { ServerStopping, TooMany } from '../errors.ts'
-import type { Colloquy, RecordedEvent, Update, UpdatesOptions } from '../index.ts'
+import type { Colloquy, LiveUpdate, RecordedEvent, Update, UpdatesOptions } from '../index.ts'
 import type { ServerSettings } from './settings.ts'
 
 export interface Listening extends Pick<UpdatesOptions, 'from' | 'conversationId' | 'sessionId'> {
   /** Types of events or names of updates; all when empty. */
   types: ReadonlySet<string>
+  /** Also what agents say while they say it. */
+  deltas?: boolean
 }
 
 export interface Streams {
@@ -32,6 +35,8 @@ interface Listener {
 const text = new TextEncoder()
 /** Larger events are told without their content: it can be fetched by version. */
 const largestEvent = 256 * 1024
+/** Then an event that waits goes first. */
+const mostDeltasInARow = 16
 
 export function streams(settings: ServerSettings): Streams {
   const listeners = new Set<Listener>()
@@ -45,11 +50,20 @@ export function streams(settings: ServerSettings): Streams {
   function open(colloquy: Colloquy, listening: Listening, drop?: () => void): ReadableStream<Uint8Array> {
     if (isStopping) throw new ServerStopping()
     if (listeners.size >= settings.limits.streams) throw new TooMany('streams', 10)
-    const { types, ...options } = listening
-    const updates = colloquy.subscribe(options)
-    let ready: IteratorResult<Update, undefined> | undefined
-    let failure: unknown
-    let isAsking = false
+    const { types, deltas = false, ...options } = listening
+    const events = source(colloquy.subscribe(options), () => wake?.())
+    const { conversationId, sessionId } = options
+    const words = deltas
+      ? source(
+          colloquy.agents.live({
+            soFar: true,
+            ...(conversationId !== undefined && { conversationId }),
+            ...(sessionId !== undefined && { sessionId }),
+          }),
+          () => wake?.(),
+        )
+      : undefined
+    let deltasInARow = 0
     let isDue = false
     let wake: (() => void) | undefined
     let pulled = performance.now()
@@ -60,23 +74,9 @@ export function streams(settings: ServerSettings): Streams {
       if (isEnded) return
       isEnded = true
       listeners.delete(listener)
-      updates.return?.().catch(() => undefined)
+      events.close()
+      words?.close()
       wake?.()
-    }
-    const ask = () => {
-      if (isAsking || ready) return
-      isAsking = true
-      updates.next().then(
-        result => {
-          isAsking = false
-          ready = result
-          wake?.()
-        },
-        error => {
-          failure = error
-          wake?.()
-        },
-      )
     }
     const listener: Listener = {
       beat(now) {
@@ -125,14 +125,19 @@ export function streams(settings: ServerSettings): Streams {
           return said
         }
         if (isStopping) return 'retry: 500\nevent: server:stopping\ndata: {}\n\n'
-        if (failure) {
-          settings.trace?.error({ error: failure, position }, 'a live stream failed')
+        if (events.failure) {
+          settings.trace?.error({ error: events.failure, position }, 'a live stream failed')
           end()
           return undefined
         }
-        if (ready) {
-          const { done, value } = ready
-          ready = undefined
+        // What was said on the way to an answer comes before the answer, as far as it is there.
+        if (words?.ready && (!events.ready || deltasInARow < mostDeltasInARow)) {
+          const { done, value } = words.take()
+          deltasInARow++
+          if (!done) return toldWords(value)
+        } else if (events.ready) {
+          const { done, value } = events.take()
+          deltasInARow = 0
           if (done) {
             end()
             return undefined
@@ -143,7 +148,8 @@ export function streams(settings: ServerSettings): Streams {
           isDue = false
           return ': alive\n\n'
         } else {
-          ask()
+          events.ask()
+          words?.ask()
           await new Promise<void>(resolve => {
             wake = resolve
           })
@@ -169,6 +175,55 @@ export function streams(settings: ServerSettings): Streams {
   }
 }
 
+interface Source<T> {
+  readonly ready: boolean
+  readonly failure: unknown
+  /** Gets the next one ready, if none is and nobody asked. */
+  ask(): void
+  /** The one that is ready. */
+  take(): IteratorResult<T, undefined>
+  close(): void
+}
+
+/** One item ahead of an iterator, so that two can be waited for at once. */
+function source<T>(items: AsyncIterableIterator<T>, onReady: () => void): Source<T> {
+  let result: IteratorResult<T, undefined> | undefined
+  let failure: unknown
+  let isAsking = false
+  return {
+    get ready() {
+      return result !== undefined
+    },
+    get failure() {
+      return failure
+    },
+    ask() {
+      // Whoever has ended has nothing more to say.
+      if (isAsking || result) return
+      isAsking = true
+      items.next().then(
+        next => {
+          isAsking = next.done === true
+          result = next
+          onReady()
+        },
+        error => {
+          failure = error
+          onReady()
+        },
+      )
+    },
+    take() {
+      const taken = result!
+      result = undefined
+      return taken
+    },
+    close() {
+      items.return?.().catch(() => undefined)
+    },
+  }
+}
+
 /** Listeners of one event share its text: writing it out costs more than sending it. */
 const written = new WeakMap<RecordedEvent, Uint8Array>()
 
@@ -183,6 +238,7 @@ function told(update: Update): Uint8Array {
     project,
     conversationId,
     ...('sessionId' in update && { sessionId: update.sessionId }),
+    ...('item' in update && { item: update.item }),
     version,
     position,
     at,
@@ -194,5 +250,16 @@ function told(update: Update): Uint8Array {
   if (data.length > largestEvent) data = JSON.stringify({ ...place, type: event.type, isLarge: true })
   const bytes = text.encode(`id: ${position}\nevent: ${name}\ndata: ${data}\n\n`)
   written.set(recorded, bytes)
+  return bytes
+}
+
+const writtenWords = new WeakMap<LiveUpdate, Uint8Array>()
+
+/** Without an id: whoever comes back goes on after the last event, and is told anew what is being said then. */
+function toldWords(update: LiveUpdate): Uint8Array {
+  const known = writtenWords.get(update)
+  if (known) return known
+  const bytes = text.encode(`event: run:live\ndata: ${JSON.stringify(update)}\n\n`)
+  writtenWords.set(update, bytes)
   return bytes
 }

@@ -130,6 +130,11 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     delegated: _delegated,
     runs: _runs,
     questions: _questions,
+    ralph: _ralph,
+    landing: _landing,
+    // A branch is a thread to think in; the work item stays the parent's.
+    work: _work,
+    dispatches: _dispatches,
     ...rest
   } = info
   return rest

@@ -1,13 +1,23 @@
 /** What a conversation's head knows of the team on it: phase, turns, delegations, files read, references, time at work. */
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
+import { type DispatchesState, evolveDispatches } from './dispatches.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
 import { evolvePhase, type PhaseState, phaseDueAt } from './phase.ts'
 import { evolveQuestions, type QuestionsState, questionsDueAt } from './questions.ts'
+import {
+  evolveLanding,
+  evolveRalph,
+  evolveReview,
+  type LandingState,
+  type RalphState,
+  type ReviewState,
+} from './ralph.ts'
 import { evolveReadFiles, type ReadFiles } from './read-files.ts'
 import { evolveReferences, type References } from './references.ts'
 import { evolveRuns, type RunsState } from './runs.ts'
 import { evolveTurns, type TurnsState } from './turns.ts'
+import { evolveWork, type WorkState } from './work.ts'
 
 export interface TeamState {
   /** The phase's name. */
@@ -21,6 +31,14 @@ export interface TeamState {
   execution?: ExecutionState
   runs?: RunsState
   questions?: QuestionsState
+  /** Of a task: its Ralph loop, its newest review, its landing. */
+  ralph?: RalphState
+  review?: ReviewState
+  landing?: LandingState
+  /** Of a work item that was described as one: its state, a feature's task graph. */
+  work?: WorkState
+  /** Of a work item that was given to agents: how often, to whom, what keeps it. */
+  dispatches?: DispatchesState
 }
 
 const folds = {
@@ -35,6 +53,11 @@ const folds = {
   execution: evolveExecution,
   runs: evolveRuns,
   questions: evolveQuestions,
+  ralph: evolveRalph,
+  review: evolveReview,
+  landing: evolveLanding,
+  work: evolveWork,
+  dispatches: evolveDispatches,
 } satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
 
 const teamEvents: ReadonlySet<string> = new Set([
@@ -59,6 +82,25 @@ const teamEvents: ReadonlySet<string> = new Set([
   'question.asked',
   'question.answered',
   'question.taken',
+  'ralph.started',
+  'iteration.ended',
+  'ralph.ended',
+  'review.given',
+  'landing.started',
+  'conflicts.found',
+  'landing.ended',
+  'feature.described',
+  'tasks.planned',
+  'work.described',
+  'work.moved',
+  'work.reported',
+  'work.attempted',
+  'worktree.created',
+  'worktree.removed',
+  'dispatch.started',
+  'dispatch.ended',
+  'guard.tripped',
+  'guard.cleared',
 ])
 
 /** The same object when the event does not concern the team. */

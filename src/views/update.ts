@@ -5,6 +5,7 @@
  */
 import type { CheckpointTaken, CompactionFailed, CompactionStarted } from '../events/checkpoint.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
+import type { WorkItem } from '../events/work-item.ts'
 import { type Message, messageOf } from './message.ts'
 
 interface Place {
@@ -59,6 +60,7 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
           | 'reference'
           | 'execution'
           | 'question'
+          | 'work'
           | 'recorded'
       }
   )
@@ -70,13 +72,20 @@ export type CompactionUpdated = Place & { sessionId: string } & (
     | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
   )
 
-export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated
+/** Work items: what they are, the task graph, where they stand. */
+export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
+    | { action: 'moved'; from: string; to: string; reason?: string }
+    | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
+  )
+
+export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
 
 export function updateOf(recorded: RecordedEvent): Update {
   const { project, conversationId, version, position, at, event } = recorded
   const place = { project, conversationId, version, position, at, event: recorded }
   const session = { ...place, name: 'session:updated' } as const
   const conversation = { ...place, name: 'conversation:updated' } as const
+  const work = { ...place, name: 'work:updated' } as const
   switch (event.type) {
     case 'message.added': {
       const message = messageOf(recorded)!
@@ -184,6 +193,37 @@ export function updateOf(recorded: RecordedEvent): Update {
     case 'question.answered':
     case 'question.taken':
       return { ...conversation, action: 'question' }
+    case 'ralph.started':
+    case 'iteration.ended':
+    case 'ralph.ended':
+    case 'review.given':
+    case 'landing.started':
+    case 'conflicts.found':
+    case 'landing.ended':
+      return { ...conversation, action: 'work' }
+    case 'feature.described':
+      return { ...work, item: featureOf(event), action: 'described' }
+    case 'tasks.planned':
+      return { ...work, item: featureOf(event), action: 'planned' }
+    case 'work.described':
+      return { ...work, item: event.item, action: 'described' }
+    case 'work.moved': {
+      const { item, from, to, reason } = event
+      return { ...work, item, action: 'moved', from, to, ...(reason !== undefined && { reason }) }
+    }
+    case 'work.reported':
+      return { ...work, item: event.item, action: 'reported' }
+    case 'work.attempted':
+      return { ...work, item: event.item, action: 'attempted' }
+    case 'dispatch.started':
+    case 'dispatch.ended':
+      return { ...work, item: event.item, action: 'dispatch' }
+    case 'guard.tripped':
+    case 'guard.cleared':
+      return { ...work, item: event.item, action: 'guard' }
+    case 'worktree.created':
+    case 'worktree.removed':
+      return { ...work, item: event.item, action: 'worktree' }
     case 'message.erased':
     case 'erased':
       return { ...conversation, action: 'erased' }
@@ -193,4 +233,8 @@ export function updateOf(recorded: RecordedEvent): Update {
     default:
       return event satisfies never
   }
+}
+
+function featureOf({ featureId }: { featureId: string }): WorkItem {
+  return { type: 'feature', featureId }
 }

@@ -12,6 +12,7 @@ export function describeLeases(storeName: string, open: OpenStore): void {
   describe(`leases on ${storeName}`, () => {
     describeHolding(open)
     describeGenerations(open)
+    describeQueue(open)
     describeFence(open)
   })
 }
@@ -160,6 +161,57 @@ function describeGenerations(open: OpenStore): void {
     expect(await refusal(() => renew(store, earlier.generation))).toBeInstanceOf(LeaseLost)
     await release(store, earlier.generation)
     expect((await write(later)).events).toHaveLength(1)
+  })
+}
+
+function describeQueue(open: OpenStore): void {
+  const names = ['work a', 'work b', 'work c']
+  const next = (store: Store, holder: string) => store.claimAny({ project, names, holder, forMs: minute })
+
+  it('gives the first of several that nobody holds, in their order, and none when all are held', async () => {
+    const { store, clock } = await open()
+    await store.claim({ project, name: 'work a', holder: 'grace', forMs: minute / 2 })
+    const first = await next(store, 'holder')
+    expect(first).toMatchObject({ name: 'work b', holder: 'holder', generation: 1 })
+    expect(await next(store, 'holder')).toMatchObject({ name: 'work c' })
+    expect(await next(store, 'holder')).toBeUndefined()
+    expect(await store.claimAny({ project, names: [], holder: 'holder', forMs: minute })).toBeUndefined()
+    clock.now += minute / 2
+    expect(await next(store, 'holder')).toMatchObject({ name: 'work a', generation: 2 })
+    await store.release({ project, name: 'work b', generation: 1 })
+    expect(await next(store, 'grace')).toMatchObject({ name: 'work b', holder: 'grace', generation: 2 })
+  })
+
+  it('[P11] gives no two the same, however many ask at once', async () => {
+    const { store, another } = await open()
+    const handles = [store, await another()]
+    const many = Array.from({ length: 12 }, (_, index) => `work ${index}`)
+    const asking = Array.from({ length: 20 }, (_, index) =>
+      handles[index % 2]!.claimAny({ project, names: many, holder: `worker ${index}`, forMs: minute }),
+    )
+    const taken = (await Promise.all(asking)).flatMap(lease => lease ?? [])
+    expect(new Set(taken.map(lease => lease.name)).size).toBe(taken.length)
+    // Whoever was passed over while others took theirs asks again.
+    let rest = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
+    const late: string[] = []
+    while (rest) {
+      late.push(rest.name)
+      rest = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
+    }
+    expect([...taken.map(lease => lease.name), ...late].sort()).toEqual([...many].sort())
+  })
+
+  it('[P11] fences off whoever held it before', async () => {
+    const { store, clock } = await open()
+    await store.append(into('c', begun()))
+    const old = (await next(store, 'holder'))!
+    clock.now += minute
+    const taken = (await next(store, 'grace'))!
+    expect(taken.name).toBe(old.name)
+    expect(await refusal(() => store.append(into('c', said('stale'), { fence: fenceOf(old) })))).toBeInstanceOf(
+      LeaseLost,
+    )
+    await store.append(into('c', said('mine'), { fence: fenceOf(taken) }))
   })
 }
 

@@ -12,6 +12,7 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
 import { begun, everyone, fresh, into, joined, origin, said } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
@@ -28,6 +29,7 @@ export function describeWindows(name: string, open: OpenStore): void {
     describePages(open)
     describeContent(open)
     describeErased(open)
+    describeShared(open)
     describeVisibility(open)
   })
 }
@@ -326,6 +328,101 @@ function describeErased(open: OpenStore): void {
     await store.erase({ project, messageId: second.messageId, origin })
     expect((await store.message(project, second.messageId))?.missing?.because).toBe('erased')
     expect((await store.verify()).damages).toEqual([])
+  })
+}
+
+/** Windows of which a store may keep what it has read: the same as read anew, whoever wrote meanwhile. */
+function describeShared(open: OpenStore): void {
+  const shared = { shared: true }
+
+  it('gives the same window again and what came since, whoever wrote it', async () => {
+    const { store, another } = await open()
+    const other = await another()
+    await store.append(into('c', [begun(), said('one'), said('two'), said('three')]))
+    const shown = async (limit: number) => contents(await store.messages(windowOn('c'), { limit, ...shared }))
+    expect(await shown(2)).toEqual(['two', 'three'])
+    await store.append(into('c', said('four')))
+    await other.append(into('c', said('five')))
+    expect(await shown(2)).toEqual(['four', 'five'])
+    expect(await shown(9)).toEqual(['one', 'two', 'three', 'four', 'five'])
+  })
+
+  it('[P4] does not give what another process erased or purged', async () => {
+    const { store, another } = await open()
+    const other = await another()
+    const secret = said('secret')
+    await store.append(into('c', [begun(), said('before'), secret, said('after')]))
+    const shown = async () => contents(await store.messages(windowOn('c'), { limit: 9, ...shared }))
+    expect(await shown()).toEqual(['before', 'secret', 'after'])
+    await other.erase({ project, messageId: secret.messageId, origin })
+    expect(await shown()).toEqual(['before', '', 'after'])
+    await other.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
+    expect(await shown()).toEqual([])
+  })
+
+  it('what is handed out to be sent cannot be changed for the next time', async () => {
+    const { store } = await open()
+    const parts: Part[] = [{ type: 'tool-call', callId: 'k', name: 'write', input: { path: 'a', at: { line: 1 } } }]
+    await store.append(into('c', [begun(), said('', { role: 'assistant', parts })]))
+    const read = async () => (await store.messages(windowOn('c'), { limit: 9, ...shared }))[0]!.parts
+    const [call] = (await read()) as Array<{ input: { at: { line: number } } }>
+    try {
+      call!.input.at.line = 2
+    } catch {
+      // A store that keeps what it has read refuses; one that reads anew need not.
+    }
+    expect(await read()).toEqual(parts)
+  })
+
+  const lane = fc.record({
+    audience: fc.constantFrom<Audience>(everyone, { to: 'session', sessionId: 's' }, { to: 'internal' }),
+    internal: fc.boolean(),
+  })
+  const change = fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('say' as const), where: fc.array(lane, { maxLength: 12 }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('erase' as const), which: fc.nat(60) }) },
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        do: fc.constant('look' as const),
+        sees: fc.constantFrom(everything, asSession('s'), asSession('t')),
+        kinds: fc.subarray([...allKinds], { minLength: 1 }),
+        start: fc.constantFrom(0, 0, 3, 20),
+        end: fc.option(fc.nat(60), { freq: 3, nil: undefined }),
+        before: fc.option(fc.nat(60), { freq: 4, nil: undefined }),
+        limit: fc.integer({ min: 1, max: 30 }),
+      }),
+    },
+  )
+
+  it('is what reading it anew gives, however windows and writers change', async () => {
+    const { store, another } = await open()
+    const other = await another()
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(change, fc.boolean()), { maxLength: 30 }), async changes => {
+        const conversationId = fresh('conversation')
+        await store.append(into(conversationId, [begun(), said('first')]))
+        const ids: string[] = []
+        for (const [one, isOther] of changes) {
+          const writer = isOther ? other : store
+          if (one.do === 'say' && one.where.length > 0) {
+            const messages = one.where.map(more => said(fresh('text'), more))
+            ids.push(...messages.map(message => message.messageId))
+            await writer.append(into(conversationId, messages))
+          } else if (one.do === 'erase' && one.which < ids.length) {
+            const [messageId] = ids.splice(one.which, 1)
+            await writer.erase({ project, messageId: messageId!, origin })
+          } else if (one.do === 'look') {
+            const { sees: viewer, kinds, start, end, before, limit } = one
+            const window = windowOn(conversationId, { viewer, kinds, start, ...(end !== undefined && { end }) })
+            const page = { limit, ...(before !== undefined && { before }) }
+            const found = await store.messages(window, { ...page, ...shared })
+            expect(found).toEqual(await store.messages(window, page))
+          }
+        }
+      }),
+      { numRuns: 60 },
+    )
   })
 }
 

@@ -12,6 +12,7 @@ import { requests } from '../../bench/requests.ts'
 import { quickSizes } from '../../bench/sizes.ts'
 import { teams } from '../../bench/teams.ts'
 import { manyMessages, messageBytes } from '../../bench/text.ts'
+import { turns } from '../../bench/turns.ts'
 
 const silently = () => undefined
 
@@ -41,8 +42,14 @@ it('compares appends with the bare insert at every history, for both ways to cou
 
 it('compares assembling a request with reading its rows, and a longer history with a shorter one', async () => {
   const findings = await requests.run(quickSizes, silently)
-  expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, false, false, false, true])
+  expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, false, false, false, false, true])
   expect(findings.at(-1)?.what).toBe('history of 400 to ours at 200')
+  for (const finding of findings) expect(finding.ratio).toBeGreaterThan(0)
+})
+
+it('compares a turn of an agent with reading its rows and as many commits', async () => {
+  const findings = await turns.run(quickSizes, silently)
+  expect(findings.map(finding => isMet(finding) !== undefined)).toEqual([true, false, false])
   for (const finding of findings) expect(finding.ratio).toBeGreaterThan(0)
 })
 

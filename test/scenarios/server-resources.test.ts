@@ -90,6 +90,57 @@ describe('sessions and messages over HTTP', () => {
 })
 
 describe('conversations over HTTP', () => {
+  it('tells what was: messages, sessions, views and requests as of a version, and the whole step by step', async () => {
+    const { client } = await served()
+    const session = await client.sessions.getOrCreate({ body: { type: 'feature', agentType: 'pm', featureId: 'f' } })
+    const { id: sessionId, conversationId } = session
+    const say = (content: string) => client.sessions.addMessage({ sessionId, body: { role: 'user', content } })
+    await say('First')
+    const built = await client.sessions.request({ sessionId, body: { message: 'First' } })
+    const { version } = await client.conversations.get({ conversationId })
+    const second = await say('Second')
+    await client.sessions.clear({ sessionId })
+    const then = { conversationId, version }
+    expect((await client.past.messages(then)).items.map(({ content }) => content)).toEqual(['First'])
+    expect((await client.past.session({ ...then, sessionId })).windowStart).toBe(0)
+    expect((await client.sessions.get({ sessionId })).windowStart).toBeGreaterThan(version)
+    const sent = await client.past.request({ ...then, sessionId })
+    expect(sent).toMatchObject({ version, isExact: true, request: { totalTokens: built.totalTokens } })
+    expect(await client.past.request({ ...then, version: version - 1, sessionId })).toBeNull()
+    const view = await client.past.view({ ...then, body: { agent: 'pm', trigger: 'And now?' } })
+    expect(JSON.stringify(view.messages)).toContain('First')
+    expect(JSON.stringify(view.messages)).not.toContain('Second')
+    const steps = []
+    for (let from: string | undefined = '1'; from !== undefined; ) {
+      const page = await client.past.replay({ conversationId, query: { from, limit: 2 } })
+      steps.push(...page.items)
+      from = page.next
+    }
+    expect(steps.map(step => step.version)).toEqual(steps.map((_, at) => at + 1))
+    expect(steps.at(-1)!.version).toBe((await client.conversations.get({ conversationId })).version)
+    await expect(client.past.session({ ...then, version: 1, sessionId: 'none' })).rejects.toMatchObject({ status: 404 })
+    await expect(client.past.messages({ ...then, version: second.version + 99 })).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('finds sessions, branches and words by work item, participant and agent', async () => {
+    const { client } = await served()
+    const item = { type: 'task', featureId: 'f', taskId: 't' } as const
+    expect(await client.sessions.active({ query: { ...item, agentType: 'dev' } })).toBeNull()
+    const { id: sessionId, conversationId } = await client.sessions.getOrCreate({ body: { ...item, agentType: 'dev' } })
+    await client.sessions.getOrCreate({ body: { type: 'bead', beadId: 'b', agentType: 'dev' } })
+    expect((await client.sessions.active({ query: { ...item, agentType: 'dev' } }))?.id).toBe(sessionId)
+    expect((await client.sessions.list({ query: item })).items.map(({ id }) => id)).toEqual([sessionId])
+    await client.sessions.addMessage({ sessionId, body: { role: 'user', author: 'ada', content: 'Paint it blue' } })
+    const branch = await client.conversations.branch({ conversationId, body: { title: 'Other' } })
+    const branches = await client.conversations.list({ query: { branchesOf: conversationId } })
+    expect(branches.items.map(({ id }) => id)).toEqual([branch.id])
+    const by = (query: Record<string, string>) => client.projects.search({ query: { text: 'blue', ...query } })
+    expect((await by({ participant: 'ada', agent: 'dev', ...item })).messages).toHaveLength(1)
+    expect((await by({ type: 'bead', beadId: 'b' })).messages).toHaveLength(0)
+    expect((await by({ participant: 'nobody' })).messages).toHaveLength(0)
+    await expect(client.sessions.list({ query: { taskId: 't' } })).rejects.toMatchObject({ code: 'input/invalid' })
+  })
+
   it('creates, says, lists in pages, completes, branches, compares, merges, exports, purges and restores', async () => {
     const { client } = await served()
     const conversation = await client.conversations.create({

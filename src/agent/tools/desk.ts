@@ -2,6 +2,36 @@
 import type { QuestionKind } from '../../events/question.ts'
 import type { Message } from '../../views/message.ts'
 
+/** Tasks to add, or to change where the id is known; what is not given stays. */
+export interface DeskPlan {
+  feature?: string
+  tasks: ReadonlyArray<{
+    taskId: string
+    title?: string
+    description?: string
+    dependencies?: string[]
+    priority?: number
+    agent?: string
+  }>
+  remove?: string[]
+  reason?: string
+}
+
+export interface DeskGraph {
+  featureId: string
+  name: string
+  summary: string
+  tasks: ReadonlyArray<{
+    taskId: string
+    title: string
+    state: string
+    dependencies: readonly string[]
+    isReady: boolean
+    /** Of its newest move. */
+    reason?: string
+  }>
+}
+
 export interface ToolDesk {
   /** Records that the agent read a file; gives its path as it is kept. @throws {PathRefused} */
   recordRead(path: string): Promise<string>
@@ -27,4 +57,7 @@ export interface ToolDesk {
     },
     signal: AbortSignal,
   ): Promise<{ answer: string; timedOut: boolean }>
+  /** Changes the task graph of the feature that the conversation is about. @throws {PlanRefused} */
+  planTasks(plan: DeskPlan): Promise<DeskGraph>
+  graph(feature?: string): Promise<DeskGraph>
 }

@@ -2,8 +2,8 @@
  * Runs a program in the work tree, without a shell: what the allow-list of the agent's type names at once, anything else
  * when a person says yes.
  */
-import { spawn } from 'node:child_process'
 import { z } from 'zod'
+import { runProcess } from '../process.ts'
 import { commandWords, isAllowed } from './command-words.ts'
 import { shortened, type ToolCall, ToolRefused, tool } from './tool.ts'
 
@@ -44,59 +44,28 @@ function isPlainNo(answer: string): boolean {
   return /^(n|no|deny|denied)?$/i.test(answer.trim())
 }
 
-function runProgram(
+async function runProgram(
   words: readonly string[],
-  ms: number,
+  timeMs: number,
   { root, signal, limits }: ToolCall,
 ): Promise<{ text: string; isError: boolean }> {
   const [program = '', ...args] = words
-  return new Promise(resolve => {
-    // A group of its own, so that what it starts ends with it.
-    const child = spawn(program, args, {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-      env: environment(),
-    })
-    let output = ''
-    let ended: string | undefined
-    // Four times what is shown: enough to keep both ends, and a bound on what is held.
-    const most = limits.characters * 4
-    const take = (text: string) => {
-      output += text
-      if (output.length > most) output = shortened(output, limits.characters * 2)
-    }
-    child.stdout.setEncoding('utf8').on('data', take)
-    child.stderr.setEncoding('utf8').on('data', take)
-    const kill = (why: string) => {
-      ended ??= why
-      try {
-        process.kill(-child.pid!, 'SIGKILL')
-      } catch {
-        child.kill('SIGKILL')
-      }
-    }
-    const timer = setTimeout(() => kill(`It was ended after ${Math.round(ms / 1000)} seconds.`), ms)
-    const stop = () => kill('It was ended: the run was stopped.')
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    const finish = (text: string, isError: boolean) => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-      resolve({ text, isError })
-    }
-    child.on('error', error => finish(`It could not be started: ${error.message}`, true))
-    child.on('close', code => {
-      const said = shortened(output.trimEnd(), limits.characters)
-      if (ended !== undefined) return finish(`${ended}\n${said}`.trimEnd(), true)
-      const status = code === 0 ? '' : `[exit code ${code}]\n`
-      finish(`${status}${said}` || '(no output)', code !== 0)
-    })
-  })
-}
-
-/** Keys of providers and the like are no business of what an agent runs. */
-function environment(): NodeJS.ProcessEnv {
-  const secret = /(_KEY|_TOKEN|_SECRET|PASSWORD|CREDENTIALS?)$/i
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !secret.test(name)))
+  const { exitCode, output, endedBy, problem } = await runProcess(
+    { program, args },
+    {
+      folder: root,
+      timeMs,
+      signal,
+      // Four times what is shown: enough to keep both ends, and a bound on what is held.
+      keep: text => (text.length > limits.characters * 4 ? shortened(text, limits.characters * 2) : text),
+    },
+  )
+  if (problem !== undefined) return { text: `It could not be started: ${problem}`, isError: true }
+  const said = shortened(output.trimEnd(), limits.characters)
+  if (endedBy !== undefined) {
+    const why = endedBy === 'time' ? `after ${Math.round(timeMs / 1000)} seconds.` : 'the run was stopped.'
+    return { text: `It was ended${endedBy === 'time' ? ' ' : ': '}${why}\n${said}`.trimEnd(), isError: true }
+  }
+  const status = exitCode === 0 ? '' : `[exit code ${exitCode}]\n`
+  return { text: `${status}${said}` || '(no output)', isError: exitCode !== 0 }
 }

@@ -31,6 +31,16 @@ export function oneOrMore<T extends string>(choices: z.ZodEnum<{ [K in T]: K }>)
 
 export const Paging = { cursor: Cursor.optional(), limit: Limit.optional() }
 
+export const WorkItemType = z.enum(['feature', 'task', 'bead', 'thread'])
+/** A work item in a query: its type, and the ids that go with it. */
+export const WorkItemQuery = {
+  type: WorkItemType.optional(),
+  featureId: Id.optional(),
+  taskId: Id.optional(),
+  beadId: Id.optional(),
+  threadId: Id.optional(),
+}
+
 /** A page of a list; `next` is the cursor of the one after it, absent on the last. */
 export function listOf<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), next: z.string().optional() })

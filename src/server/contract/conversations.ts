@@ -16,6 +16,7 @@ import {
   Project,
   QueryFlag,
   QueryNumber,
+  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Comparison, Conversation, Message, RecordedEvent, SessionHead, Sums } from './shapes.ts'
@@ -36,7 +37,9 @@ export const conversations = {
     params: Project,
     query: z.object({
       status: oneOrMore(z.enum(['active', 'completed', 'archived'])).optional(),
-      type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
+      type: WorkItemType.optional(),
+      /** Only branches of this conversation. */
+      branchesOf: Id.optional(),
       ...Paging,
     }),
     answer: listOf(Conversation),

@@ -23,7 +23,9 @@ export interface Endpoint<
   /** `z.undefined()` where there is none. */
   readonly body: Body
   readonly answer: Answer
-  readonly status: 200 | 201
+  readonly status: 200 | 201 | 202
+  /** Where it depends on the answer. */
+  readonly statusOf?: (answer: z.input<Answer>) => number
   /** Takes `Idempotency-Key`: repeated with the same key it gives the first result. */
   readonly keyed: boolean
   /** The answer is no JSON document but a stream of this media type. */
@@ -41,6 +43,7 @@ type Given<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, A 
     query?: Q
     body?: B
     answer: A
+    statusOf?: (answer: z.input<A>) => number
   }
 
 const none = z.object({})

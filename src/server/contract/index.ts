@@ -2,12 +2,15 @@
 import { conversations } from './conversations.ts'
 import type { Endpoint } from './endpoint.ts'
 import { operations } from './operations.ts'
+import { past } from './past.ts'
 import { projects } from './projects.ts'
+import { runs } from './runs.ts'
 import { seed003 } from './seed-003.ts'
 import { sessions } from './sessions.ts'
 import { teams } from './teams.ts'
+import { work } from './work.ts'
 
-export const contract = { projects, conversations, sessions, teams, seed003, operations }
+export const contract = { projects, conversations, past, sessions, teams, runs, work, seed003, operations }
 export type Contract = typeof contract
 
 export interface NamedEndpoint {

@@ -1,7 +1,7 @@
 /** The server itself: health, metrics, its description, jobs, live events. */
 import { z } from 'zod'
 import { Id } from '../../events/id.ts'
-import { api, inProject, Project } from './common.ts'
+import { api, inProject, Project, QueryFlag } from './common.ts'
 import { endpoint } from './endpoint.ts'
 
 const Ok = z.object({ status: z.literal('ok') })
@@ -86,6 +86,8 @@ export const operations = {
       type: z.string().max(1000).optional(),
       /** 'start', 'now' (default) or a position. */
       from: z.string().max(200).optional(),
+      /** Also what agents say while they say it: events `run:live`, without an id, stored nowhere. */
+      deltas: QueryFlag.optional(),
     }),
     answer: z.string(),
     streams: 'text/event-stream',

@@ -3,7 +3,19 @@ import { z } from 'zod'
 import { Id } from '../../events/id.ts'
 import { Role } from '../../events/message.ts'
 import { WorkItem } from '../../events/work-item.ts'
-import { api, inProject, Limit, listOf, Paging, Project, QueryFlag, QueryNumber, Time } from './common.ts'
+import {
+  api,
+  inProject,
+  Limit,
+  listOf,
+  Paging,
+  Project,
+  QueryFlag,
+  QueryNumber,
+  Time,
+  WorkItemQuery,
+  WorkItemType,
+} from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Conversation, SearchHit, TitleHit } from './shapes.ts'
 
@@ -92,7 +104,7 @@ export const projects = {
     scope: 'read',
     summary: 'Features, tasks, beads and threads with their conversations, most recently active first',
     params: Project,
-    query: z.object({ type: z.enum(['feature', 'task', 'bead', 'thread']).optional(), ...Paging }),
+    query: z.object({ type: WorkItemType.optional(), ...Paging }),
     answer: listOf(z.object({ workItem: WorkItem, conversationId: z.string(), title: z.string(), status: z.string() })),
   }),
   workItem: endpoint({
@@ -101,13 +113,7 @@ export const projects = {
     scope: 'read',
     summary: 'The conversation of one work item, and the sessions that worked on it by state',
     params: Project,
-    query: z.object({
-      type: z.enum(['feature', 'task', 'bead', 'thread']),
-      featureId: Id.optional(),
-      taskId: Id.optional(),
-      beadId: Id.optional(),
-      threadId: Id.optional(),
-    }),
+    query: z.object({ ...WorkItemQuery, type: WorkItemType }),
     answer: z.object({
       workItem: WorkItem,
       conversation: Conversation.nullable(),
@@ -126,6 +132,12 @@ export const projects = {
       author: Id.optional(),
       role: Role.optional(),
       phase: Id.optional(),
+      /** Only messages before this version; for one conversation. */
+      before: QueryNumber.optional(),
+      /** Conversations in which somebody of this name spoke, or this agent has a session, or about a work item. */
+      participant: Id.optional(),
+      agent: Id.optional(),
+      ...WorkItemQuery,
       since: Time.optional(),
       until: Time.optional(),
       archived: QueryFlag.optional(),

@@ -20,6 +20,8 @@ import {
   QueryFlag,
   QueryNumber,
   SessionPath,
+  WorkItemQuery,
+  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { AgentRequest, CheckpointDiff, CompactOutcome, Message, Session, SessionMetrics } from './shapes.ts'
@@ -34,6 +36,9 @@ export const RequestBody = z.strictObject({
   recall: z.boolean().optional(),
 })
 
+/** A preview also explains itself on demand. */
+const PreviewBody = RequestBody.extend({ explain: z.boolean().optional() })
+
 export const sessions = {
   list: endpoint({
     method: 'get',
@@ -44,6 +49,7 @@ export const sessions = {
     query: z.object({
       conversationId: Id.optional(),
       agentName: Id.optional(),
+      ...WorkItemQuery,
       status: oneOrMore(z.enum(['active', 'archived', 'expired', 'deleted'])).optional(),
       ...Paging,
     }),
@@ -59,6 +65,21 @@ export const sessions = {
     body: SessionOptions,
     answer: Session,
     keyed: true,
+  }),
+  active: endpoint({
+    method: 'get',
+    path: `${inProject}/active-session`,
+    scope: 'read',
+    summary: 'The active session of an agent on a work item, if there is one; nothing is made',
+    params: Project,
+    query: z.object({
+      ...WorkItemQuery,
+      type: WorkItemType,
+      agentType: Id,
+      agentName: Id.optional(),
+      taskState: Id.optional(),
+    }),
+    answer: Session.nullable(),
   }),
   get: endpoint({
     method: 'get',
@@ -286,7 +307,7 @@ export const sessions = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: SessionPath,
-    body: RequestBody,
+    body: PreviewBody,
     answer: AgentRequest,
   }),
   metrics: endpoint({

@@ -1,8 +1,9 @@
 /** What answers are made of. The types the managers return must fit these: the compiler sees to it. */
 import { z } from 'zod'
 import { Checkpoint, CheckpointItem, CheckpointSection } from '../../events/checkpoint.ts'
-import { MessageAdded } from '../../events/message.ts'
+import { MessageAdded, Usage } from '../../events/message.ts'
 import { Metadata } from '../../events/metadata.ts'
+import { RunOutcome } from '../../events/run.ts'
 import { WorkItem } from '../../events/work-item.ts'
 import { named } from './common.ts'
 
@@ -39,6 +40,25 @@ export const Conversation = named(
     branchOf: z.object({ conversationId: z.string(), version: z.int() }).optional(),
     mergedInto: z.object({ conversationId: z.string(), messageId: z.string() }).optional(),
     phase: z.string().optional(),
+    /** Agents at work on it, and what all runs took. */
+    runs: z
+      .object({
+        open: z
+          .array(
+            z.object({
+              id: z.string(),
+              sessionId: z.string(),
+              agent: z.string(),
+              version: z.int(),
+              startedAt: z.string(),
+            }),
+          )
+          .readonly(),
+        ended: z.int(),
+        usage: Usage,
+        withoutCost: z.int(),
+      })
+      .optional(),
     version: z.int(),
     activeAt: z.string(),
   }),
@@ -62,7 +82,14 @@ export const SessionHead = named(
     windowStart: z.int(),
     kept: Numbers,
     acknowledged: z.int().optional(),
+    /** Its newest run; without an outcome it is under way. */
+    run: z.object({ id: z.string(), trigger: z.int(), outcome: RunOutcome.optional() }).optional(),
     compactions: z.int(),
+    /** The newest checkpoint of its window. */
+    checkpoint: z
+      .object({ version: z.int(), number: z.int(), upTo: z.int(), tokens: z.int(), totalSaved: z.int() })
+      .optional(),
+    latched: z.boolean().optional(),
     outsideIds: z.record(z.string(), z.string()).readonly(),
     metadata: Metadata,
     replaces: z.string().optional(),
@@ -119,6 +146,7 @@ const Ledger = named(
     used: z.number(),
     free: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     entries: z.array(
       z.object({
         what: z.string(),
@@ -129,7 +157,35 @@ const Ledger = named(
         range: z.object({ from: z.int(), to: z.int(), messages: z.int() }).optional(),
       }),
     ),
+    /** Whose limits the budget was made from; the window beyond the budget is kept for the answer. */
+    model: z
+      .object({
+        name: z.string().optional(),
+        known: z.boolean(),
+        contextWindow: z.number(),
+        outputLimit: z.number(),
+        inputLimit: z.number().optional(),
+      })
+      .optional(),
     notes: z.array(z.string()),
+  }),
+)
+
+const Piece = z.object({ what: z.string(), versions: Numbers.optional(), text: z.string() })
+
+/** Both renderings in pieces that say where each comes from; put together they are the rendering. */
+export const ExplainedRequest = named(
+  'ExplainedRequest',
+  z.object({
+    system: z.array(Piece),
+    messages: z.array(
+      z.object({
+        role: z.enum(['user', 'assistant']),
+        parts: z.array(z.object({ type: z.string(), pieces: z.array(Piece) })),
+      }),
+    ),
+    systemPrompt: z.array(Piece),
+    userPrompt: z.array(Piece),
   }),
 )
 
@@ -146,6 +202,8 @@ const requestFields = {
   omitted: z.number(),
   catchUp: z.object({ since: z.int(), messages: z.int(), omitted: z.int() }).optional(),
   checkpoint: z.int().optional(),
+  /** On demand, in previews. */
+  explained: ExplainedRequest.optional(),
 }
 
 export const AgentRequest = named('AgentRequest', z.object({ sessionId: z.string(), ...requestFields }))
@@ -159,6 +217,8 @@ export const AgentView = named(
     sessionId: z.string().optional(),
     /** Acknowledge this version when the agent has taken the view in. */
     upTo: z.int(),
+    /** References that were left as they are. */
+    unresolved: z.array(z.object({ reference: z.string(), of: z.int().optional(), reason: z.string() })),
   }),
 )
 
@@ -174,9 +234,20 @@ export const SessionMetrics = named(
     budget: z.number(),
     used: z.number(),
     calibrated: z.number(),
+    isMeasured: z.boolean(),
     level: z.enum(['ok', 'warn', 'compact']),
     untilTrigger: z.number(),
     latched: z.boolean(),
+    /** The newest request that was built to be sent. */
+    lastRequest: z
+      .object({
+        version: z.int(),
+        tokens: z.number(),
+        calibrated: z.number().optional(),
+        budget: z.number(),
+        at: z.string(),
+      })
+      .optional(),
   }),
 )
 

@@ -32,6 +32,9 @@ const ViewBody = z.strictObject({
   recall: z.boolean().optional(),
 })
 
+/** A preview also explains itself on demand. */
+export const PreviewBody = ViewBody.extend({ explain: z.boolean().optional() })
+
 const Fence = z.strictObject({ name: Id, generation: z.int().nonnegative() })
 const ClaimMs = z.int().positive().max(3_600_000).optional()
 
@@ -51,7 +54,7 @@ export const teams = {
     scope: 'read',
     summary: 'The same without any side effect',
     params: ConversationPath,
-    body: ViewBody,
+    body: PreviewBody,
     answer: AgentView,
   }),
   acknowledge: endpoint({

@@ -28,7 +28,10 @@ export function operationHandlers({
       return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
     },
     describe: async () => describe(),
-    docs: async () => new Response(docsPage(describe()), { headers: { 'content-type': 'text/html; charset=utf-8' } }),
+    docs: async ({ server }) =>
+      new Response(docsPage(describe(), server.settings.basePath), {
+        headers: { 'content-type': 'text/html; charset=utf-8' },
+      }),
     async whoami({ principal, colloquy }) {
       const { name, scope, projects } = principal
       return { name, scope, projects, project: colloquy.project }
@@ -43,6 +46,7 @@ export function operationHandlers({
           ...(from !== undefined && { from }),
           ...(conversation !== undefined && { conversationId: conversation }),
           ...(session !== undefined && { sessionId: session }),
+          deltas: query.deltas === true,
           types: new Set(type?.split(',').filter(one => one !== '')),
         },
         () => outgoing?.destroy(),

@@ -1,9 +1,8 @@
 /** Projects over HTTP. */
-import { InvalidRequest } from '../../errors.ts'
-import { WorkItem } from '../../index.ts'
 import { auditPage } from '../audit.ts'
 import type { Handlers } from '../handler.ts'
 import { usageTotals } from '../usage-totals.ts'
+import { demandWorkItem, workItemIn } from '../work-item-query.ts'
 
 export function projectHandlers(): Handlers<'projects'> {
   const totals = usageTotals()
@@ -25,16 +24,14 @@ export function projectHandlers(): Handlers<'projects'> {
       }
     },
     async workItem({ colloquy, query }) {
-      const meant = WorkItem.safeParse(query)
-      if (!meant.success) {
-        const errors = meant.error.issues.map(({ path, message }) => ({ field: `query.${path.join('.')}`, message }))
-        throw new InvalidRequest(errors)
-      }
-      const workItem = meant.data
+      const workItem = demandWorkItem(query)
       const conversation = await colloquy.conversations.findConversation(workItem)
       const { states } = await colloquy.sessions.getSessionLinks(workItem)
       return { workItem, conversation: conversation ?? null, states }
     },
-    search: ({ colloquy, query }) => colloquy.conversations.search(query),
+    search({ colloquy, query: { type, featureId, taskId, beadId, threadId, ...query } }) {
+      const workItem = workItemIn({ type, featureId, taskId, beadId, threadId })
+      return colloquy.conversations.search({ ...query, ...(workItem && { workItem }) })
+    },
   }
 }

@@ -1,10 +1,22 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
+import { demandModel } from '../model-choice.ts'
+import { demandWorkItem, workItemIn } from '../work-item-query.ts'
 
 export function sessionHandlers(): Handlers<'sessions'> {
   return {
-    list: ({ colloquy, query }) => colloquy.sessions.listSessions(query),
+    list({ colloquy, query: { type, featureId, taskId, beadId, threadId, ...query } }) {
+      const workItem = workItemIn({ type, featureId, taskId, beadId, threadId })
+      return colloquy.sessions.listSessions({ ...query, ...(workItem && { workItem }) })
+    },
+    async active({ colloquy, query: { agentType, agentName, taskState, ...said } }) {
+      const agent = { agentType, ...(agentName !== undefined && { agentName }) }
+      const meant = demandWorkItem(said)
+      const state = meant.type === 'task' && taskState !== undefined ? { taskState } : {}
+      return (await colloquy.sessions.getActiveSession({ ...agent, ...meant, ...state })) ?? null
+    },
     getOrCreate: ({ colloquy, query, body, write }) =>
       query.fresh ? colloquy.sessions.createSession(body, write) : colloquy.sessions.getOrCreateSession(body, write),
     get: ({ colloquy, params }) => colloquy.sessions.getSession(params.sessionId),
@@ -28,16 +40,18 @@ export function sessionHandlers(): Handlers<'sessions'> {
       colloquy.sessions.archiveSession(params.sessionId, body?.reason, write),
     expire: ({ colloquy, params, write }) => colloquy.sessions.expireSession(params.sessionId, write),
     reopen: ({ colloquy, params, write }) => colloquy.sessions.reopenSession(params.sessionId, write),
-    configure: ({ colloquy, params, body, write }) =>
-      colloquy.sessions.setRequestSettings(params.sessionId, body, write),
+    configure({ colloquy, params, body, write, principal }) {
+      if (typeof body.model === 'string') demandModel(principal, body.model, colloquy)
+      return colloquy.sessions.setRequestSettings(params.sessionId, body, write)
+    },
     link: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setOutsideId(params.sessionId, params.system, body.id, write),
     context: async ({ colloquy, params }) => (await colloquy.sessions.getContext(params.sessionId)) ?? null,
     updateContext({ colloquy, params, body: { gatherProject = false, ...inputs }, server }) {
-      const { root } = server.settings
+      const root = colloquy.project === server.colloquy.project ? server.settings.root : colloquy.root
       // Never a folder that the caller names: a token is no right to read the machine.
       if (gatherProject && root === undefined) {
-        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this server has no project folder' }])
+        throw new InvalidRequest([{ field: 'body.gatherProject', message: 'this project has no folder here' }])
       }
       return colloquy.sessions.updateContext(params.sessionId, { ...inputs, ...(gatherProject && { root }) })
     },
@@ -57,8 +71,10 @@ export function sessionHandlers(): Handlers<'sessions'> {
     compact: ({ colloquy, params, body }) => colloquy.sessions.forceCompact(params.sessionId, body),
     request: ({ colloquy, params, body: { message, ...options } }) =>
       colloquy.sessions.buildRequest(params.sessionId, message, options),
-    preview: ({ colloquy, params, body: { message, ...options } }) =>
-      colloquy.sessions.previewRequest(params.sessionId, message, options),
+    async preview({ colloquy, params, body: { message, explain, ...options } }) {
+      const request = await colloquy.sessions.previewRequest(params.sessionId, message, options)
+      return explain ? explained(request) : request
+    },
     metrics: ({ colloquy, params }) => colloquy.sessions.getMetrics(params.sessionId),
   }
 }

@@ -1,13 +1,16 @@
 /** Teams over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
+import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
 
 export function teamHandlers(): Handlers<'teams'> {
   return {
     view: ({ colloquy, params, body: { agent, ...options } }) =>
       colloquy.conversations.buildAgentMessages(params.conversationId, agent, options),
-    previewView: ({ colloquy, params, body: { agent, ...options } }) =>
-      colloquy.conversations.previewAgentMessages(params.conversationId, agent, options),
+    async previewView({ colloquy, params, body: { agent, explain, ...options } }) {
+      const view = await colloquy.conversations.previewAgentMessages(params.conversationId, agent, options)
+      return explain ? explained(view) : view
+    },
     acknowledge: ({ colloquy, params, body, write }) =>
       colloquy.conversations.acknowledge(params.conversationId, body.agent, body.upTo, write),
     async claim({ colloquy, params, body: { agent, ...options } }) {

@@ -2,7 +2,14 @@
 import { idProblem, maximumIdBytes } from '../../events/id.ts'
 import type { WorkItem } from '../../events/work-item.ts'
 import { numbersIn } from '../../log/cursor.ts'
-import type { ConversationQuery, Directory, Listed, ProjectTotals, SessionQuery } from '../../log/directory.ts'
+import type {
+  ConversationQuery,
+  Directory,
+  Listed,
+  ProjectTotals,
+  SessionQuery,
+  WorkQuery,
+} from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
@@ -14,7 +21,8 @@ import { refold } from './refold.ts'
 
 type ConversationRow = [
   conversation: number,
-  recentAt: number,
+  /** What the list is ordered by. */
+  order: number,
   info: string,
   version: number,
   activeAt: number,
@@ -93,6 +101,30 @@ export function directory({ database, projects }: { database: Database; projects
     }
   }
 
+  async function workItems(query: WorkQuery): Promise<Listed<ConversationHead>> {
+    const number = await projects.find(query.project)
+    if (number === undefined || (query.featureId !== undefined && idProblem(query.featureId))) return { items: [] }
+    const { limit = 50 } = query
+    const { where, values } = conditions('c.project', number)
+    where('c.work_type = ?', query.type)
+    if (query.featureId !== undefined) where('c.work_feature = ?', query.featureId)
+    if (query.states) where('c.work_state = any(?::text[])', query.states)
+    else where('c.work_state is not null')
+    if (query.status) where('c.status = any(?::text[])', query.status)
+    if (query.cursor) where('(c.work_priority, c.conversation) > (?, ?)', ...numbersIn(query.cursor, 2))
+    const rows = await database.read<ConversationRow>(
+      `select c.conversation, c.work_priority, c.info, c.version, c.active_at, c.id from conversations c
+      where ${where()} order by c.work_priority, c.conversation limit $${values.length + 1}`,
+      [...values, limit + 1],
+    )
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      items: await Promise.all(shown.map(row => headIn(query.project, number, row))),
+      ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
+    }
+  }
+
   async function sessions(query: SessionQuery): Promise<Listed<SessionHead>> {
     const number = await projects.find(query.project)
     if (number === undefined) return { items: [] }
@@ -158,6 +190,7 @@ export function directory({ database, projects }: { database: Database; projects
     conversation: (project, id) => oneConversation(project, 'c.id', id),
     conversationOf: (project, item: WorkItem) => oneConversation(project, 'c.work_key', workHash(item)),
     conversations,
+    workItems,
     session: (project, id) => oneSession(project, 's.id', id),
     sessionByKey: (project, key) => oneSession(project, `s.status = 'active' and s.session_key`, hashed(key)),
     sessions,

@@ -193,6 +193,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     position: () => reading(() => events.position()),
 
     claim: request => writing(() => keeper.leases.claim(request)),
+    claimAny: request => writing(() => keeper.leases.claimAny(request)),
     renew: request => writing(() => keeper.leases.renew(request)),
     release: request => writing(() => keeper.leases.release(request)),
     holderOf: request => reading(() => keeper.leases.holderOf(request)),
@@ -212,6 +213,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     conversation: (project, id) => reading(() => lists.conversation(project, id)),
     conversationOf: (project, item) => reading(() => lists.conversationOf(project, item)),
     conversations: query => reading(() => lists.conversations(query)),
+    workItems: query => reading(() => lists.workItems(query)),
     session: (project, id) => reading(() => lists.session(project, id)),
     sessionByKey: (project, key) => reading(() => lists.sessionByKey(project, key)),
     sessions: query => reading(() => lists.sessions(query)),

@@ -35,6 +35,18 @@ export function leaseKeeper({
       set holder = excluded.holder, generation = leases.generation + 1, expires_at = excluded.expires_at
       where leases.expires_at <= ${time('$4')} or leases.holder = excluded.holder
       returning holder, generation, expires_at`,
+    // A lease that was never taken needs a row to be locked by.
+    prepare: `insert into leases (project, name, holder, generation, expires_at)
+      select $1, name, $3, 0, 0 from unnest($2::text[]) as name on conflict do nothing`,
+    // Whom somebody else is about to take is skipped, not waited for.
+    claimAny: `update leases
+      set holder = $3, generation = generation + 1, expires_at = ${time('$4')} + $5::bigint
+      where project = $1 and name = (
+        select name from leases
+        where project = $1 and name = any($2::text[]) and expires_at <= ${time('$4')}
+        order by array_position($2::text[], name) limit 1
+        for update skip locked)
+      returning name, holder, generation, expires_at`,
     renew: `update leases set expires_at = ${time('$4')} + $5::bigint
       where project = $1 and name = $2 and generation = $3 and expires_at > ${time('$4')}
       returning holder, generation, expires_at`,
@@ -62,6 +74,27 @@ export function leaseKeeper({
         const held = await find(number, name)
         if (held) throw new LeaseHeld({ name, holder: held[0], expiresAt: isoTime(held[2]) })
       }
+    },
+
+    async claimAny({ project, names, holder, forMs }) {
+      for (const value of [project, holder, ...names]) {
+        const problem = idProblem(value)
+        if (problem) throw new InvalidInput('name', problem)
+      }
+      if (names.length === 0) return undefined
+      const number = await projects.ensure(project, clock())
+      await database.read(sql.prepare, [number, [...names], holder])
+      // Repeated after a lost connection it may take another one: the first is free again when its time is over.
+      const [taken] = await database.read<[name: string, ...LeaseRow]>(sql.claimAny, [
+        number,
+        [...names],
+        holder,
+        leaseClock(),
+        forMs,
+      ])
+      if (!taken) return undefined
+      const [name, ...row] = taken
+      return leaseOf(name, row)
     },
 
     async renew({ project, name, generation, forMs }) {

@@ -10,7 +10,8 @@ import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
-import { landmarks } from './migrations/006-landmarks.ts'
+import { work } from './migrations/006-work.ts'
+import { landmarks } from './migrations/007-landmarks.ts'
 
 const migrations: ReadonlyArray<readonly string[]> = [
   log,
@@ -18,6 +19,7 @@ const migrations: ReadonlyArray<readonly string[]> = [
   isolation,
   teamsAndBranches,
   searchFilters,
+  work,
   landmarks,
 ]
 

@@ -8,6 +8,7 @@ import type {
   Listed,
   ProjectTotals,
   SessionQuery,
+  WorkQuery,
 } from '../../log/directory.ts'
 import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
@@ -15,12 +16,14 @@ import type { ConversationHead, ConversationInfo } from '../../views/conversatio
 import type { SessionHead } from '../../views/session.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
+import { isWork, workColumns } from './migrations/004-work.ts'
 import { newestPosition } from './places.ts'
 import { refolder } from './refold.ts'
 
 type ConversationRow = [
   conversation: number,
-  recentAt: number,
+  /** What the list is ordered by. */
+  order: number,
   info: string,
   version: number,
   activeAt: number,
@@ -50,6 +53,65 @@ export function directory({ database, heads }: { database: Database; heads: Head
       where c.project = ?`),
   }
 
+  function pageOf(
+    query: { project: string },
+    rows: readonly ConversationRow[],
+    limit: number,
+    cursorOf: (last: ConversationRow) => string,
+  ): Listed<ConversationHead> {
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    const items: ConversationHead[] = []
+    const damaged: DamagedConversation[] = []
+    for (const [row, , text, version, activeAt, conversationId] of shown) {
+      let isNamed = true
+      const info = parsedOr<ConversationInfo>(text, () => {
+        const folded = refold(row, { project: query.project, conversationId })
+        isNamed = folded.isNamed
+        return folded.info
+      })
+      if (isNamed) items.push({ info, version, activeAt: isoTime(activeAt) })
+      else damaged.push({ conversationId, reason: 'neither its head nor the record of how it began can be read' })
+    }
+    return {
+      items,
+      ...(rows.length > limit && last && { next: cursorOf(last) }),
+      ...(damaged.length > 0 && { damaged }),
+    }
+  }
+
+  function workItems(query: WorkQuery): Listed<ConversationHead> {
+    const project = heads.projectRow(query.project)
+    if (project === undefined) return { items: [] }
+    const limit = query.limit ?? 50
+    const { state, priority, feature } = workColumns
+    // The type stands in the text: only so an index for some types is thought of.
+    const conditions = ['project = ?', `work_type = '${query.type}'`, isWork]
+    const values: Value[] = [project]
+    if (query.featureId !== undefined) {
+      conditions.push(`${feature} = ?`)
+      values.push(query.featureId)
+    }
+    if (query.states) conditions.push(`${state} in (${marks(query.states, values)})`)
+    else conditions.push(`${state} is not null`)
+    if (query.status) conditions.push(`status in (${marks(query.status, values)})`)
+    if (query.cursor) {
+      const [urgency, conversation] = numbersIn(query.cursor, 2)
+      conditions.push(`(${priority}, conversation) > (?, ?)`)
+      values.push(urgency!, conversation!)
+    }
+    const rows = database
+      .prepare(`
+        select c.conversation, c.priority, c.info, e.version, e.at, c.id
+        from (
+          select conversation, ${priority} as priority, info, id from conversations
+          where ${conditions.join(' and ')} order by ${priority}, conversation limit ?
+        ) c join events e on e.position = ${newestPosition('c.conversation')}
+        order by c.priority, c.conversation`)
+      .all(...values, limit + 1) as ConversationRow[]
+    return pageOf(query, rows, limit, ([conversation, urgency]) => `${urgency}.${conversation}`)
+  }
+
   function conversations(query: ConversationQuery): Listed<ConversationHead> {
     const project = heads.projectRow(query.project)
     if (project === undefined) return { items: [] }
@@ -76,25 +138,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
         from conversations c join events e on e.position = ${newestPosition('c.conversation')}
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
       .all(...values, limit + 1) as ConversationRow[]
-    const shown = rows.slice(0, limit)
-    const last = shown.at(-1)
-    const items: ConversationHead[] = []
-    const damaged: DamagedConversation[] = []
-    for (const [row, , text, version, activeAt, conversationId] of shown) {
-      let isNamed = true
-      const info = parsedOr<ConversationInfo>(text, () => {
-        const folded = refold(row, { project: query.project, conversationId })
-        isNamed = folded.isNamed
-        return folded.info
-      })
-      if (isNamed) items.push({ info, version, activeAt: isoTime(activeAt) })
-      else damaged.push({ conversationId, reason: 'neither its head nor the record of how it began can be read' })
-    }
-    return {
-      items,
-      ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
-      ...(damaged.length > 0 && { damaged }),
-    }
+    return pageOf(query, rows, limit, ([conversation, recentAt]) => `${recentAt}.${conversation}`)
   }
 
   function sessions(query: SessionQuery): Listed<SessionHead> {
@@ -160,6 +204,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
 
   return {
     conversations,
+    workItems,
     sessions,
     totals,
     projects: () => (sql.projects.all() as Array<[string]>).map(([id]) => id),

@@ -180,6 +180,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
     conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
     conversations: query => reading(() => lists.conversations(query)),
+    workItems: query => reading(() => lists.workItems(query)),
     session: (project, id) => reading(() => heads.session(project, id)?.head),
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => lists.sessions(query)),
@@ -206,6 +207,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       // Words go first, while the log still has the text to take them out by.
       for (const place of places) await side.call('forgetWords', place)
       const erased = await writing(() => erase(request, places))
+      windows.forget()
       await side.call('scrub', undefined)
       return erased
     },
@@ -225,6 +227,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         ...(reason !== undefined && { reason }),
       })
       events.forget()
+      windows.forget()
       return { conversationId, events: purged.events, archive }
     },
     purges: project => reading(() => purges(database, project)),

@@ -47,6 +47,24 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
           return leaseOf(name, [holder, generation, now + forMs])
         }),
 
+      claimAny: ({ project, names, holder, forMs }) =>
+        writing(() => {
+          for (const value of [project, holder, ...names]) {
+            const problem = idProblem(value)
+            if (problem) throw new InvalidInput('name', problem)
+          }
+          const now = clock()
+          const projectRow = heads.projectRow(project)
+          for (const name of names) {
+            const row = find(projectRow, name)
+            if (row && row[2] > now) continue
+            const generation = (row?.[1] ?? 0) + 1
+            sql.put.run(heads.ensureProject(project, now), name, holder, generation, now + forMs)
+            return leaseOf(name, [holder, generation, now + forMs])
+          }
+          return undefined
+        }),
+
       renew: ({ project, name, generation, forMs }) =>
         writing(() => {
           const projectRow = heads.projectRow(project)

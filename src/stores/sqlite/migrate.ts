@@ -8,12 +8,13 @@ import { newEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
 import { places, placesInOlderFile } from './migrations/002-places.ts'
 import { due } from './migrations/003-due.ts'
+import { work } from './migrations/004-work.ts'
 import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
 
-const migrations: readonly string[] = [log, places, due]
+const migrations: readonly string[] = [log, places, due, work]
 
 export const newestSchema = migrations.length
 

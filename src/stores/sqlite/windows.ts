@@ -7,6 +7,7 @@ import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
 import type { HeadStore, SeenLane } from './heads.ts'
+import { KnownMessages, type LaneReader, type ReadMessage, type Stretch } from './known-messages.ts'
 import { standing } from './places.ts'
 import { blobLoader } from './rows.ts'
 
@@ -31,12 +32,17 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   const newestIn = (table: 'places' | 'recent') => `
     select p.version, ${messageColumns} from ${table} p left join events e on e.position = p.position
     where p.lane = ? and p.version > ? and p.version < ? order by p.version desc limit ?`
+  const digestIn = (table: 'places' | 'recent') => `
+    select count(*), coalesce(sum(e.crc), 0) from ${table} p left join events e on e.position = p.position
+    where p.lane = ? and p.version between ? and ?`
   const keptIn = (table: string) => `
     select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
     from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
     newestRecent: database.prepare(newestIn('recent')),
     newestPlaced: database.prepare(newestIn('places')),
+    digestRecent: database.prepare(digestIn('recent')),
+    digestPlaced: database.prepare(digestIn('places')),
     oldest: database.prepare(`
       select place.version, ${messageColumns} from (${places('asc')}) place
       left join events e on e.position = place.position order by place.version`),
@@ -49,8 +55,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       where e.position = ? and e.message = ? and c.project = ?`),
   }
   const blobs = blobLoader(database)
+  const known = new KnownMessages()
 
-  function messages(window: Window, { before: asked, after, limit }: Page): Message[] {
+  function messages(window: Window, { before: asked, after, limit, shared = false }: Page): Message[] {
     const before = Math.min(asked ?? Number.MAX_SAFE_INTEGER, endOf(window) + 1)
     const conversation = heads.conversationRow(window.project, window.conversationId)
     if (conversation === undefined || limit <= 0) return []
@@ -58,6 +65,11 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
+    if (shared && !forwards && window.kept.length === 0 && lanes.length > 0) {
+      const rows = lanes.map(lane => lane.row)
+      const found = known.newest(rows, { from, before, limit }, laneReader(window, load))
+      if (found) return found
+    }
     const found = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) found.reverse()
     const kept = keptPlaces(window, lanes)
@@ -68,19 +80,10 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     return forwards ? all.slice(0, limit) : all.slice(-limit)
 
     function oneLane(lane: number): Message[] {
-      const rows = forwards ? (sql.oldest.all(lane, from, before, limit) as MessageRow[]) : newestOf(lane)
+      const rows = forwards
+        ? (sql.oldest.all(lane, from, before, limit) as MessageRow[])
+        : newestRows(lane, { from, before, limit })
       return rows.map(row => messageIn(row, lane, window.conversationId, load))
-    }
-
-    /**
-     * In two questions, because merging the two tables costs more than asking an empty one. What another process moves between them is not seen twice, because the
-     * second asks for what comes before the first's, and not missed, because it moves towards the second.
-     */
-    function newestOf(lane: number): MessageRow[] {
-      const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
-      if (rows.length === limit) return rows
-      const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]
-      return rows.length === 0 ? older : [...rows, ...older]
     }
 
     /** Finds the places alone, merges them, and reads only the bodies that are wanted. */
@@ -94,6 +97,40 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     function messageAt([version, lane, position]: Place | PlaceWithSums): Message {
       const row = sql.atPosition.get(position) as RowOf<MessageRow> | undefined
       return messageIn([version, ...(row ?? goneRow)], lane, window.conversationId, load)
+    }
+  }
+
+  /**
+   * In two questions, because merging the two tables costs more than asking an empty one. What another process moves
+   * between them is not seen twice, because the second asks for what comes before the first's, and not missed, because
+   * it moves towards the second.
+   */
+  function newestRows(lane: number, { from, before, limit }: Stretch): MessageRow[] {
+    const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
+    if (rows.length === limit) return rows
+    const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]
+    return rows.length === 0 ? older : [...rows, ...older]
+  }
+
+  function laneReader({ conversationId }: Window, load: LoadBlob): LaneReader {
+    return {
+      generation: heads.generation,
+      rows: (lane, stretch) =>
+        newestRows(lane, stretch).map((row): ReadMessage => {
+          const [, , , checkAndSchema, body] = row
+          return {
+            message: messageIn(row, lane, conversationId, load),
+            crc: Math.floor((checkAndSchema ?? 0) / schemas),
+            size: body?.length ?? 0,
+          }
+        }),
+      versions: (lane, { from, before, limit }) =>
+        (sql.newestPlaces.all(lane, from, before, limit) as Place[]).map(([version]) => version),
+      digest(lane, first, last) {
+        const [messages, crc] = sql.digestPlaced.get(lane, first, last) as [number, number]
+        const [more, moreCrc] = sql.digestRecent.get(lane, first, last) as [number, number]
+        return { messages: messages + more, crc: crc + moreCrc }
+      },
     }
   }
 
@@ -143,7 +180,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     return heads.lanesSeen(conversationRow, window.viewer).filter(lane => window.kinds.includes(lane.kind))
   }
 
-  return { messages, measure, message }
+  return { messages, measure, message, forget: () => known.clear() }
 }
 
 function endOf({ end }: Window): number {

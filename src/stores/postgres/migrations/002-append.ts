@@ -69,20 +69,21 @@ export const appendFunction = `create or replace function append_events(
     number := pg_current_xact_id()::text::bigint + base;
 
     insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-      title_grams, version, hash, active_at, due_at, branch_of, branch_version)
+      title_grams, version, hash, active_at, due_at, branch_of, branch_version, work_state, work_priority, work_feature)
     select x.p, x.c, x.id, x.work, x.kind, x.status, x.created, x.recent, x.info, x.grams, x.version,
-      decode(x.hash, 'hex'), x.at, x.due, x.parent, x.branched
+      decode(x.hash, 'hex'), x.at, x.due, x.parent, x.branched, x.state, x.priority, x.feature
     from json_to_recordset(groups) as x(g integer, p bigint, c bigint, id text, work text, kind text, expected integer,
       version integer, hash text, at bigint, recent bigint, created bigint, status text, info text, grams text[],
-      due bigint, parent bigint, branched integer)
+      due bigint, parent bigint, branched integer, state text, priority smallint, feature text)
     where x.expected = 0 and x.version > 0 and x.g <> all (bad);
 
     update conversations h
     set version = x.version, hash = decode(x.hash, 'hex'), active_at = x.at,
       recent_at = greatest(h.recent_at, x.recent), status = coalesce(x.status, h.status), info = coalesce(x.info, h.info),
-      title_grams = coalesce(x.grams, h.title_grams), due_at = case when x.info is null then h.due_at else x.due end
+      title_grams = coalesce(x.grams, h.title_grams), due_at = case when x.info is null then h.due_at else x.due end,
+      work_state = coalesce(x.state, h.work_state), work_priority = coalesce(x.priority, h.work_priority)
     from json_to_recordset(groups) as x(g integer, p bigint, c bigint, expected integer, version integer, hash text,
-      at bigint, recent bigint, status text, info text, grams text[], due bigint)
+      at bigint, recent bigint, status text, info text, grams text[], due bigint, state text, priority smallint)
     where h.project = x.p and h.conversation = x.c and x.expected > 0 and x.version > x.expected and x.g <> all (bad);
 
     if new_lanes is not null then

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { type LivePart, type LiveUpdate, liveChannel } from './live.ts'
+
+const said = (part: LivePart, runId = 'r'): LiveUpdate => ({
+  project: 'shop',
+  conversationId: 'c',
+  sessionId: 's',
+  runId,
+  agent: 'pm',
+  part,
+})
+const word = (text: string, runId?: string) => said({ type: 'text-delta', id: 'text', text }, runId)
+
+it('puts words together that wait for a slow reader, run by run', async () => {
+  const { publish, listen } = liveChannel()
+  const reader = listen({ project: 'shop' })
+  for (const text of ['a', 'b', 'c']) {
+    publish(word(text))
+    publish(word(text.toUpperCase(), 'other'))
+  }
+  expect((await reader.next()).value).toEqual(word('abc'))
+  expect((await reader.next()).value).toEqual(word('ABC', 'other'))
+})
+
+it('keeps so much for a reader that takes nothing, then says that it missed some, and goes on', async () => {
+  const { publish, listen } = liveChannel()
+  const reader = listen({ project: 'shop' })
+  for (let number = 0; number < 3000; number++) publish(word('x'.repeat(1000)))
+  publish(said({ type: 'text-end', id: 'text' }))
+  const parts: LivePart[] = []
+  while (parts.at(-1)?.type !== 'text-end') parts.push((await reader.next()).value!.part)
+  expect(parts[0]).toEqual({ type: 'missed' })
+  const kept = parts.reduce((sum, part) => sum + ('text' in part ? part.text.length : 0), 0)
+  expect(kept).toBeLessThanOrEqual(200_000)
+})
+
+it('begins with what the answers under way have said, where that is asked for', async () => {
+  const { publish, listen } = liveChannel()
+  publish(said({ type: 'run-start', model: 'm' }))
+  publish(said({ type: 'start', model: 'm' }))
+  for (const text of ['one', ' two']) publish(word(text))
+  const reader = listen({ project: 'shop', soFar: true })
+  const fromNow = listen({ project: 'shop' })
+  publish(said({ type: 'finish', stopReason: 'stop' }))
+  expect((await reader.next()).value).toEqual(said({ type: 'start', model: 'm' }))
+  expect((await reader.next()).value).toEqual(word('one two'))
+  expect((await fromNow.next()).value!.part.type).toBe('finish')
+  publish(said({ type: 'run-end', outcome: 'done' }))
+  const after = listen({ project: 'shop', soFar: true })
+  publish(said({ type: 'run-start', model: 'm' }, 'next'))
+  expect((await after.next()).value!.runId).toBe('next')
+})

@@ -1,0 +1,184 @@
+/** What a dispatcher of this process works with: the queue, leases and places, and the log. */
+import { createHash } from 'node:crypto'
+import { endDispatch, startDispatch } from '../commands/dispatch.ts'
+import type { Engine, Scope } from '../engine.ts'
+import { ModelMissing } from '../errors.ts'
+import { isOfType } from '../events/recorded.ts'
+import { TaskState } from '../events/work.ts'
+import { type WorkItem, workItemKey } from '../events/work-item.ts'
+import { printOf } from '../views/text-print.ts'
+import { agentFor } from '../views/work-moves.ts'
+import type { Candidate, DispatcherDesk } from '../work/dispatcher.ts'
+import { backOff, findGuard, waitsUntil } from '../work/guards.ts'
+import { type KeptLease, keepAny } from '../work/kept-lease.ts'
+import type { DispatchedItem, Worker } from '../work/worker.ts'
+import type { AgentManager } from './agent-manager.ts'
+import type { DispatchSettings } from './dispatch-settings.ts'
+import { settleWaiting } from './waiting-beads.ts'
+import type { WorkAccess } from './work-access.ts'
+import { workChanges } from './work-changes.ts'
+import type { WorkManager } from './work-manager.ts'
+
+export interface DispatchDeskParts {
+  engine: Engine
+  scope: Scope
+  access: WorkAccess
+  work: WorkManager
+  agents: AgentManager
+  settings: DispatchSettings
+  /** Who does what: of kinds that have none nothing is taken. */
+  workers: { bead: Worker; task?: Worker }
+  node: string
+}
+
+/** As many are asked for at once: of those that others have, one is passed over without a question each. */
+const mostCandidates = 200
+
+export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
+  const { engine, scope, access, work, agents, settings, workers, node } = parts
+  const { project } = scope
+  const { guards } = settings
+  const changes = workChanges(engine.store, project)
+  const kinds = workers.task ? (['task', 'bead'] as const) : (['bead'] as const)
+  /** When items that failed here may be tried again. */
+  const later = new Map<string, number>()
+
+  const keep = (names: readonly string[]) => keepAny(engine, { project, names, holder: node, forMs: settings.leaseMs })
+
+  async function placesFor(agent: string): Promise<readonly string[][]> {
+    const places: string[][] = []
+    if (settings.perProject !== null) places.push(numbered('dispatch place', settings.perProject))
+    const model = await agents.model(agent).catch(error => {
+      // Whoever does the work says so.
+      if (error instanceof ModelMissing) return undefined
+      throw error
+    })
+    const most = model && settings.perModel[model.name]
+    if (most !== undefined) places.push(numbered(`dispatch model ${digestOf(model!.name)}`, most))
+    return places
+  }
+
+  return {
+    node,
+    now: engine.clock,
+    async ready() {
+      const items = await work.ready({ kinds, limit: mostCandidates })
+      return items.map(
+        ({ item, title, state, priority }): Candidate => ({ item, title, state, priority, lease: leaseOf(item) }),
+      )
+    },
+    claim: keep,
+    async agentFor({ item, state }) {
+      const head = await access.find(item)
+      const given = head?.info.work?.type === 'bead' ? (head.info.work.agent ?? settings.agent) : undefined
+      return head?.info.dispatches?.next?.agent ?? given ?? agentFor(item.type, state) ?? 'dev'
+    },
+    async place(agent) {
+      const taken: KeptLease[] = []
+      const release = async () => {
+        await Promise.allSettled(taken.map(one => one.release()))
+      }
+      for (const names of await placesFor(agent)) {
+        const lease = await keep(names)
+        if (!lease) {
+          await release()
+          return undefined
+        }
+        taken.push(lease)
+      }
+      return { release }
+    },
+    async start({ item, title }, agent, lease) {
+      const dispatchId = engine.newId()
+      const before = (await access.find(item))?.info.dispatches?.next
+      const decide = startDispatch({
+        item,
+        dispatchId,
+        agent,
+        node,
+        ...statesOf(item),
+        guard: state => findGuard(state, agent, guards),
+        waitsUntil: state => waitsUntil(state, guards),
+        beginning: access.beginning(title),
+      })
+      const { events, conversation } = await access.write(item, decide, [], { fence: lease.fence })
+      const started = events.find(recorded => isOfType(recorded, 'dispatch.started'))
+      if (started) {
+        const message = before?.agent === agent ? before.message : undefined
+        const { work: standing, dispatches } = conversation!.info
+        const state = standing?.state ?? started.event.state
+        const hop = dispatches!.hops
+        const job = { dispatchId, item, title, state, agent, hop, fence: lease.fence }
+        return { state: 'started', job: message === undefined ? job : { ...job, message } }
+      }
+      const moved = events.find(recorded => isOfType(recorded, 'work.moved'))
+      if (moved) return { state: 'parked', reason: moved.event.reason ?? '' }
+      const until = waitsUntil(conversation?.info.dispatches, guards)
+      if (until > engine.clock()) later.set(lease.name, until)
+      return { state: 'left' }
+    },
+    work: (job, signal) => workers[job.item.type]!(job, signal),
+    async end(job, done) {
+      const { dispatchId, item, agent, title, fence } = job
+      const { outcome, reason, summary, text, next, sessionId } = done
+      const decide = endDispatch({
+        item,
+        dispatchId,
+        agent,
+        sessionId,
+        outcome,
+        ...(reason !== undefined && { reason }),
+        ...(summary !== undefined && { summary }),
+        ...(text !== undefined && { print: printOf(text.slice(0, 20_000)) }),
+        ...(next && { next }),
+        to: done.to ?? (item.type === 'bead' ? beadStates[outcome] : outcome === 'parked' ? 'blocked' : undefined),
+        waitMs: state => Math.max(guards.coolDownMs, outcome === 'failed' ? backOff(state, guards) : 0),
+        beginning: access.beginning(title),
+      })
+      const { conversation } = await access.write(item, decide, [], { fence })
+      const notBefore = conversation?.info.work?.attempts?.notBefore
+      if (notBefore !== undefined) later.set(leaseOf(item), Date.parse(notBefore))
+    },
+    settle: () => settleWaiting(access, work),
+    async nextTry(ofAll) {
+      const now = engine.clock()
+      for (const [name, until] of later) if (until <= now) later.delete(name)
+      const known = [...later.values()]
+      if (ofAll) {
+        for await (const { info } of access.walk({
+          type: 'bead',
+          states: ['open', 'in_progress'],
+          status: ['active'],
+        })) {
+          const notBefore = info.work?.attempts?.notBefore
+          if (notBefore !== undefined && Date.parse(notBefore) > now) known.push(Date.parse(notBefore))
+        }
+      }
+      return known.length === 0 ? undefined : Math.min(...known)
+    },
+    changed: signal => changes.next(signal),
+    close: () => changes.close(),
+  }
+}
+
+const beadStates = { done: 'done', parked: 'parked', continues: undefined, failed: undefined, stopped: undefined }
+
+/** Where an item must be to be taken, where it goes then, and where when a guard keeps it. Tasks are moved by their work. */
+function statesOf({ type }: DispatchedItem) {
+  if (type === 'bead') return { states: ['open', 'in_progress'], to: 'in_progress', parkedIn: 'parked' }
+  const states = TaskState.options.filter(state => agentFor('task', state) !== undefined)
+  return { states, to: undefined, parkedIn: 'blocked' }
+}
+
+/** Ids may be as long as a lease's name may be, so the name has their digest. */
+export function leaseOf(item: WorkItem): string {
+  return `work ${digestOf(workItemKey(item))}`
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
+
+function numbered(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${name} ${index + 1}`)
+}

@@ -1,0 +1,128 @@
+/**
+ * What holds in one project of a store: what was said for all of them, and over it what was said for this one. A project
+ * has a folder of its own or none: nobody who may write in one project reads the files of another through it.
+ */
+import { parseInput } from '../commands/input.ts'
+import { InvalidInput } from '../errors.ts'
+import { type AgentSettings, type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
+import { RequestsInput } from './configuration.ts'
+import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
+import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
+import { completeSettings, type Settings, type SettingsInput } from './settings.ts'
+import { completeTeamSettings, type TeamSettings, type TeamSettingsInput } from './team-settings.ts'
+
+/** What can be switched off in a project. Everything is on unless somebody says otherwise. */
+export interface ProjectFeatures {
+  /** Agents can be run. */
+  agents: boolean
+  /** Agents are sent what was said before. Off: each message starts anew, and the log keeps it all the same. */
+  conversations: boolean
+}
+
+export const defaultFeatures: ProjectFeatures = { agents: true, conversations: true }
+
+/** Settings that may differ between projects. */
+export interface ProjectOptions
+  extends Omit<SettingsInput, 'sweepEveryMs'>,
+    Pick<TeamSettingsInput, 'phases' | 'turns'> {
+  /** Its folder, which agents' files are in. Default: for the project that is opened the project root, for others none. */
+  root?: string
+  /** Takes API keys and tokens of known shapes out of messages before they are stored; the event says so. */
+  redact?: boolean
+  /** How requests are put together: budget, strategy, when to compact. */
+  requests?: Partial<RequestSettings>
+  /** How references in messages are looked up, or 'off'. */
+  references?: Partial<ReferenceSettings> | 'off'
+  /** How agents are run: on which models, with which tools and commands. */
+  agents?: AgentSettingsInput
+  /** What is switched off. */
+  features?: Partial<ProjectFeatures>
+}
+
+export interface ProjectSettings {
+  root: string | undefined
+  settings: Settings
+  team: TeamSettings
+  redact: boolean
+  requests: RequestSettings
+  references: ReferenceSettings | undefined
+  agents: AgentSettings
+  features: ProjectFeatures
+}
+
+export interface AllProjectSettings {
+  of(project: string): ProjectSettings
+  /** The project that is opened, and those that something was said for. */
+  readonly named: ReadonlyMap<string, ProjectSettings>
+  /** Of all the others. */
+  readonly others: ProjectSettings
+}
+
+/** @throws {InvalidInput} naming a setting that cannot be, of whichever project */
+export function allProjectSettings(given: {
+  /** The project that is opened, and its folder unless one is said. */
+  project: string
+  root: string
+  general: ProjectOptions & TeamSettingsInput
+  projects: Readonly<Record<string, ProjectOptions>>
+}): AllProjectSettings {
+  const { project: opened, general, projects } = given
+  const { root = given.root, ...forAll } = general
+  const named = new Map<string, ProjectSettings>()
+  for (const [project, own] of Object.entries({ [opened]: {}, ...projects })) {
+    const options = overriding(project === opened ? general : forAll, own)
+    named.set(project, completeProjectSettings(project === opened ? { root, ...options } : options))
+  }
+  // One for all: anybody who may write in any project can name new ones.
+  const others = completeProjectSettings(forAll)
+  return { of: project => named.get(project) ?? others, named, others }
+}
+
+/** @throws {InvalidInput} naming the setting */
+function completeProjectSettings(options: ProjectOptions & TeamSettingsInput): ProjectSettings {
+  const features = { ...defaultFeatures, ...defined(options.features ?? {}) }
+  const agents = completeAgentSettings(options.agents)
+  return {
+    root: options.root,
+    settings: completeSettings(settingsIn(options)),
+    team: completeTeamSettings(options),
+    redact: options.redact ?? false,
+    requests: requestSettings(options.requests),
+    references: referenceSettings(options.references),
+    agents: { ...agents, singleShot: agents.singleShot || !features.conversations },
+    features,
+  }
+}
+
+/** What is said for one project wins key by key; within groups, too. */
+function overriding(general: ProjectOptions, own: ProjectOptions): ProjectOptions {
+  const both: ProjectOptions = { ...general, ...defined(own) }
+  for (const group of ['requests', 'sharing', 'archive', 'turns', 'features'] as const) {
+    if (general[group] && own[group]) Object.assign(both, { [group]: { ...general[group], ...defined(own[group]) } })
+  }
+  if (general.agents && own.agents) {
+    const limits = { ...general.agents.limits, ...own.agents.limits }
+    both.agents = { ...general.agents, ...defined(own.agents), limits }
+  }
+  return both
+}
+
+/** @throws {InvalidInput} naming the setting */
+function requestSettings(input: ProjectOptions['requests'] = {}): RequestSettings {
+  const settings = {
+    ...defaultRequestSettings,
+    ...(parseInput(RequestsInput, defined(input)) as Partial<RequestSettings>),
+  }
+  // Otherwise the first compaction would be followed by the next one at once.
+  if (settings.target >= settings.trigger) throw new InvalidInput('target', 'must be smaller than trigger')
+  return settings
+}
+
+function settingsIn(options: SettingsInput): SettingsInput {
+  const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
+  return defined({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive }) as SettingsInput
+}
+
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T
+}

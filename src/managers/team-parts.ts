@@ -1,0 +1,37 @@
+/** What those who run a team need of the rest of the product, and how a caller says how it is to be run. */
+import type { Engine, Scope } from '../engine.ts'
+import type { RalphLimits } from '../events/ralph.ts'
+import type { Model } from '../models/model.ts'
+import type { OnProgress } from '../work/progress.ts'
+import type { AgentManager } from './agent-manager.ts'
+import type { Approvals, BuildSettings } from './build-settings.ts'
+import type { SessionManager } from './session-manager.ts'
+import type { WorkManager } from './work-manager.ts'
+
+export interface TeamParts {
+  engine: Engine
+  scope: Scope
+  sessions: SessionManager
+  agents: AgentManager
+  /** The same as somebody else: the log says who answered. */
+  agentsAs: (actor: string) => AgentManager
+  work: WorkManager
+  settings: BuildSettings
+  /** The project's folder. */
+  root: string
+}
+
+export interface TeamOptions {
+  /** Of all agents, by name or opened. Default: as configured for each. */
+  model?: Model | string
+  /** Stops the team; what was done by then is kept, and it can go on. */
+  signal?: AbortSignal
+  /** Told of everything as it happens. */
+  onProgress?: OnProgress
+  /** Where the loops differ from what is configured. */
+  limits?: Partial<RalphLimits>
+  /** Who gives leave, where it is not as configured. */
+  approvals?: Approvals
+  /** Tasks that failed or are blocked are taken up again where that happened. */
+  retries?: boolean
+}

@@ -1,0 +1,55 @@
+/** Says when something about work has changed, to those who look for work: one subscription, however often they ask. */
+import type { StoredEvent } from '../events/event.ts'
+import type { Store } from '../log/store.ts'
+
+export interface WorkChanges {
+  /** Resolves when there was a change since it was last asked, or when the signal ends the wait. */
+  next(signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+export function workChanges(store: Store, project: string): WorkChanges {
+  const events = store.subscribe({ project })
+  let hasChanged = false
+  let wake = () => {}
+  const watching = (async () => {
+    for (;;) {
+      const { done, value } = await events.next()
+      if (done) return
+      if (!matters(value.event)) continue
+      hasChanged = true
+      wake()
+    }
+    // Whoever waits looks again by itself after a while.
+  })().catch(() => undefined)
+  return {
+    async next(signal) {
+      if (!hasChanged && !signal.aborted) {
+        await new Promise<void>(resolve => {
+          wake = resolve
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+      }
+      if (!signal.aborted) hasChanged = false
+    },
+    async close() {
+      await events.return?.()
+      await watching
+    },
+  }
+}
+
+/** That somebody begins makes nothing ready. */
+function matters(event: StoredEvent): boolean {
+  switch (event.type) {
+    case 'work.moved':
+      return event.to !== 'in_progress'
+    case 'work.described':
+    case 'feature.described':
+    case 'tasks.planned':
+    case 'guard.cleared':
+      return true
+    default:
+      return false
+  }
+}

@@ -1,0 +1,195 @@
+/** Runs of agents, and what agents ask people. Runs go on by themselves: whoever started one may leave. */
+import { z } from 'zod'
+import { MessageInput } from '../../commands/message.ts'
+import { Id } from '../../events/id.ts'
+import { Usage } from '../../events/message.ts'
+import { QuestionKind } from '../../events/question.ts'
+import { RunOutcome } from '../../events/run.ts'
+import {
+  api,
+  ConversationPath,
+  inProject,
+  named,
+  ofConversation,
+  ofSession,
+  Project,
+  QueryFlag,
+  SessionPath,
+} from './common.ts'
+import { endpoint } from './endpoint.ts'
+
+const runFields = {
+  /** Said first, and stored before anything else; then answered. */
+  message: z.union([z.string().min(1), MessageInput]).optional(),
+  /** Answers this stored message. */
+  trigger: z.strictObject({ messageId: Id }).optional(),
+  /** Takes up what was cut off, failed or still waits: so does a body that says nothing. */
+  retry: z.literal(true).optional(),
+  /** Default: the session's, the agent type's, the project's. */
+  model: z.string().min(1).max(1000).optional(),
+  priority: z.enum(['person', 'normal', 'background']).optional(),
+  maxSteps: z.int().positive().max(10_000).optional(),
+  answerWithinMs: z.int().positive().max(2_147_483_647).optional(),
+  /** Stops a run of the session and takes its place. */
+  supersedes: z.boolean().optional(),
+  /** While another run has the session, waits for its end. Always so with a message. */
+  waits: z.boolean().optional(),
+}
+
+const saysOneThing = (body: { message?: unknown; trigger?: unknown; retry?: unknown } | undefined) =>
+  [body?.message, body?.trigger, body?.retry].filter(one => one !== undefined).length < 2
+const oneThing = { message: 'says more than one of message, trigger and retry' }
+
+const Wait = z.object({
+  /** Answers when the run has ended, with how it went. */
+  wait: QueryFlag.optional(),
+})
+
+export const Run = named(
+  'Run',
+  z.object({
+    /** `waiting`: another run has the session; what was said is stored. */
+    state: z.enum(['running', 'waiting', 'ended']),
+    runId: z.string().optional(),
+    sessionId: z.string(),
+    conversationId: z.string(),
+    agent: z.string(),
+    model: z.string(),
+    /** The message it answers. */
+    messageId: z.string().optional(),
+    outcome: RunOutcome.optional(),
+    reason: z.string().optional(),
+    /** Its last words, and the message that has them. */
+    text: z.string().optional(),
+    answerId: z.string().optional(),
+    steps: z.int().optional(),
+    toolCalls: z.int().optional(),
+    usage: Usage.optional(),
+  }),
+)
+
+export const RunningRun = named(
+  'RunningRun',
+  z.object({
+    runId: z.string(),
+    sessionId: z.string(),
+    conversationId: z.string(),
+    title: z.string(),
+    agent: z.string(),
+    startedAt: z.string(),
+    /** It runs in this server, and can be stopped here. */
+    isHere: z.boolean(),
+    /** Its process is gone; the next sweep or run records that. */
+    isDead: z.boolean(),
+  }),
+)
+
+export const Question = named(
+  'Question',
+  z.object({
+    id: z.string(),
+    project: z.string(),
+    conversationId: z.string(),
+    title: z.string(),
+    sessionId: z.string(),
+    agent: z.string(),
+    kind: QuestionKind,
+    text: z.string(),
+    choices: z.array(z.string()).readonly().optional(),
+    default: z.string().optional(),
+    dueAt: z.string().optional(),
+    askedAt: z.string(),
+    version: z.int(),
+    callId: z.string(),
+    answer: z.string().optional(),
+    timedOut: z.boolean().optional(),
+    taken: z.boolean().optional(),
+  }),
+)
+
+const OfConversation = z.object({ conversation: Id.optional() })
+const statusOf = ({ state }: z.input<typeof Run>) => (state === 'ended' ? 200 : 202)
+
+export const runs = {
+  start: endpoint({
+    method: 'post',
+    path: `${ofSession}/runs`,
+    scope: 'write',
+    summary: "Runs the session's agent; answers 202 as soon as that is under way, with wait=true 200 at its end",
+    params: SessionPath,
+    query: Wait,
+    body: z.strictObject(runFields).refine(saysOneThing, oneThing).optional(),
+    answer: Run,
+    status: 202,
+    statusOf,
+    keyed: true,
+  }),
+  startAgent: endpoint({
+    method: 'post',
+    path: `${ofConversation}/runs`,
+    scope: 'write',
+    summary: 'Runs an agent of the conversation; a session is made for one that has none',
+    params: ConversationPath,
+    query: Wait,
+    body: z.strictObject({ agent: Id, agentType: Id.optional(), ...runFields }).refine(saysOneThing, oneThing),
+    answer: Run,
+    status: 202,
+    statusOf,
+    keyed: true,
+  }),
+  stop: endpoint({
+    method: 'post',
+    path: `${ofSession}/runs/stop`,
+    scope: 'write',
+    summary: "Stops the session's run, and answers when it has stopped; what it said is kept",
+    params: SessionPath,
+    answer: z.object({ stopped: z.boolean() }),
+  }),
+  list: endpoint({
+    method: 'get',
+    path: `${inProject}/runs`,
+    scope: 'read',
+    summary: 'Runs under way, oldest first, in whatever process',
+    params: Project,
+    query: OfConversation,
+    answer: z.object({ items: z.array(RunningRun) }),
+  }),
+  models: endpoint({
+    method: 'get',
+    path: `${inProject}/models`,
+    scope: 'read',
+    summary: "Names of the models that the project's settings have chosen",
+    params: Project,
+    answer: z.object({ items: z.array(z.object({ name: z.string() })) }),
+  }),
+  questions: endpoint({
+    method: 'get',
+    path: `${inProject}/questions`,
+    scope: 'read',
+    summary: 'What agents wait to be told, oldest first: questions, and leave to do something',
+    params: Project,
+    query: OfConversation,
+    answer: z.object({ items: z.array(Question) }),
+  }),
+  allQuestions: endpoint({
+    method: 'get',
+    path: `${api}/questions`,
+    scope: 'read',
+    summary: 'The same, of every project that the token is good for',
+    answer: z.object({ items: z.array(Question) }),
+  }),
+  answer: endpoint({
+    method: 'post',
+    path: `${inProject}/questions/{questionId}/answer`,
+    scope: 'write',
+    summary: 'Answers; whoever runs the agent goes on with it. Leave to do something is given with an admin token',
+    params: Project.extend({ questionId: Id }),
+    body: z.strictObject({
+      answer: z.string().min(1).max(100_000),
+      /** The question says it. With it an answer that was lost on the way can be repeated under its key. */
+      conversationId: Id.optional(),
+    }),
+    answer: Question,
+    keyed: true,
+  }),
+}

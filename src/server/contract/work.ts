@@ -1,0 +1,256 @@
+/** Work items: features, their task graphs and tasks, beads, what is ready. */
+import { z } from 'zod'
+import { PlanChanges } from '../../commands/plan.ts'
+import {
+  Attempt,
+  BeadChanges,
+  FeatureChanges,
+  Move,
+  NewBead,
+  NewFeature,
+  NewWorktree,
+  Report,
+} from '../../commands/work.ts'
+import { Id } from '../../events/id.ts'
+import { BeadState, FeatureState, TaskState } from '../../events/work.ts'
+import { WorkItem } from '../../events/work-item.ts'
+import { inProject, Limit, listOf, oneOrMore, Paging, Project, WorkItemQuery } from './common.ts'
+import { endpoint } from './endpoint.ts'
+import { Session } from './shapes.ts'
+import {
+  Bead,
+  BeadSummary,
+  Feature,
+  FeatureSummary,
+  ReadyItem,
+  Task,
+  TaskGraph,
+  TaskNode,
+  WorkItemState,
+} from './work-shapes.ts'
+
+const features = `${inProject}/features`
+const ofFeature = `${features}/{featureId}`
+const ofTask = `${ofFeature}/tasks/{taskId}`
+const beads = `${inProject}/beads`
+const ofBead = `${beads}/{beadId}`
+
+const FeaturePath = z.object({ project: Id, featureId: Id })
+const TaskPath = z.object({ project: Id, featureId: Id, taskId: Id })
+const BeadPath = z.object({ project: Id, beadId: Id })
+const ignoresDependencies = z.boolean().optional()
+
+export const work = {
+  features: endpoint({
+    method: 'get',
+    path: features,
+    scope: 'read',
+    summary: 'Features, by priority, the oldest first',
+    params: Project,
+    query: z.object({ states: oneOrMore(FeatureState).optional(), ...Paging }),
+    answer: listOf(FeatureSummary),
+  }),
+  addFeature: endpoint({
+    method: 'post',
+    path: features,
+    scope: 'write',
+    summary: 'A new feature',
+    params: Project,
+    body: NewFeature,
+    answer: Feature,
+    status: 201,
+    keyed: true,
+  }),
+  feature: endpoint({
+    method: 'get',
+    path: ofFeature,
+    scope: 'read',
+    summary: 'A feature, with its goal and specification',
+    params: FeaturePath,
+    answer: Feature,
+  }),
+  describeFeature: endpoint({
+    method: 'patch',
+    path: ofFeature,
+    scope: 'write',
+    summary: 'What is given is new; the rest stays',
+    params: FeaturePath,
+    body: FeatureChanges,
+    answer: Feature,
+    keyed: true,
+  }),
+  moveFeature: endpoint({
+    method: 'post',
+    path: `${ofFeature}/move`,
+    scope: 'write',
+    summary: 'To another state; what is legal, a refusal names',
+    params: FeaturePath,
+    body: Move.extend({ to: FeatureState }),
+    answer: Feature,
+    keyed: true,
+  }),
+  graph: endpoint({
+    method: 'get',
+    path: `${ofFeature}/graph`,
+    scope: 'read',
+    summary: 'The task graph: tasks with their states, layers, which may begin, all of it in words',
+    params: FeaturePath,
+    answer: TaskGraph,
+  }),
+  plan: endpoint({
+    method: 'post',
+    path: `${ofFeature}/plan`,
+    scope: 'write',
+    summary: 'Adds, changes and removes tasks, all of it or nothing; a cycle is refused and shown',
+    params: FeaturePath,
+    body: PlanChanges,
+    answer: TaskGraph,
+    keyed: true,
+  }),
+  tasks: endpoint({
+    method: 'get',
+    path: `${ofFeature}/tasks`,
+    scope: 'read',
+    summary: 'Its tasks in the order they were planned',
+    params: FeaturePath,
+    query: z.object({ states: oneOrMore(TaskState).optional() }),
+    answer: z.object({ items: z.array(TaskNode) }),
+  }),
+  task: endpoint({
+    method: 'get',
+    path: ofTask,
+    scope: 'read',
+    summary: 'A task, with its description and sessions',
+    params: TaskPath,
+    answer: Task,
+  }),
+  moveTask: endpoint({
+    method: 'post',
+    path: `${ofTask}/move`,
+    scope: 'write',
+    summary: 'To another state; what is legal, a refusal names',
+    params: TaskPath,
+    body: Move.extend({ to: TaskState, ignoresDependencies }),
+    answer: Task,
+    keyed: true,
+  }),
+  beads: endpoint({
+    method: 'get',
+    path: beads,
+    scope: 'read',
+    summary: 'Beads, by priority, the oldest first',
+    params: Project,
+    query: z.object({ states: oneOrMore(BeadState).optional(), ...Paging }),
+    answer: listOf(BeadSummary),
+  }),
+  addBead: endpoint({
+    method: 'post',
+    path: beads,
+    scope: 'write',
+    summary: 'A new bead',
+    params: Project,
+    body: NewBead,
+    answer: Bead,
+    status: 201,
+    keyed: true,
+  }),
+  bead: endpoint({
+    method: 'get',
+    path: ofBead,
+    scope: 'read',
+    summary: 'A bead, with its description and what it waits for',
+    params: BeadPath,
+    answer: Bead,
+  }),
+  describeBead: endpoint({
+    method: 'patch',
+    path: ofBead,
+    scope: 'write',
+    summary: 'What is given is new; the rest stays',
+    params: BeadPath,
+    body: BeadChanges,
+    answer: Bead,
+    keyed: true,
+  }),
+  moveBead: endpoint({
+    method: 'post',
+    path: `${ofBead}/move`,
+    scope: 'write',
+    summary: 'To another state; what is legal, a refusal names',
+    params: BeadPath,
+    body: Move.extend({ to: BeadState, ignoresDependencies }),
+    answer: Bead,
+    keyed: true,
+  }),
+  ready: endpoint({
+    method: 'get',
+    path: `${inProject}/work/ready`,
+    scope: 'read',
+    summary: 'Tasks and beads that somebody can act on now, the most urgent first',
+    params: Project,
+    query: z.object({
+      kinds: oneOrMore(z.enum(['task', 'bead'])).optional(),
+      featureId: Id.optional(),
+      limit: Limit.optional(),
+    }),
+    answer: z.object({ items: z.array(ReadyItem) }),
+  }),
+  state: endpoint({
+    method: 'get',
+    path: `${inProject}/work/state`,
+    scope: 'read',
+    summary: "What a work item's own conversation says of it",
+    params: Project,
+    query: z.object(WorkItemQuery),
+    answer: WorkItemState,
+  }),
+  session: endpoint({
+    method: 'post',
+    path: `${inProject}/work/sessions`,
+    scope: 'write',
+    summary: 'The session of an agent on a work item, of a task the one of its present state; made if there is none',
+    params: Project,
+    body: z.strictObject({ item: WorkItem, agentType: Id, agentName: Id.optional() }),
+    answer: Session,
+  }),
+  report: endpoint({
+    method: 'post',
+    path: `${inProject}/work/results`,
+    scope: 'write',
+    summary: 'What came of it',
+    params: Project,
+    body: Report.extend({ item: WorkItem }),
+    answer: WorkItemState,
+    keyed: true,
+  }),
+  recordAttempt: endpoint({
+    method: 'post',
+    path: `${inProject}/work/attempts`,
+    scope: 'write',
+    summary: 'Somebody tried, and how it went',
+    params: Project,
+    body: Attempt.extend({ item: WorkItem }),
+    answer: WorkItemState,
+    keyed: true,
+  }),
+  recordWorktree: endpoint({
+    method: 'post',
+    path: `${inProject}/work/worktrees`,
+    scope: 'write',
+    summary: 'A git work tree is there for it',
+    params: Project,
+    body: NewWorktree.extend({ item: WorkItem }),
+    answer: WorkItemState,
+    keyed: true,
+  }),
+  forgetWorktree: endpoint({
+    method: 'post',
+    path: `${inProject}/work/worktrees/forget`,
+    scope: 'write',
+    summary: 'It is there no more',
+    params: Project,
+    body: z.strictObject({ item: WorkItem, reason: z.string().max(10_000).optional() }),
+    answer: WorkItemState,
+    keyed: true,
+  }),
+}

@@ -1,0 +1,40 @@
+/** What was, over HTTP. */
+import { NotFound } from '../../errors.ts'
+import type { ReplayStep } from '../../index.ts'
+import { explained } from '../explained.ts'
+import type { Handlers } from '../handler.ts'
+
+const replaySize = 50
+
+export function pastHandlers(): Handlers<'past'> {
+  return {
+    async messages({ colloquy, params, query }) {
+      const past = await colloquy.conversations.at(params.conversationId, params.version)
+      return { items: await past.messages(query) }
+    },
+    async session({ colloquy, params: { conversationId, version, sessionId } }) {
+      const { sessions } = await colloquy.conversations.at(conversationId, version)
+      const found = sessions.find(({ id }) => id === sessionId)
+      if (!found) throw new NotFound('session', sessionId, `It was not there at version ${version}.`)
+      return found
+    },
+    async request({ colloquy, params: { conversationId, version, sessionId }, query }) {
+      const past = await colloquy.conversations.at(conversationId, version)
+      const found = (await past.request(sessionId)) ?? null
+      return found && query.explain ? { ...found, request: explained(found.request) } : found
+    },
+    async view({ colloquy, params, body: { agent, explain, ...options } }) {
+      const past = await colloquy.conversations.at(params.conversationId, params.version)
+      const view = await past.view(agent, options)
+      return explain ? explained(view) : view
+    },
+    async replay({ colloquy, params, query: { limit = replaySize, ...range } }) {
+      const items: ReplayStep[] = []
+      for await (const step of colloquy.conversations.replay(params.conversationId, range)) {
+        if (items.length >= limit) return { items, next: String(step.version) }
+        items.push(step)
+      }
+      return { items }
+    },
+  }
+}

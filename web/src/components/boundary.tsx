@@ -1,0 +1,23 @@
+/** A screen that fails says so, and leaves the rest of the page as it is. */
+import { Component, type ReactNode } from 'react'
+import { Failure } from './failure.tsx'
+
+export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state: { error: unknown } = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <div className="page">
+        <div className="page__inner">
+          <Failure error={error} onRetry={() => this.setState({ error: undefined })} />
+        </div>
+      </div>
+    )
+  }
+}

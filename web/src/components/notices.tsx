@@ -1,0 +1,66 @@
+/** Short notes that come and go: what was done, with a way back where there is one; what failed. */
+import { store, useStore } from '../connection/store.ts'
+import { explain } from './failure.tsx'
+import './notices.css'
+
+interface Notice {
+  id: number
+  text: string
+  isFailure: boolean
+  undo?: () => void
+}
+
+const notices = store<readonly Notice[]>([])
+const shownForMs = 8000
+let newest = 0
+
+/** Says that something was done. `undo` takes it back. */
+export function tell(text: string, undo?: () => Promise<unknown>): void {
+  add({ text, isFailure: false, ...(undo && { undo: () => void undo().catch(tellFailure) }) })
+}
+
+export function tellFailure(error: unknown): void {
+  add({ text: explain(error), isFailure: true })
+}
+
+function add(notice: Omit<Notice, 'id'>): void {
+  const id = ++newest
+  notices.set([...notices.get().slice(-3), { ...notice, id }])
+  setTimeout(() => dismiss(id), notice.isFailure ? 2 * shownForMs : shownForMs)
+}
+
+function dismiss(id: number): void {
+  notices.set(notices.get().filter(notice => notice.id !== id))
+}
+
+export function Notices() {
+  return (
+    <div className="notices" aria-live="polite">
+      {useStore(notices).map(({ id, text, isFailure, undo }) => (
+        <div key={id} className={isFailure ? 'notice notice--bad' : 'notice'}>
+          <span>{text}</span>
+          {undo && (
+            <button
+              type="button"
+              className="button button--small"
+              onClick={() => {
+                dismiss(id)
+                undo()
+              }}
+            >
+              Undo
+            </button>
+          )}
+          <button
+            type="button"
+            className="button button--quiet button--small"
+            aria-label="Dismiss"
+            onClick={() => dismiss(id)}
+          >
+            ×
+          </button>
+        </div>
+      ))}
+    </div>
+  )
+}

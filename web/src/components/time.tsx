@@ -1,0 +1,14 @@
+/** A time as it is said, with the exact one on hover. One clock for the whole page moves them all. */
+import { store, useStore } from '../connection/store.ts'
+import { exact, relative } from '../format.ts'
+
+export const clock = store(Date.now())
+setInterval(() => clock.set(Date.now()), 20_000)
+
+export function Time({ at, className }: { at: string; className?: string }) {
+  return (
+    <time dateTime={at} title={exact(at)} className={className}>
+      {relative(at, Math.max(useStore(clock), Date.parse(at) || 0))}
+    </time>
+  )
+}

@@ -1,0 +1,80 @@
+/**
+ * Something read from the server, read again when live events say that it changed. What was read stays on the page while
+ * it is read again, so that nothing jumps.
+ */
+import type { LiveEvent } from 'colloquy/client'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { useLiveEvents } from './use-live.ts'
+
+export interface Resource<T> {
+  data: T | undefined
+  error: unknown
+  isLoading: boolean
+  reload(): void
+}
+
+/** No more often than this, however much happens. */
+const refreshEveryMs = 400
+
+/**
+ * @param key what is read: with another key everything starts anew
+ * @param load reads it
+ * @param isConcerned whether an event changes it; without it nothing does
+ */
+export function useResource<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  isConcerned?: (event: LiveEvent) => boolean,
+): Resource<T> {
+  const [state, setState] = useState<{ key: string; data?: T; error?: unknown; isLoading: boolean }>({
+    key,
+    isLoading: true,
+  })
+  const newest = useRef({ key, load })
+  newest.current = { key, load }
+  const running = useRef<AbortController | undefined>(undefined)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+
+  const reload = useCallback(() => {
+    running.current?.abort()
+    const current = new AbortController()
+    running.current = current
+    const { key, load } = newest.current
+    setState(before => (before.key === key ? { ...before, isLoading: true } : { key, isLoading: true }))
+    load(current.signal).then(
+      data => {
+        if (!current.signal.aborted) setState({ key, data, isLoading: false })
+      },
+      (error: unknown) => {
+        if (current.signal.aborted) return
+        setState(before => ({ ...(before.key === key && { data: before.data }), key, error, isLoading: false }))
+      },
+    )
+  }, [])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is loaded
+  useEffect(() => {
+    reload()
+    return () => {
+      running.current?.abort()
+      clearTimeout(timer.current)
+      timer.current = undefined
+    }
+  }, [key, reload])
+
+  useLiveEvents(event => {
+    if (timer.current !== undefined || !isConcerned?.(event)) return
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      reload()
+    }, refreshEveryMs)
+  }, reload)
+
+  const isCurrent = state.key === key
+  return {
+    data: isCurrent ? state.data : undefined,
+    error: isCurrent ? state.error : undefined,
+    isLoading: !isCurrent || state.isLoading,
+    reload,
+  }
+}

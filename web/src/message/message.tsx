@@ -1,0 +1,93 @@
+/** A message in the timeline: who said it to whom, when, and what. */
+import type { MessageAdded } from 'colloquy/client'
+import { memo } from 'react'
+import { Fold } from '../components/fold.tsx'
+import { Menu, type MenuItem } from '../components/menu.tsx'
+import { Time } from '../components/time.tsx'
+import { firstWords, short } from '../format.ts'
+import { Author } from './author.tsx'
+import './message.css'
+import { Parts } from './parts.tsx'
+
+export interface MessageProps {
+  message: MessageAdded
+  version: number
+  at: string
+  isPinned: boolean
+  /** It was jumped to. */
+  isMeant: boolean
+  /** The same functions for every row, so that rows that did not change are not made again. */
+  actions(message: MessageAdded, version: number): readonly MenuItem[]
+  onLink(version: number): void
+}
+
+export const MessageRow = memo(function MessageRow(props: MessageProps) {
+  const { message, version, at, isPinned, isMeant, actions, onLink } = props
+  const { author, role, addressees, audience, internal, parts, usage, redacted, agentType } = message
+  const to = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
+  const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
+  const isAside = internal === true || role === 'system' || audience.to === 'internal'
+  const words = (
+    <>
+      <Parts parts={parts} />
+      {redacted && (
+        <p className="small quiet">Taken out: {redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')}</p>
+      )}
+    </>
+  )
+  return (
+    <article
+      className={`message message--${role} ${isTool ? 'message--tool' : ''} ${isMeant ? 'message--meant' : ''}`}
+      aria-label={`${author}${to ? ` to ${to.join(', ')}` : ''}, version ${version}`}
+      data-version={version}
+    >
+      <header className="message__head">
+        <Author name={author} />
+        {to && <span className="message__to cut">→ {to.join(', ')}</span>}
+        {agentType !== undefined && agentType !== author && <span className="badge">{agentType}</span>}
+        {audience.to === 'session' && role === 'user' && <span className="unseen">to one session</span>}
+        {internal && <span className="badge">internal</span>}
+        {role === 'system' && <span className="badge">system</span>}
+        {isPinned && <span className="badge badge--note">pinned</span>}
+        <span className="grow" />
+        <span className="message__figures numbers" title={figures(message)}>
+          {short(message.tokens.count)} tok{usage ? ` · ${short(usage.output)} out` : ''}
+        </span>
+        <a
+          className="message__version numbers"
+          href={`#v${version}`}
+          title="Link to this message"
+          onClick={event => {
+            event.preventDefault()
+            onLink(version)
+          }}
+        >
+          {version}
+        </a>
+        <Time at={at} className="message__time numbers" />
+        <Menu label={`Actions on message ${version}`} items={() => actions(message, version)} />
+      </header>
+      <div className="message__body">
+        {isAside ? (
+          <Fold summary={<span className="cut">{firstWords(textOf(message), 140) || `${parts.length} parts`}</span>}>
+            {() => words}
+          </Fold>
+        ) : (
+          words
+        )}
+      </div>
+    </article>
+  )
+})
+
+export function textOf({ parts }: Pick<MessageAdded, 'parts'>): string {
+  return parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n\n')
+}
+
+function figures({ tokens, usage }: MessageAdded): string {
+  const own = `${tokens.count} tokens (${tokens.by})`
+  if (!usage) return own
+  const { input, output, cacheRead = 0, cacheWrite = 0, cost } = usage
+  const price = cost === undefined ? '' : `, $${cost.toFixed(4)}`
+  return `${own}; its call: ${input} in, ${cacheRead} from cache, ${cacheWrite} to cache, ${output} out${price}`
+}

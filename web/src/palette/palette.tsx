@@ -1,0 +1,134 @@
+/** Everything by name, on Ctrl-K or Cmd-K: conversations, screens, what can be done here. */
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useCombobox } from '../components/combobox.ts'
+import { Marked } from '../components/marked.tsx'
+import { useClient, useProject } from '../connection/client.tsx'
+import { useStore } from '../connection/store.ts'
+import { useResource } from '../connection/use-resource.ts'
+import { address } from '../router/address.ts'
+import { go } from '../router/router.tsx'
+import { routes } from '../routes.tsx'
+import { choose, type Theme } from '../theme/theme.ts'
+import { commandGroups } from './commands.ts'
+import { type Fit, fuzzy } from './fuzzy.ts'
+import './palette.css'
+
+interface Entry {
+  key: string
+  group: string
+  label: string
+  onChoose(): void
+}
+
+const most = 40
+
+export function Palette({ onClose }: { onClose(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    dialog.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      className="palette"
+      aria-label="Command palette"
+      onClose={onClose}
+      onClick={event => {
+        if (event.target === dialog.current) dialog.current.close()
+      }}
+      onKeyDown={() => undefined}
+    >
+      <Choices onDone={() => dialog.current?.close()} />
+    </dialog>
+  )
+}
+
+function Choices({ onDone }: { onDone(): void }) {
+  const [query, setQuery] = useState('')
+  const entries = useEntries(query)
+  const shown = useMemo(() => ranked(entries, query), [entries, query])
+  const run = (index: number) => {
+    onDone()
+    shown[index]?.entry.onChoose()
+  }
+  const box = useCombobox('Choices', shown.length, run)
+  return (
+    <>
+      <input
+        className="palette__field"
+        aria-label="Go to, or do"
+        placeholder="Go to a conversation, or do something"
+        value={query}
+        onChange={event => {
+          setQuery(event.target.value)
+          box.setActive(0)
+        }}
+        {...box.field}
+      />
+      <div className="palette__list" {...box.list}>
+        {shown.map(({ entry, fit }, index) => (
+          <div key={entry.key} className="palette__entry" {...box.option(index)}>
+            <span className="cut">
+              <Marked text={entry.label} ranges={fit.ranges} />
+            </span>
+            <span className="quiet small">{entry.group}</span>
+          </div>
+        ))}
+      </div>
+      <p className="palette__foot small quiet">
+        <kbd>↑</kbd> <kbd>↓</kbd> to choose, <kbd>Enter</kbd> to go, <kbd>Esc</kbd> to leave · <kbd>/</kbd> searches
+        messages
+      </p>
+    </>
+  )
+}
+
+function useEntries(query: string): readonly Entry[] {
+  const client = useClient()
+  const project = useProject()
+  const groups = useStore(commandGroups)
+  const { data } = useResource('palette', signal => client.conversations.list({ query: { limit: 200 } }, { signal }))
+  return useMemo(() => {
+    const here = groups.flatMap(({ title, items }) =>
+      items()
+        .filter(({ isDisabled }) => !isDisabled)
+        .map(({ label, onChoose }) => ({ key: `${title} ${label}`, group: title, label, onChoose })),
+    )
+    const conversations = (data?.items ?? []).map(({ id, title, status }) => ({
+      key: id,
+      group: status === 'active' ? 'conversation' : status,
+      label: title,
+      onChoose: () => go(address([project, 'conversations', id])),
+    }))
+    const screens = routes.flatMap(({ title, path }) => {
+      if (title === undefined) return []
+      const to = address(path.split('/').map(segment => (segment === ':project' ? project : segment)))
+      return [{ key: to, group: 'screen', label: title, onChoose: () => go(to) }]
+    })
+    const themes = (['system', 'light', 'dark'] as Theme[]).map(theme => ({
+      key: `theme ${theme}`,
+      group: 'theme',
+      label: `Theme: ${theme}`,
+      onChoose: () => choose(theme),
+    }))
+    const search = {
+      key: 'search',
+      group: 'search',
+      label: query.trim() === '' ? 'Search messages' : `Search messages for “${query.trim()}”`,
+      onChoose: () => go(address([project, 'search'], { q: query.trim() || undefined })),
+    }
+    const projects = { key: 'projects', group: 'screen', label: 'All projects', onChoose: () => go(address([])) }
+    return [...here, ...conversations, ...screens, projects, ...themes, search]
+  }, [groups, data, project, query])
+}
+
+function ranked(entries: readonly Entry[], query: string): { entry: Entry; fit: Fit }[] {
+  const found: { entry: Entry; fit: Fit }[] = []
+  for (const entry of entries) {
+    const fit = entry.group === 'search' ? { score: -1, ranges: [] } : fuzzy(query, entry.label)
+    if (fit) found.push({ entry, fit })
+  }
+  // Without a query the order is that of the groups.
+  if (query.trim() !== '') found.sort((a, b) => b.fit.score - a.fit.score)
+  return found.slice(0, most)
+}

@@ -1,0 +1,147 @@
+/** A conversation: its timeline, live or as it was; beside it a panel; below it the place to write. */
+import type { MessageAdded } from 'colloquy/client'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { Failure } from '../../components/failure.tsx'
+import { useClient, useProject } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
+import { useCommands } from '../../palette/commands.ts'
+import { address } from '../../router/address.ts'
+import { useAt } from '../../router/at.ts'
+import { go, goWith, useQuery } from '../../router/router.tsx'
+import type { ScreenProps } from '../../routes.tsx'
+import type { ScrollerHandle } from '../../timeline/scroller.tsx'
+import { conversationActions, jumpToVersion, messageActions } from './actions.ts'
+import { Composer } from './composer.tsx'
+import './conversation.css'
+import { Header } from './header.tsx'
+import { LiveTail } from './live-tail.tsx'
+import { LogView } from './log-view.tsx'
+import { panels } from './panels.ts'
+import { TimeBar } from './time-bar.tsx'
+import { useConversation } from './use-conversation.ts'
+
+export function ConversationScreen({ params }: ScreenProps) {
+  const conversationId = params.conversation!
+  return <ConversationView key={conversationId} conversationId={conversationId} />
+}
+
+function ConversationView({ conversationId }: { conversationId: string }) {
+  const client = useClient()
+  const project = useProject()
+  const at = useAt()
+  const meantText = useQuery('v')
+  const meant = meantText === undefined ? undefined : Number(meantText) || undefined
+  const showsEverything = useQuery('all') !== undefined
+  const panelId = useQuery('panel')
+  const panel = panels.find(({ id }) => id === panelId)
+  const state = useConversation(conversationId, at)
+  const { head, now, version, sessions, branches, runs, error, reload } = state
+  const scroller = useRef<ScrollerHandle>(null)
+  const [isAtEnd, setAtEnd] = useState(meant === undefined)
+  const [readUpTo, setReadUpTo] = useState(0)
+  useTitle(head?.title ?? 'Conversation')
+
+  const names = useMemo(() => new Map(sessions.map(({ id, agentName }) => [id, agentName])), [sessions])
+  const agentOf = useCallback((sessionId: string) => names.get(sessionId) ?? 'an agent', [names])
+  const pins = head?.pins ?? noPins
+  const actions = useCallback(
+    (message: MessageAdded, version: number) =>
+      messageActions(
+        { client, project, conversationId },
+        message,
+        version,
+        pins.includes(version) || message.pinned === true,
+      ),
+    [client, project, conversationId, pins],
+  )
+
+  const commands = useCallback(
+    () => [
+      ...(now ? conversationActions({ client, project, conversationId }, now) : []),
+      {
+        label: 'Search this conversation',
+        onChoose: () => go(address([project, 'search'], { conversation: conversationId })),
+      },
+      {
+        label: 'Jump to a version…',
+        onChoose: () => void jumpToVersion(version),
+      },
+    ],
+    [client, project, conversationId, now, version],
+  )
+  useCommands('this conversation', commands)
+
+  useEffect(() => {
+    if (meant !== undefined) scroller.current?.jumpTo(meant - 1)
+  }, [meant])
+  useEffect(() => {
+    if (at !== undefined) scroller.current?.jumpToEnd()
+  }, [at])
+  useEffect(() => {
+    if (isAtEnd) setReadUpTo(version)
+  }, [isAtEnd, version])
+
+  if (error !== undefined && head === undefined) {
+    return (
+      <div className="page">
+        <div className="page__inner">
+          <Failure error={error} onRetry={reload} />
+        </div>
+      </div>
+    )
+  }
+  const count = at === undefined ? version : Math.min(at, version)
+  const unread = version - readUpTo
+  return (
+    <div className="conversation">
+      {head ? (
+        <Header state={{ ...state, head }} showsEverything={showsEverything} />
+      ) : (
+        <div className="conversation-header conversation-header--waiting" />
+      )}
+      {at !== undefined && <TimeBar conversationId={conversationId} at={at} version={version} />}
+      <div className="conversation__body">
+        <div className="conversation__timeline">
+          {now && (
+            <LogView
+              key={String(showsEverything)}
+              ref={scroller}
+              conversationId={conversationId}
+              count={count}
+              meant={meant}
+              showsEverything={showsEverything}
+              pins={pins}
+              branches={branches}
+              agentOf={agentOf}
+              actions={actions}
+              onAtEnd={setAtEnd}
+              footer={at === undefined && <LiveTail conversationId={conversationId} runs={runs} sessions={sessions} />}
+            />
+          )}
+          {!isAtEnd && at === undefined && (
+            <button
+              type="button"
+              className="button conversation__down"
+              onClick={() => {
+                goWith({ v: undefined }, { replace: true })
+                scroller.current?.jumpToEnd()
+              }}
+            >
+              ↓ {unread > 0 ? `${unread} new` : 'To the end'}
+            </button>
+          )}
+        </div>
+        {panel && (
+          <aside className="conversation__panel" aria-label={panel.title}>
+            <panel.Content conversationId={conversationId} at={at} />
+          </aside>
+        )}
+      </div>
+      {now && at === undefined && (
+        <Composer conversation={now} sessions={sessions} onSent={() => scroller.current?.jumpToEnd()} />
+      )}
+    </div>
+  )
+}
+
+const noPins: readonly number[] = []

@@ -1,0 +1,89 @@
+/** What the conversation screen knows: its head and sessions, now or as they were, and how long its log is. */
+import type { Client, Conversation, LiveEvent, Session } from 'colloquy/client'
+import { useMemo, useState } from 'react'
+import { useClient } from '../../connection/client.tsx'
+import { useLiveEvents } from '../../connection/use-live.ts'
+import { useResource } from '../../connection/use-resource.ts'
+
+export interface SessionBrief {
+  id: string
+  agentName: string
+  agentType: string
+  status: string
+  run?: Session['run']
+}
+
+export interface ConversationState {
+  /** As it was, when one looks back. */
+  head: Omit<Conversation, 'version' | 'activeAt'> | undefined
+  /** As it is, always. */
+  now: Conversation | undefined
+  /** The newest version. */
+  version: number
+  sessions: readonly SessionBrief[]
+  branches: readonly Conversation[]
+  runs: readonly RunningRun[]
+  error: unknown
+  reload(): void
+}
+
+export type RunningRun = Awaited<ReturnType<Client['runs']['list']>>['items'][number]
+
+export function useConversation(id: string, at: number | undefined): ConversationState {
+  const client = useClient()
+  const [seen, setSeen] = useState(0)
+  const concerns = (event: LiveEvent) => event.conversationId === id
+  const changesHead = (event: LiveEvent) => concerns(event) && !quietTypes.has(event.type)
+
+  useLiveEvents(event => {
+    if (concerns(event)) setSeen(before => Math.max(before, event.version))
+  })
+  const now = useResource(
+    `conversation ${id}`,
+    signal => client.conversations.get({ conversationId: id }, { signal }),
+    changesHead,
+  )
+  const past = useResource(`past ${id} ${at}`, signal =>
+    at === undefined
+      ? Promise.resolve(undefined)
+      : client.conversations.at({ conversationId: id, version: at, query: { limit: 1 } }, { signal }),
+  )
+  const sessions = useResource(
+    `sessions ${id}`,
+    signal => client.sessions.list({ query: { conversationId: id, limit: 200 } }, { signal }),
+    event => concerns(event) && (event.type.startsWith('session.') || event.type.startsWith('run.')),
+  )
+  const branches = useResource(
+    `branches ${id}`,
+    signal => client.conversations.list({ query: { branchesOf: id, limit: 200 } }, { signal }),
+    ({ type }) => type === 'conversation.created',
+  )
+  const runs = useResource(
+    `runs ${id}`,
+    signal => client.runs.list({ query: { conversation: id } }, { signal }),
+    event => concerns(event) && event.type.startsWith('run.'),
+  )
+  const head = at === undefined ? now.data : past.data?.conversation
+  const shownSessions = at === undefined ? sessions.data?.items : past.data?.sessions
+  return {
+    head,
+    now: now.data,
+    version: Math.max(seen, now.data?.version ?? 0),
+    sessions: useMemo(() => shownSessions ?? [], [shownSessions]),
+    branches: branches.data?.items ?? none,
+    runs: runs.data?.items ?? none,
+    error: now.error ?? past.error,
+    reload: now.reload,
+  }
+}
+
+const none: readonly never[] = []
+/** Change nothing that the head shows. */
+const quietTypes: ReadonlySet<string> = new Set([
+  'message.added',
+  'session.acknowledged',
+  'request.built',
+  'file.read',
+  'run.started',
+  'run.ended',
+])

@@ -1,0 +1,37 @@
+/** How much there is, and what it cost. */
+import { useClient } from '../../connection/client.tsx'
+import { useResource } from '../../connection/use-resource.ts'
+import { dollars, short } from '../../format.ts'
+
+export function Statistics() {
+  const client = useClient()
+  const isChange = ({ type }: { type: string }) =>
+    type === 'message.added' || type === 'checkpoint.taken' || type === 'conversation.created'
+  const stats = useResource('stats', signal => client.projects.stats({}, { signal }), isChange)
+  const totals = useResource('totals', signal => client.projects.totals({}, { signal }), isChange)
+  const { data } = stats
+  const spent = totals.data?.project
+  const figures: [string, string, string?][] = [
+    ['Conversations', data ? short(data.conversations) : '–'],
+    ['Sessions', data ? short(data.sessions) : '–'],
+    ['Messages', data ? short(data.messages) : '–'],
+    ['Tokens', data ? short(data.tokens) : '–', 'What was said, counted once'],
+    ['Compactions', data ? short(data.compactions) : '–'],
+    ['In / out', spent ? `${short(spent.input)} / ${short(spent.output)}` : '–', 'As providers reported it'],
+    [
+      'Cost',
+      spent ? dollars(spent.cost) : '–',
+      spent && spent.unpriced > 0 ? `${spent.unpriced} calls have no known price` : 'Of the calls whose price is known',
+    ],
+  ]
+  return (
+    <dl className="home__statistics">
+      {figures.map(([name, value, hint]) => (
+        <div key={name} title={hint}>
+          <dt>{name}</dt>
+          <dd className="numbers">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

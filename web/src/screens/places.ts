@@ -1,0 +1,14 @@
+/** Where things are shown; `at` keeps the version that is looked at. */
+import { address } from '../router/address.ts'
+
+export function conversationPlace(project: string, conversationId: string, version?: number): string {
+  return address([project, 'conversations', conversationId], { v: version })
+}
+
+export function sessionPlace(project: string, sessionId: string, at?: number): string {
+  return address([project, 'sessions', sessionId], { at })
+}
+
+export function agentViewPlace(project: string, conversationId: string, agent?: string, at?: number): string {
+  return address([project, 'conversations', conversationId, 'view'], { agent, at })
+}

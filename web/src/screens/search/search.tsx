@@ -1,0 +1,171 @@
+/** Search across the project: words in messages, titles of conversations. `/` leads here from anywhere. */
+import type { Found } from 'colloquy/client'
+import { useEffect, useState } from 'react'
+import { useCombobox } from '../../components/combobox.ts'
+import { Failure } from '../../components/failure.tsx'
+import { Marked } from '../../components/marked.tsx'
+import { Time } from '../../components/time.tsx'
+import { useClient, useProject } from '../../connection/client.tsx'
+import { useTitle } from '../../connection/questions.tsx'
+import { useResource } from '../../connection/use-resource.ts'
+import { Author } from '../../message/author.tsx'
+import { address } from '../../router/address.ts'
+import { go, goWith, useAddress } from '../../router/router.tsx'
+import { itemName } from '../conversation/header.tsx'
+import './search.css'
+
+const restMs = 160
+const nothing: Found = { messages: [], conversations: [] }
+const roles = ['user', 'assistant', 'system'] as const
+
+export function Search() {
+  const project = useProject()
+  const client = useClient()
+  const { query } = useAddress()
+  const { q = '', author, role, phase, since, conversation } = query
+  const isWithArchived = query.archived !== undefined
+  const [text, setText] = useState(q)
+  useTitle('Search')
+
+  // The address follows what is typed, so that a search can be sent and comes back with a step back.
+  useEffect(() => {
+    const timer = setTimeout(() => goWith({ q: text.trim() || undefined }, { replace: true }), restMs)
+    return () => clearTimeout(timer)
+  }, [text])
+
+  const { data, error, reload } = useResource(JSON.stringify(query), signal => {
+    if (q === '') return Promise.resolve(nothing)
+    const asked = {
+      text: q,
+      limit: 50,
+      ...(author !== undefined && { author }),
+      ...(roles.some(one => one === role) && { role: role as (typeof roles)[number] }),
+      ...(phase !== undefined && { phase }),
+      ...(since !== undefined && { since: new Date(since).toISOString() }),
+      ...(conversation !== undefined && { conversationId: conversation }),
+      ...(!isWithArchived && { archived: false }),
+    }
+    return client.projects.search({ query: asked }, { signal })
+  })
+  const [kept, setKept] = useState(nothing)
+  useEffect(() => {
+    if (data) setKept(data)
+  }, [data])
+  const { messages, conversations } = data ?? kept
+
+  const open = (index: number) => {
+    const title = conversations[index]
+    const hit = messages[index - conversations.length]
+    if (title) go(address([project, 'conversations', title.conversationId]))
+    else if (hit) go(address([project, 'conversations', hit.conversationId], { v: hit.version }))
+  }
+  const count = conversations.length + messages.length
+  const box = useCombobox('Found', count, open)
+  return (
+    <div className="search">
+      <search className="search__form">
+        <input
+          id="search-field"
+          className="field search__field"
+          type="search"
+          // biome-ignore lint/a11y/noAutofocus: who comes here comes to type
+          autoFocus
+          aria-label={`Search ${project}`}
+          placeholder="Words in messages, or a title"
+          value={text}
+          onChange={event => {
+            setText(event.target.value)
+            box.setActive(0)
+          }}
+          {...box.field}
+        />
+        <Filters query={query} />
+      </search>
+      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      <p className="unseen" role="status">
+        {q === '' ? '' : `${count} found`}
+      </p>
+      <div className="search__hits" {...box.list}>
+        {conversations.map(({ conversationId, title, status, workItem }, index) => (
+          <div key={conversationId} className="search__hit" {...box.option(index)}>
+            <div className="row">
+              <b>{title}</b>
+              {status !== 'active' && <span className="badge">{status}</span>}
+              <span className="quiet small">{itemName(workItem)}</span>
+            </div>
+          </div>
+        ))}
+        {messages.map((hit, index) => (
+          <div key={hit.messageId} className="search__hit" {...box.option(conversations.length + index)}>
+            <div className="row small">
+              <Author name={hit.author} />
+              <span className="quiet cut">in {hit.title}</span>
+              {hit.archived && <span className="badge">archived</span>}
+              <span className="grow" />
+              <span className="quiet numbers">v{hit.version}</span>
+              <Time at={hit.at} className="quiet" />
+            </div>
+            <p className="search__snippet">
+              <Marked text={hit.snippet} ranges={hit.highlights} />
+            </p>
+          </div>
+        ))}
+      </div>
+      {q !== '' && data && count === 0 && (
+        <p className="search__nothing quiet">
+          Nothing was found. Words are matched by their stems, titles with typos.
+          {isWithArchived ? '' : ' Archived conversations are left out.'}
+        </p>
+      )}
+      {q === '' && (
+        <p className="search__nothing quiet">
+          <kbd>↑</kbd> <kbd>↓</kbd> go through what is found, <kbd>Enter</kbd> opens it where it was said.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Filters({ query }: { query: Readonly<Record<string, string>> }) {
+  const set = (name: string) => (event: { target: { value: string } }) =>
+    goWith({ [name]: event.target.value || undefined }, { replace: true })
+  return (
+    <div className="search__filters">
+      <label>
+        Author <input className="field" value={query.author ?? ''} onChange={set('author')} />
+      </label>
+      <label>
+        Role{' '}
+        <select className="field" value={query.role ?? ''} onChange={set('role')}>
+          <option value="">any</option>
+          {roles.map(role => (
+            <option key={role}>{role}</option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Phase <input className="field" value={query.phase ?? ''} onChange={set('phase')} />
+      </label>
+      <label>
+        Since <input className="field" type="date" value={query.since ?? ''} onChange={set('since')} />
+      </label>
+      <label className="search__check">
+        <input
+          type="checkbox"
+          checked={query.archived !== undefined}
+          onChange={event => goWith({ archived: event.target.checked ? 1 : undefined }, { replace: true })}
+        />
+        Archived too
+      </label>
+      {query.conversation !== undefined && (
+        <button
+          type="button"
+          className="button button--small"
+          onClick={() => goWith({ conversation: undefined }, { replace: true })}
+        >
+          In one conversation ×
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+/** A line across the timeline: something changed here. */
+import { Fold } from '../components/fold.tsx'
+import { Time } from '../components/time.tsx'
+import { Markdown } from '../markdown/markdown.tsx'
+import { Link } from '../router/router.tsx'
+import './divider.css'
+import type { Row } from './row-of.ts'
+
+interface Props {
+  row: Extract<Row, { kind: 'divider' | 'fact' }>
+  version: number
+  at: string
+  actor: string
+  linkTo(conversationId: string, version?: number): string
+}
+
+export function Divider({ row, version, at, actor, linkTo }: Props) {
+  if (row.kind === 'fact') {
+    return (
+      <div className="divider divider--fact">
+        <span className="divider__text">{row.text}</span>
+        <span className="divider__place numbers" title={`by ${actor}`}>
+          v{version} · <Time at={at} />
+        </span>
+      </div>
+    )
+  }
+  const { tone, text, detail, conversationId } = row
+  return (
+    <div className={`divider divider--${tone}`}>
+      <span className="divider__line" aria-hidden="true" />
+      <div className="divider__text">
+        {detail === undefined ? text : <Fold summary={text}>{() => <Markdown text={detail} />}</Fold>}
+        {conversationId !== undefined && (
+          <>
+            {' '}
+            <Link to={linkTo(conversationId, row.version)}>open</Link>
+          </>
+        )}
+      </div>
+      <span className="divider__place numbers" title={`by ${actor}`}>
+        v{version} · <Time at={at} />
+      </span>
+      <span className="divider__line" aria-hidden="true" />
+    </div>
+  )
+}

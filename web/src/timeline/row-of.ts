@@ -1,0 +1,188 @@
+/**
+ * What a row of the timeline shows of an event: a message, a question, a compaction, a line across for what changed the
+ * conversation, or nothing for what only the audit needs. Pure.
+ */
+import type { StoredEvent } from 'colloquy/client'
+import { counted, dollars, duration, short } from '../format.ts'
+
+export type Tone = 'quiet' | 'phase' | 'turn' | 'good' | 'warn' | 'bad'
+
+export type Row =
+  | { kind: 'message' }
+  | { kind: 'question' }
+  | { kind: 'compaction' }
+  /** `detail` is shown on demand; `conversationId` is where it leads. */
+  | { kind: 'divider'; tone: Tone; text: string; detail?: string; conversationId?: string; version?: number }
+  /** Shown only where everything is. */
+  | { kind: 'fact'; text: string }
+
+/** @param agentOf the agent whose session it is, or a word for one that is not known */
+export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string): Row {
+  switch (event.type) {
+    case 'message.added':
+      return { kind: 'message' }
+    case 'question.asked':
+      return { kind: 'question' }
+    case 'checkpoint.taken':
+      return { kind: 'compaction' }
+    case 'conversation.created': {
+      const { branchOf, delegated } = event
+      if (branchOf) {
+        const text = `Branch, from version ${branchOf.version} of another conversation`
+        return { ...divider('turn', text), conversationId: branchOf.conversationId, version: branchOf.version }
+      }
+      if (delegated) {
+        const text = `Delegated by ${delegated.from} to ${delegated.to}`
+        return { ...divider('turn', text), conversationId: delegated.conversationId }
+      }
+      return divider('quiet', event.phase === undefined ? 'Started' : `Started in phase ${event.phase}`)
+    }
+    case 'conversation.annotated':
+      return event.title === undefined ? fact('Metadata changed') : divider('quiet', `Titled “${event.title}”`)
+    case 'conversation.completed':
+      return divider('good', 'Completed', event.summary)
+    case 'conversation.reopened':
+      return divider('quiet', 'Reopened', event.reason)
+    case 'conversation.archived':
+      return divider('warn', 'Archived', event.reason)
+    case 'conversation.restored':
+      return divider('quiet', 'Restored', event.reason)
+    case 'branch.merged':
+      return { ...divider('good', 'Merged: its conclusion was taken back'), conversationId: event.into }
+    case 'phase.changed': {
+      const { from, to, agent } = event
+      const text = `Phase: ${from === undefined ? to : `${from} → ${to}`}${agent === undefined ? '' : `, by ${agent}`}`
+      return divider('phase', text, said(event.message, event.reason, event.summary))
+    }
+    case 'phase.stuck':
+      return divider('warn', `Phase ${event.phase} takes long: ${duration(event.forMs)}`)
+    case 'turn.started':
+      return divider('turn', `Turn ${event.number} → ${event.agents.join(', ')}`, said(event.reason, event.instruction))
+    case 'completion.recorded': {
+      const { agent, outcome, message } = event
+      return outcome === 'failed'
+        ? divider('bad', `${agent} failed`, message)
+        : message === undefined
+          ? fact(`${agent} completed its part of the turn`)
+          : divider('good', `${agent} completed`, message)
+    }
+    case 'turn.resolved': {
+      const { outcome, missing, reason } = event
+      if (outcome === 'completed') return divider('quiet', 'Turn completed')
+      const who = missing.length > 0 ? `, without ${missing.join(', ')}` : ''
+      return divider('bad', `Turn ${outcome === 'timed-out' ? 'timed out' : 'failed'}${who}`, reason)
+    }
+    case 'turn.undone':
+      return divider('warn', 'Routing decision taken back', event.reason)
+    case 'loop.detected':
+      return divider('bad', `Loop: routing to ${event.agents.join(', ')} is blocked`, event.finding)
+    case 'loop.cleared':
+      return divider('quiet', event.rule ? `Loop cleared (${event.rule})` : 'Loop acknowledged', event.reason)
+    case 'delegation.started': {
+      const { from, to, title, childId } = event
+      return { ...divider('turn', `${from} delegates to ${to}: ${title}`), conversationId: childId }
+    }
+    case 'delegation.returned':
+      return divider(event.outcome === 'completed' ? 'good' : 'bad', `Delegated work ${event.outcome}`)
+    case 'delegation.ended':
+      return divider(event.outcome === 'completed' ? 'quiet' : 'bad', `Delegation ${event.outcome}`)
+    case 'session.created':
+      return divider(
+        'quiet',
+        `${event.agentName} joined${event.replaces === undefined ? '' : ' again, with a new session'}`,
+      )
+    case 'session.cleared':
+      return divider('warn', `${agentOf(event.sessionId)}: cleared. What stands above is no longer sent`)
+    case 'session.reset':
+      return divider(
+        'warn',
+        `${agentOf(event.sessionId)}: reset${event.kept.length > 0 ? ', system message kept' : ''}`,
+      )
+    case 'session.archived':
+      return divider('quiet', `${agentOf(event.sessionId)}: session archived`, event.reason)
+    case 'session.reopened':
+      return divider('quiet', `${agentOf(event.sessionId)}: session reopened`)
+    case 'session.expired':
+      return divider('quiet', `${agentOf(event.sessionId)}: session expired`)
+    case 'session.deleted':
+      return divider('quiet', `${agentOf(event.sessionId)}: session deleted; the log keeps it`, event.reason)
+    case 'compaction.failed':
+      return divider(
+        'warn',
+        `${agentOf(event.sessionId)}: compaction changed nothing${event.latched ? '; the packer serves from here' : ''}`,
+        event.reason,
+      )
+    case 'run.ended': {
+      const { agent, outcome, reason, steps, toolCalls, usage, durationMs } = event
+      const parts = [
+        counted(steps, 'step'),
+        ...(toolCalls > 0 ? [counted(toolCalls, 'tool call')] : []),
+        ...(usage ? [`${short(usage.input + (usage.cacheRead ?? 0))} in, ${short(usage.output)} out`] : []),
+        ...(usage?.cost === undefined ? [] : [dollars(usage.cost)]),
+        duration(durationMs),
+      ]
+      if (outcome === 'done') return divider('quiet', `${agent} is done · ${parts.join(' · ')}`)
+      const tone = outcome === 'failed' || outcome === 'crashed' ? 'bad' : 'warn'
+      const word = {
+        cancelled: 'was stopped',
+        failed: 'failed',
+        superseded: 'made way for another run',
+        crashed: 'crashed',
+      }
+      return divider(tone, `${agent} ${word[outcome]} · ${parts.join(' · ')}`, reason)
+    }
+    case 'question.answered':
+      return divider('quiet', `${event.timedOut ? 'Nobody answered in time, so' : 'Answered'}: ${event.answer}`)
+    case 'message.erased':
+      return divider('warn', `Message ${event.version} was erased`, event.reason)
+    case 'message.pinned':
+      return divider('quiet', `Message ${event.version} was ${event.pinned ? 'pinned' : 'unpinned'}`)
+    case 'damaged':
+      return divider('bad', 'A record that cannot be read', event.reason)
+    case 'erased':
+      return event.storedType === 'message.added' ? { kind: 'message' } : fact('Erased')
+    case 'unknown':
+      return event.storedType === 'message.added'
+        ? { kind: 'message' }
+        : fact(`Written by a newer version: ${event.storedType}`)
+    case 'file.read':
+      return fact(`${event.agent} read ${event.path}`)
+    case 'execution.started':
+      return fact(`${event.agent} is at work`)
+    case 'execution.stopped':
+      return fact(`${event.agent} stopped`)
+    case 'run.started':
+      return fact(`${event.agent} runs on ${event.model}, for message ${event.trigger}`)
+    case 'question.taken':
+      return fact('The answer was taken up')
+    case 'reference.resolved':
+      return fact(`Reference of message ${event.of} resolved`)
+    case 'request.built':
+      return fact(`${agentOf(event.sessionId)}: request of ${short(event.tokens)} of ${short(event.budget)} tokens`)
+    case 'compaction.started':
+      return fact(`${agentOf(event.sessionId)}: compaction of ${counted(event.messages, 'message')} started`)
+    case 'session.acknowledged':
+      return fact(`${agentOf(event.sessionId)} has taken in everything up to ${event.upTo}`)
+    case 'session.annotated':
+    case 'session.configured':
+    case 'session.described':
+    case 'session.linked':
+    case 'context.gathered':
+      return fact(`${agentOf(event.sessionId)}: ${event.type.replace('.', ' ')}`)
+    default:
+      return fact((event as { type: string }).type)
+  }
+}
+
+function divider(tone: Tone, text: string, detail?: string): Extract<Row, { kind: 'divider' }> {
+  return { kind: 'divider', tone, text, ...(detail !== undefined && detail !== '' && { detail }) }
+}
+
+function fact(text: string): Row {
+  return { kind: 'fact', text }
+}
+
+function said(...texts: (string | undefined)[]): string | undefined {
+  const found = texts.filter(text => text !== undefined && text !== '')
+  return found.length > 0 ? found.join('\n\n') : undefined
+}

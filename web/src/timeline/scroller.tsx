@@ -1,0 +1,178 @@
+/**
+ * A long column of rows of which only those in sight are there. The place one looks at stays where it is while rows above
+ * it are read and measured; at the end it stays at the end.
+ */
+import {
+  type ReactNode,
+  type Ref,
+  useCallback,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import { Heights } from './heights.ts'
+import './scroller.css'
+
+export interface ScrollerHandle {
+  jumpTo(row: number): void
+  jumpToEnd(): void
+}
+
+interface Props {
+  ref?: Ref<ScrollerHandle>
+  label: string
+  count: number
+  /** Undefined while the row is not read yet; null for one that shows nothing. */
+  row(index: number): ReactNode | undefined
+  /** Told which rows are in sight or near. */
+  onRange(first: number, last: number): void
+  onAtEnd?(isAtEnd: boolean): void
+  /** Where to begin: a row, or the end. */
+  start: number | 'end'
+  /** Below the last row. */
+  footer?: ReactNode
+}
+
+const estimate = 72
+/** Rendered above and below what is in sight, in pixels. */
+const margin = 600
+const nearEnd = 40
+
+export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, footer }: Props) {
+  const view = useRef<HTMLElement>(null)
+  const [heights] = useState(() => new Heights(estimate))
+  const [, setTick] = useState(0)
+  const redraw = useCallback(() => setTick(tick => tick + 1), [])
+  /** The row at the top of the view, and how much of it is above. */
+  const anchor = useRef({ row: start === 'end' ? Math.max(0, count - 1) : start, offset: start === 'end' ? 0 : -80 })
+  const isAtEnd = useRef(start === 'end')
+  const isGuessed = useRef(false)
+  const hasShrunk = useRef(false)
+  heights.resize(count)
+
+  const height = view.current?.clientHeight ?? 800
+  const top = isAtEnd.current
+    ? Math.max(0, heights.total - height)
+    : heights.top(anchor.current.row) + anchor.current.offset
+  const first = count === 0 ? 0 : heights.rowAt(Math.max(0, top - margin))
+  const last = count === 0 ? -1 : heights.rowAt(top + height + margin)
+
+  const setAtEnd = useCallback(
+    (next: boolean) => {
+      if (next === isAtEnd.current) return
+      isAtEnd.current = next
+      onAtEnd?.(next)
+    },
+    [onAtEnd],
+  )
+
+  /** Measures what is there and puts the view back to where it was. */
+  const settle = useCallback(() => {
+    const element = view.current
+    if (!element) return
+    let hasChanged = hasShrunk.current
+    hasShrunk.current = false
+    let measured = 0
+    let sum = 0
+    for (const one of element.querySelectorAll<HTMLElement>(':scope > [data-row]')) {
+      if (one.dataset.isRead === undefined) continue
+      const size = one.offsetHeight
+      measured++
+      sum += size
+      if (heights.set(Number(one.dataset.row), size)) hasChanged = true
+    }
+    if (!isGuessed.current && measured >= 8) {
+      isGuessed.current = true
+      heights.guess(Math.max(12, Math.round(sum / measured)))
+      hasChanged = true
+    }
+    const wanted = isAtEnd.current
+      ? element.scrollHeight - element.clientHeight
+      : placeOf(element, anchor.current, heights)
+    if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
+    if (hasChanged) redraw()
+  }, [heights, redraw])
+
+  useLayoutEffect(settle)
+
+  useEffect(() => {
+    onRange(first, last)
+  }, [onRange, first, last])
+
+  // Rows that grow later (an image of text unfolds, an answer streams in), and a window that is made larger.
+  useEffect(() => {
+    const element = view.current!
+    const sizes = new ResizeObserver(settle)
+    const watch = () => {
+      sizes.disconnect()
+      sizes.observe(element)
+      for (const child of element.children) sizes.observe(child)
+    }
+    const children = new MutationObserver(watch)
+    children.observe(element, { childList: true })
+    watch()
+    return () => {
+      sizes.disconnect()
+      children.disconnect()
+    }
+  }, [settle])
+
+  const onScroll = () => {
+    const element = view.current!
+    const { scrollTop, scrollHeight, clientHeight } = element
+    setAtEnd(scrollHeight - scrollTop - clientHeight < nearEnd)
+    const at = heights.rowAt(scrollTop)
+    anchor.current = { row: at, offset: scrollTop - heights.top(at) }
+    redraw()
+  }
+
+  useImperativeHandle(ref, () => ({
+    jumpTo(index) {
+      setAtEnd(false)
+      anchor.current = { row: Math.max(0, Math.min(index, count - 1)), offset: -80 }
+      redraw()
+    },
+    jumpToEnd() {
+      setAtEnd(true)
+      redraw()
+    },
+  }))
+
+  const shown: ReactNode[] = []
+  for (let index = first; index <= last; index++) {
+    const content = row(index)
+    if (content === null) {
+      // There is room for more rows then.
+      if (heights.set(index, 0)) hasShrunk.current = true
+      continue
+    }
+    shown.push(
+      <div key={index} className="scroller__row" data-row={index} data-is-read={content === undefined ? undefined : ''}>
+        {content === undefined ? <Gap height={heights.height(index)} /> : content}
+      </div>,
+    )
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <section className="scroller" ref={view} onScroll={onScroll} aria-label={label} tabIndex={0}>
+      <div className="scroller__space" style={{ height: heights.top(first) }} />
+      {shown}
+      <div className="scroller__space" style={{ height: Math.max(0, heights.total - heights.top(last + 1)) }} />
+      {footer}
+    </section>
+  )
+}
+
+/** Where a row is that is not read yet. */
+function Gap({ height }: { height: number }) {
+  return <div className="scroller__gap" style={{ height }} aria-hidden="true" />
+}
+
+/** Where to scroll so that the anchor is where it was: from the page where it has the row, else from what is known. */
+function placeOf(element: HTMLElement, { row, offset }: { row: number; offset: number }, heights: Heights): number {
+  const found = element.querySelector<HTMLElement>(`:scope > [data-row="${row}"]`)
+  const top = found ? found.offsetTop : heights.top(row)
+  return Math.max(0, Math.min(top + offset, element.scrollHeight - element.clientHeight))
+}
