@@ -7,11 +7,14 @@ import {
   copyRefused,
   nameWhileCopied,
 } from '../../log/copy.ts'
+import { parsedOr } from '../../log/fold.ts'
 import { checksum } from '../../log/stored-row.ts'
+import type { ConversationInfo } from '../../views/conversation.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
 import { titleGrams } from './search-index.ts'
+import { workColumns } from './work-columns.ts'
 
 const hex = (base64: string) => Buffer.from(base64, 'base64').toString('hex')
 
@@ -101,6 +104,7 @@ export async function copyTarget(
           info,
           grams: titleGrams(number, title),
           due: dueAt,
+          ...workColumns(parsedOr<ConversationInfo | undefined>(info, () => undefined)),
           version: rest.version,
           hash: hex(rest.hash),
           active: rest.activeAt,
@@ -108,16 +112,19 @@ export async function copyTarget(
       )
       await run(
         `insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-          title_grams, version, hash, active_at, due_at)
+          title_grams, version, hash, active_at, due_at, work_state, work_priority, work_feature)
         select $1, nextval('conversation_numbers'), x.* from (
-          select id, work, kind, status, created, recent, info, grams, version, decode(hash, 'hex'), active, due
+          select id, work, kind, status, created, recent, info, grams, version, decode(hash, 'hex'), active, due, state,
+            priority, feature
           from json_to_recordset($2) as x(n integer, id text, work text, kind text, status text, created bigint,
-            recent bigint, info text, grams text[], version integer, hash text, active bigint, due bigint)
+            recent bigint, info text, grams text[], version integer, hash text, active bigint, due bigint,
+            state text, priority smallint, feature text)
           order by n) x
         on conflict (project, id) do update set work_key = excluded.work_key, work_type = excluded.work_type,
           status = excluded.status, recent_at = excluded.recent_at, info = excluded.info,
           title_grams = excluded.title_grams, version = excluded.version, hash = excluded.hash,
-          active_at = excluded.active_at, due_at = excluded.due_at`,
+          active_at = excluded.active_at, due_at = excluded.due_at, work_state = excluded.work_state,
+          work_priority = excluded.work_priority, work_feature = excluded.work_feature`,
         [number, JSON.stringify(rows)],
       )
     })
