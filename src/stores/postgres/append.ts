@@ -20,6 +20,7 @@ import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, lastActiveAt
 import type { Batch } from './insert-events.ts'
 import { type Place, positionText } from './position.ts'
 import { titleGrams } from './search-index.ts'
+import { workColumns } from './work-columns.ts'
 
 const minute = 60_000
 
@@ -243,13 +244,12 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       info: JSON.stringify(info),
       grams: titleGrams(p, info.title),
       due: teamDueAt(info) ?? null,
-      ...(info.work && standing(info.work)),
+      ...workColumns(info),
     }),
     ...(!base && {
       id: info.id,
       work: workHash(info.workItem),
       kind: info.workItem.type,
-      ...(info.workItem.type === 'task' && { feature: info.workItem.featureId }),
       created: Date.parse(info.createdAt),
       ...(branch && { parent: branch.conversation, branched: branch.version }),
     }),
