@@ -43,6 +43,7 @@ import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
+import type { RunningShift } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { WorkManager } from './work-manager.ts'
@@ -166,6 +167,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const opened = new Map<string, Promise<Model>>()
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Set<Dispatcher>()
+  const shifts = new Set<RunningShift>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -255,6 +257,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         work: work(),
         settings: building,
         root,
+        shifts,
       })
     })
     const dispatcher = once(
@@ -321,7 +324,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers].map(one => one.stop()))
+        await Promise.all([...dispatchers, ...shifts].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()
