@@ -46,7 +46,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
-import type { TeamParts } from './team-parts.ts'
+import type { RunningShift, TeamParts } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
@@ -189,6 +189,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const opened = new Map<string, Promise<Model>>()
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Map<Dispatcher, string>()
+  const shifts = new Set<RunningShift>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -279,6 +280,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         work: work(),
         settings: building,
         root,
+        shifts,
       }
     })
     const builders = once(() => new TeamManager(buildsWith()))
@@ -350,7 +352,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers.keys()].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()

@@ -19,6 +19,13 @@ export interface TeamParts {
   settings: BuildSettings
   /** The project's folder. */
   root: string
+  /** The shifts of this process; none outlives the store. */
+  shifts: Set<RunningShift>
+}
+
+export interface RunningShift {
+  /** Stops it and waits until it has said so. */
+  stop(): Promise<void>
 }
 
 export interface TeamOptions {

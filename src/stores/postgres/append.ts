@@ -272,11 +272,6 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
   }
 }
 
-/** Where a work item stands, in columns. */
-export function standing(work: NonNullable<ConversationInfo['work']>): { state: string; priority: number } {
-  return { state: work.state, priority: 'priority' in work ? work.priority : 0 }
-}
-
 /** Tells the events of a draft where they stand. */
 export function placeEvents(draft: Draft, epoch: string, placeOf: (n: number) => Place): void {
   for (const { event, n, hash } of draft.recorded) event.position = positionText(epoch, placeOf(n), hash)
