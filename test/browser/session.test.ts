@@ -164,7 +164,10 @@ describe('actions on a session', () => {
     await page.getByRole('button', { name: 'Reopen', exact: true }).click()
     await expect.poll(status).toBe('active')
 
-    await act('Compact now', 'Compact')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('compact now')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Compact', exact: true }).click()
     await page.getByText(/Checkpoint 3 stands for|nothing to compact/).waitFor()
     await act('Reset')
     await page.getByText('dev was reset.').waitFor()
