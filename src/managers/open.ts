@@ -1,12 +1,10 @@
 /** Opens a store and puts the managers over it. */
 import { basename, dirname, join, resolve } from 'node:path'
-import { z } from 'zod'
 import { liveChannel } from '../agent/live.ts'
-import { parseInput } from '../commands/input.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
-import { IllegalState, StoreUnusable } from '../errors.ts'
-import { Id } from '../events/id.ts'
+import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
+import { idProblem } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Listed, ProjectTotals } from '../log/directory.ts'
@@ -234,7 +232,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     })
     const team = once(() => teamOf(scope))
     const { phases } = teamSettings
-    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked(), phases }))
+    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked, phases }))
     const work = once(() => new WorkManager({ engine: core, scope, phases, sessions: sessions() }))
     const conversations = once(
       () =>
@@ -384,11 +382,19 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
   }
 }
 
-const ScopeInput = z.strictObject({ project: Id, actor: Id, channel: Id, requestId: Id.optional() })
+/** By hand: a server asks for one with every request. @throws {InvalidInput} naming the field */
+function checkedScope({ project, actor, channel, requestId }: Scope): Scope {
+  refuseOddId('project', project)
+  refuseOddId('actor', actor)
+  refuseOddId('channel', channel)
+  if (requestId === undefined) return { project, actor, channel }
+  refuseOddId('requestId', requestId)
+  return { project, actor, channel, requestId }
+}
 
-function checkedScope(scope: Scope): Scope {
-  const { requestId, ...rest } = parseInput(ScopeInput, scope)
-  return requestId === undefined ? rest : { ...rest, requestId }
+function refuseOddId(field: string, value: unknown): void {
+  const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
+  if (problem) throw new InvalidInput(field, problem)
 }
 
 /** Kept, because asking the loader again takes as long as opening the file. */
