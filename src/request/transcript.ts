@@ -102,9 +102,11 @@ function speakOwn(
       answers.push(resultPart(result))
       continue
     }
-    if (part.type === 'reasoning' && part.signature !== undefined && isCurrent) {
+    // Signed or not: which of it goes back, each provider's dialect knows.
+    if (part.type === 'reasoning' && isCurrent && (part.signature !== undefined || part.text !== '')) {
       settle()
-      say('assistant', [{ type: 'reasoning', text: part.text, signature: part.signature }])
+      const { text, signature } = part
+      say('assistant', [{ type: 'reasoning', text, ...(signature !== undefined && { signature }) }])
       continue
     }
     const text = placed.has(part) ? undefined : ownText(part)
