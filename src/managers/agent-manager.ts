@@ -281,7 +281,7 @@ export class AgentManager {
     const { root = this.#root } = options
     const kept = this.#keeper.keep(sessionId, claim, { leaseMs: settings.leaseMs, signal: options.signal })
     try {
-      const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live })
+      const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live, root })
       const tell = (part: LiveUpdate['part']) => {
         desk.live(part)
         if (part.type === 'run-start') onStart(desk.runId)

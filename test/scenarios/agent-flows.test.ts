@@ -1,10 +1,13 @@
 /** The flows of the seeds, through the front door: planning, chat, work without a conversation, and who goes first. */
-import { isOfType, type ModelRequest } from 'colloquy'
+import { isOfType, type ModelRequest, openModel } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, vi } from 'vitest'
 import { opened } from '../support/colloquy.ts'
+import * as anthropic from '../support/models/anthropic.ts'
 import { plays } from '../support/models/openai.ts'
 import { providerServer, type Reply } from '../support/models/server.ts'
+
+type Marked = { cache_control?: unknown }
 
 const pm = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
@@ -59,6 +62,52 @@ it('where conversations are switched off, a stored message is sent alone, and it
     expect(one.split('What colour is the owl?')).toHaveLength(2)
     expect(one).not.toContain('zebra')
   }
+})
+
+it('what a model thought is in the log, and goes back to it as long as its turn lasts', async () => {
+  const calls = [{ id: 'call_1', name: 'recall', arguments: '{"text":"owl"}' }]
+  const server = await providerServer(
+    plays({ reasoning: { text: 'I must look.' }, calls, stop: 'tool-calls' }),
+    plays({ text: 'Grey.' }),
+  )
+  const { colloquy } = await opened({ agents: { model: `openai-compatible:tiny@${server.url}` } })
+  const { id } = await colloquy.sessions.getOrCreateSession(pm)
+  await colloquy.agents.run(id, { message: 'What colour is the owl?' })
+  await colloquy.agents.run(id, { message: 'Sure?' })
+
+  const thoughts = server.asked.map(({ body }) =>
+    body.messages.flatMap((one: { reasoning_content?: string }) => one.reasoning_content ?? []),
+  )
+  expect(thoughts).toEqual([[], ['I must look.'], []])
+  const [, answer] = await colloquy.sessions.getAllMessages(id)
+  expect(answer?.parts[0]).toEqual({ type: 'reasoning', text: 'I must look.' })
+})
+
+it('the beginning that stays is marked for the provider’s cache, at every step of a run', async () => {
+  const calls = [{ id: 'toolu_1', name: 'recall', arguments: '{"text":"owl"}' }]
+  const server = await providerServer(
+    anthropic.plays({ calls, stop: 'tool-calls' }),
+    anthropic.plays({ text: 'Grey.' }),
+    anthropic.plays({ text: 'Sure.' }),
+  )
+  const model = await openModel('anthropic:claude-test', {
+    baseUrl: server.url,
+    environment: { ANTHROPIC_API_KEY: 'none' },
+  })
+  const { colloquy } = await opened()
+  const { id } = await colloquy.sessions.getOrCreateSession(pm)
+  await colloquy.agents.run(id, { message: 'What colour is the owl?', model })
+  await colloquy.agents.run(id, { message: 'Sure?', model })
+
+  const marks = server.asked.map(({ body }) => ({
+    system: body.system.some((one: Marked) => one.cache_control !== undefined),
+    messages: body.messages.map(({ content }: { content: Marked[] }) => content.some(one => one.cache_control)),
+  }))
+  expect(marks).toEqual([
+    { system: true, messages: [false] },
+    { system: true, messages: [true, true, false] },
+    { system: true, messages: [false, false, true, true, false] },
+  ])
 })
 
 it('a person’s chat goes before background work at a model with one place, and costs what the project says', async () => {
