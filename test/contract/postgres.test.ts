@@ -1,4 +1,5 @@
 /** The PostgreSQL store passes every contract, on a real server. */
+import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
@@ -6,6 +7,7 @@ import { openPostgres } from './open-postgres.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
 import { describeWindows } from './windows.ts'
+import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('postgres', openPostgres)
 describeLeases('postgres', openPostgres)
@@ -13,3 +15,5 @@ describeWindows('postgres', openPostgres)
 describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)
 describeBranches('postgres', openPostgres)
+describeWorkItems('postgres', openPostgres)
+describeAccounts('postgres', openPostgres)

@@ -1,4 +1,5 @@
 /** The SQLite store passes every contract. */
+import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
@@ -6,6 +7,7 @@ import { openSqlite } from './open-sqlite.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
 import { describeWindows } from './windows.ts'
+import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('sqlite', openSqlite)
 describeLeases('sqlite', openSqlite)
@@ -13,3 +15,5 @@ describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
 describeBranches('sqlite', openSqlite)
+describeWorkItems('sqlite', openSqlite)
+describeAccounts('sqlite', openSqlite)

@@ -11,6 +11,7 @@ import type { Store, StoreOptions } from '../../log/store.ts'
 import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
+import { auditor } from './audit.ts'
 import { beside } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
@@ -80,6 +81,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
+  const audit = auditor({ database, projects })
   const repair = repairer(database, epoch)
   const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
   const events = feed({ database, projects, epoch, base, report })
@@ -232,6 +234,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
         return row && index.landmark(number!, row[0], version, { mayMake: !readOnly })
       }),
 
+    audit: query => reading(() => audit(query)),
+
     search: query => reading(() => search.messages(query)),
     searchTitles: query => reading(() => search.titles(query)),
 
@@ -315,6 +319,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
+    queue: () => write.queue(),
     async close() {
       if (closed) return
       closed = true

@@ -14,6 +14,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { StoreBusy, StoreClosed } from '../../errors.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
 import { refuseOddText } from '../../log/proposal.ts'
+import type { WriteQueue } from '../../log/store.ts'
 import { lockKeyOf, placeEvents } from './append.ts'
 import type { Run } from './database.ts'
 import { type Drafted, drafter, type Reservations } from './drafting.ts'
@@ -26,6 +27,7 @@ export interface Writer {
   append(proposal: Proposal): Promise<Appended>
   /** The same inside a transaction of the caller's, which holds the conversation's lock. */
   appendWithin(run: Run, proposal: Proposal): Promise<Appended>
+  queue(): WriteQueue
   /** Resolves when nothing is waiting any more; refuses what comes later. */
   close(): Promise<void>
 }
@@ -50,6 +52,8 @@ export function writer(input: WriterInput): Writer {
   const { settle, tellRefused, refuseLast } = settling(input, again)
   const { headsFor, draft } = drafter({ ...input, refuseLast })
   let queue: Waiting[] = []
+  /** The most that waited since somebody last asked. */
+  let most = 0
   /** Those whose conversation is in a call under way; they come first when a call is over. */
   let blocked: Waiting[] = []
   let underWay = 0
@@ -69,6 +73,7 @@ export function writer(input: WriterInput): Writer {
     return new Promise<Appended>((resolve, reject) => {
       const deadline = performance.now() + busyTimeoutMs
       queue.push({ proposal, resolve, reject, deadline, alone: false, fresh: false, tries: 0 })
+      most = Math.max(most, queue.length + blocked.length)
       schedule()
     })
   }
@@ -241,5 +246,15 @@ export function writer(input: WriterInput): Writer {
     if (queue.length > 0 || underWay > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
   }
 
-  return { append, appendWithin, close }
+  return {
+    append,
+    appendWithin,
+    queue() {
+      const waiting = queue.length + blocked.length
+      const seen = { waiting, most }
+      most = waiting
+      return seen
+    },
+    close,
+  }
 }
