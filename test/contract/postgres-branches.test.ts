@@ -74,9 +74,6 @@ const undoNewest = `drop table landmarks;
   alter table conversations drop column work_state, drop column work_priority, drop column work_feature`
 
 describe('a schema of before', () => {
-  const withoutWork =
-    'alter table conversations drop column work_state, drop column work_priority, drop column work_feature'
-
   it('is brought up to date with what it holds', async () => {
     const opened = await openPostgres()
     await opened.store.append(into('old', [begun(), said('kept')]))
@@ -84,7 +81,6 @@ describe('a schema of before', () => {
     const sql = await sqlAt(opened)
     await sql.query(undoNewest)
     await sql.query('alter table conversations drop column due_at, drop column branch_of, drop column branch_version')
-    await sql.query(withoutWork)
     await sql.query('drop index facts_by_version, docs_by_author, phases_by_version')
     await sql.query(`update meta set value = '3' where name = 'schema'`)
 
@@ -109,7 +105,6 @@ describe('a schema of before', () => {
     await sql.query(undoNewest)
     await sql.query(`update docs set phase = 'execute'`)
     await sql.query('drop index docs_by_author, phases_by_version')
-    await sql.query(withoutWork)
     await sql.query(`update meta set value = '4' where name = 'schema'`)
 
     const store = await postgresStore(opened.url, { clock: opened.clock, connections: 4 })

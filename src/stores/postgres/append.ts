@@ -12,7 +12,7 @@ import { LiveSession } from '../../log/proposal.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
-import { evolveConversation } from '../../views/conversation.ts'
+import { type ConversationInfo, evolveConversation } from '../../views/conversation.ts'
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { BranchBase } from './branches.ts'
@@ -20,7 +20,6 @@ import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, lastActiveAt
 import type { Batch } from './insert-events.ts'
 import { type Place, positionText } from './position.ts'
 import { titleGrams } from './search-index.ts'
-import { workColumns } from './work-columns.ts'
 
 const minute = 60_000
 
@@ -244,12 +243,13 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       info: JSON.stringify(info),
       grams: titleGrams(p, info.title),
       due: teamDueAt(info) ?? null,
-      ...workColumns(info),
+      ...(info.work && standing(info.work)),
     }),
     ...(!base && {
       id: info.id,
       work: workHash(info.workItem),
       kind: info.workItem.type,
+      ...(info.workItem.type === 'task' && { feature: info.workItem.featureId }),
       created: Date.parse(info.createdAt),
       ...(branch && { parent: branch.conversation, branched: branch.version }),
     }),
@@ -270,6 +270,11 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       new: isNew,
     })
   }
+}
+
+/** Where a work item stands, in columns. */
+export function standing(work: NonNullable<ConversationInfo['work']>): { state: string; priority: number } {
+  return { state: work.state, priority: 'priority' in work ? work.priority : 0 }
 }
 
 /** Tells the events of a draft where they stand. */

@@ -7,14 +7,11 @@ import {
   copyRefused,
   nameWhileCopied,
 } from '../../log/copy.ts'
-import { parsedOr } from '../../log/fold.ts'
 import { checksum } from '../../log/stored-row.ts'
-import type { ConversationInfo } from '../../views/conversation.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
 import { titleGrams } from './search-index.ts'
-import { workColumns } from './work-columns.ts'
 
 const hex = (base64: string) => Buffer.from(base64, 'base64').toString('hex')
 
@@ -104,7 +101,6 @@ export async function copyTarget(
           info,
           grams: titleGrams(number, title),
           due: dueAt,
-          ...workColumns(parsedOr<ConversationInfo | undefined>(info, () => undefined)),
           version: rest.version,
           hash: hex(rest.hash),
           active: rest.activeAt,

@@ -20,13 +20,13 @@ export interface GroupRow {
   grams?: string[]
   due?: number | null
   /** Of a work item: where it stands. */
-  state?: string | null
-  priority?: number | null
-  feature?: string | null
+  state?: string
+  priority?: number
   /** Of a new conversation. */
   id?: string
   work?: string
   kind?: string
+  feature?: string
   created?: number
   /** Of a new branch: the number of its parent, and where it leaves it. */
   parent?: number
