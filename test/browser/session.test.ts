@@ -65,6 +65,7 @@ describe('the session inspector', () => {
     expect(await shown()).toBe((request.systemPrompt + request.userPrompt).replace(/\s+/g, ''))
 
     const why = page.getByRole('status').filter({ hasText: /·|Point at/ })
+    await page.mouse.move(1, 1)
     await page.locator('.request__line', { hasText: 'summarised' }).hover()
     expect(await why.textContent()).toMatch(/summarised.*in checkpoint 2/)
     const line = page.locator('.request__line button', { hasText: 'Checkpoint' }).first()
@@ -80,6 +81,7 @@ describe('the session inspector', () => {
     await client.sessions.configure({ sessionId, body: { budget: 2500, strategy: { name: 'sliding_window' } } })
     await page.reload()
     const line = page.locator('.request__line', { has: page.locator('.badge--bad') }).first()
+    await page.mouse.move(1, 1)
     await line.hover()
     expect(await page.locator('.request__why').textContent()).toMatch(
       /left out\s*\d+ messages.*older than what the budget holds/,
