@@ -60,6 +60,7 @@ export type { AgentSettings, AgentSettingsInput } from './managers/agent-setting
 export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
 export type { Bead, BeadMove, BeadSummary } from './managers/beads.ts'
 export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
+export type { Approvals, BuildSettingsInput } from './managers/build-settings.ts'
 export { Configuration } from './managers/configuration.ts'
 export type { Conversation } from './managers/conversation.ts'
 export {
@@ -68,7 +69,12 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
-export { DispatchManager, type DispatchOptions, type ParkedItem } from './managers/dispatch-manager.ts'
+export {
+  DispatchManager,
+  type DispatchOptions,
+  type DispatchUnderWay,
+  type ParkedItem,
+} from './managers/dispatch-manager.ts'
 export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
@@ -104,6 +110,9 @@ export {
 } from './managers/stores.ts'
 export type { Swept } from './managers/sweep.ts'
 export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
+export { type TaskStatus, TeamManager, type TeamStatus } from './managers/team-manager.ts'
+export type { TeamOptions } from './managers/team-parts.ts'
+export type { TeamResult } from './managers/team-run.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
 export type { TotalsPage, UsageTotals } from './managers/usage-totals.ts'
@@ -136,6 +145,7 @@ export type { DispatchesState } from './views/dispatches.ts'
 export type { Message } from './views/message.ts'
 export type { PhaseState } from './views/phase.ts'
 export type { QuestionState } from './views/questions.ts'
+export type { LandingState, RalphState, ReviewState } from './views/ralph.ts'
 export type { RunsState } from './views/runs.ts'
 export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
 export { cycleIn, dagSummary, dependentsOf, layersOf, readyTasks } from './views/task-graph.ts'
@@ -157,4 +167,6 @@ export { agentFor, legalMoves, type WorkType, workStates } from './views/work-mo
 export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './work/dispatcher.ts'
 export { defaultGuards, type GuardSettings } from './work/guards.ts'
 export type { FoundLoop, OrchestrationResult } from './work/orchestrator.ts'
+export type { TeamProgress } from './work/progress.ts'
+export type { TeamOutcome } from './work/team.ts'
 export type { DispatchedItem, Job, WorkDone, Worker } from './work/worker.ts'

@@ -48,14 +48,15 @@ function importsOf(file: string): Import[] {
 }
 
 /**
- * The row of the table a file belongs to: its folder, or the file itself at the top. Each store, each implementation of
- * the model port, and the contract of the server is a folder of its own.
+ * The row of the table a file belongs to: its folder, or the file itself at the top. Each store, each format, each
+ * implementation of the model port, and the contract of the server is a folder of its own.
  */
 function folderOf(file: string): string {
   const parts = relative(source, file).split('/')
   if (parts.length === 1) return parts[0]!
   const isDeeper =
     parts[0] === 'stores' ||
+    parts[0] === 'formats' ||
     (parts[0] === 'models' && parts.length > 2) ||
     (parts[0] === 'server' && parts[1] === 'contract')
   return isDeeper ? `${parts[0]}/${parts[1]}` : parts[0]!
@@ -80,9 +81,34 @@ it('keeps to the import table of ARCHITECTURE.md', () => {
 
 it('has a row in the table for every folder of src', () => {
   const table = allowances()
-  const folders = new Set(sources().map(file => folderOf(file).replace(/^(stores|models)\/.*/, '$1/x')))
+  const folders = new Set(sources().map(file => folderOf(file).replace(/^(stores|models|formats)\/.*/, '$1/x')))
   folders.delete('errors.ts')
   expect([...folders].filter(folder => !table.has(folder))).toEqual([])
+})
+
+it('lets the pages know the client and nothing else of the package', () => {
+  const folder = join(root, 'web', 'src')
+  const allowed = new Set([
+    'react',
+    'react-dom/client',
+    ...(allowances().get('web') ?? []).map(name => `colloquy/${name}`),
+  ])
+  const offences = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => /\.tsx?$/.test(name) && !/\.test\.ts$/.test(name))
+    .flatMap(name => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const paths = [...text.matchAll(/(?:^import |\} from |\* from |^import \w+ from |\bimport\()'([^']+)'/gm)].map(
+        ([, path]) => path!,
+      )
+      return paths
+        .filter(path =>
+          path.startsWith('.')
+            ? relative(folder, resolve(folder, dirname(name), path)).startsWith('..')
+            : !allowed.has(path),
+        )
+        .map(path => `web/src/${name} imports ${path}`)
+    })
+  expect(offences).toEqual([])
 })
 
 it('has no import circles, types included', () => {
@@ -110,7 +136,7 @@ it('has no import circles, types included', () => {
 })
 
 it('keeps the pure folders free of clocks, chance and the outside', () => {
-  const pure = ['events', 'commands', 'views', 'request', 'compaction']
+  const pure = ['events', 'commands', 'views', 'request', 'compaction', 'formats/beads']
   const impure =
     /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\b|from 'node:(fs|net|http|child_process|crypto)/
   const offences = sources()

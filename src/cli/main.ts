@@ -4,30 +4,38 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAnswer } from './answer.ts'
 import { addArchive } from './archive.ts'
+import { addBead } from './bead.ts'
 import { addBranch } from './branch.ts'
 import { addChat } from './chat.ts'
 import { addCheckpoint } from './checkpoint.ts'
 import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
 import { addConfig } from './config.ts'
+import { addDemo } from './demo.ts'
+import { addDispatch } from './dispatch.ts'
 import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
+import { addFeature } from './feature.ts'
 import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addMerge } from './merge.ts'
+import { addOrchestrate } from './orchestrate.ts'
 import { addPhase } from './phase.ts'
 import { addPurge } from './purge.ts'
 import { addReplay } from './replay.ts'
 import { addRequest } from './request.ts'
 import { addRestore } from './restore.ts'
+import { addRalph, addResume, addRun, addStop } from './run.ts'
 import { addSearch } from './search.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStats } from './stats.ts'
+import { addStatus } from './status.ts'
 import { addStore } from './store.ts'
+import { addTask } from './task.ts'
 import { style } from './terminal.ts'
 import { addTimeline } from './timeline.ts'
 import { addToken } from './token.ts'
@@ -53,16 +61,27 @@ const program = new Command('colloquy')
 
 for (const add of [
   addInit,
+  addDemo,
   addChat,
   addAnswer,
+  addFeature,
+  addTask,
+  addBead,
+  addRun,
+  addRalph,
+  addStop,
+  addResume,
+  addStatus,
   addList,
   addShow,
   addLog,
   addTimeline,
   addSearch,
   addStats,
+  addDispatch,
   addPhase,
   addTurns,
+  addOrchestrate,
   addView,
   addRequest,
   addCheckpoint,

@@ -16,6 +16,12 @@ export function wholeNumber(text: string): number {
   return value
 }
 
+/** 0 to 9. */
+export function priorityNumber(text: string): number {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('It must be a number from 0, the most urgent, to 9.')
+  return Number(text)
+}
+
 /** A list such as `active,completed`, each of them one of `choices`. */
 export function someOf<T extends string>(choices: readonly T[]): (text: string) => T[] {
   return text => {

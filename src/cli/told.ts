@@ -41,6 +41,55 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
       return plain('expired', agentOf(event.sessionId))
     case 'session.deleted':
       return plain('left', agentOf(event.sessionId))
+    case 'feature.described':
+      return plain(
+        'feature',
+        Object.keys(event)
+          .filter(key => key !== 'type' && key !== 'featureId')
+          .join(', '),
+      )
+    case 'ralph.started': {
+      const { agent, round, checks, feedback } = event
+      const until = checks.length > 0 ? `until ${checks.join(', ')} pass` : 'without checks'
+      return change('loop', `${agent}, round ${round}, ${until}${feedback === undefined ? '' : ', with the review'}`)
+    }
+    case 'iteration.ended': {
+      const failed = event.checks.filter(check => !check.passed).map(({ name }) => name)
+      const how = failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks pass'
+      const told = `${event.number}, ${event.commit.slice(0, 9)}, ${how}`
+      return failed.length > 0 ? bad('iteration', told) : good('iteration', told)
+    }
+    case 'ralph.ended': {
+      const told = `${event.outcome} after ${event.iterations} iteration${event.iterations === 1 ? '' : 's'}${because(event.reason)}`
+      return event.outcome === 'passed' ? good('loop over', told) : bad('loop over', told)
+    }
+    case 'review.given':
+      return event.verdict === 'pass'
+        ? good('review', `${event.agent} passes it${because(event.feedback)}`)
+        : bad('review', `${event.agent} returns it${because(event.feedback)}`)
+    case 'landing.started':
+      return plain('merging', `${event.branch} into ${event.base}`)
+    case 'conflicts.found':
+      return bad('conflicts', event.files.join(', '))
+    case 'landing.ended':
+      return event.outcome === 'landed'
+        ? good('merged', event.commit?.slice(0, 9) ?? '')
+        : bad('not merged', `${event.outcome}${because(event.reason)}`)
+    case 'tasks.planned':
+      return change('planned', `${planText(event)}${event.reason ? `: ${event.reason}` : ''}`)
+    case 'work.moved': {
+      const text = `${event.from} → ${event.to}${event.reason ? `: ${event.reason}` : ''}`
+      if (event.to === 'merged' || event.to === 'done') return good('work', text)
+      return ['failed', 'blocked', 'parked'].includes(event.to) ? bad('work', text) : change('work', text)
+    }
+    case 'work.reported':
+      return good('result', event.summary)
+    case 'work.attempted':
+      return event.outcome === 'failed' ? bad('attempt', event.reason ?? 'failed') : undefined
+    case 'worktree.created':
+      return plain('work tree', `${event.path} on ${event.branch}`)
+    case 'worktree.removed':
+      return plain('work tree', `${event.path} is gone${event.reason ? `: ${event.reason}` : ''}`)
     case 'phase.changed': {
       const why = event.reason ?? event.message ?? event.summary
       const by = event.agent === undefined ? '' : ` (${event.agent})`
@@ -109,3 +158,8 @@ const plain = (kind: string, text: string): Told => ({ kind, text, mood: 'plain'
 const change = (kind: string, text: string): Told => ({ kind, text, mood: 'change' })
 const good = (kind: string, text: string): Told => ({ kind, text, mood: 'good' })
 const bad = (kind: string, text: string): Told => ({ kind, text, mood: 'bad' })
+
+function planText({ added, changed, removed }: { added: unknown[]; changed: unknown[]; removed: unknown[] }): string {
+  const parts = Object.entries({ added, changed, removed }).filter(([, tasks]) => tasks.length > 0)
+  return parts.map(([what, tasks]) => `${tasks.length} ${what}`).join(', ')
+}

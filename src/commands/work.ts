@@ -6,6 +6,7 @@ import { Id } from '../events/id.ts'
 import { Metadata } from '../events/metadata.ts'
 import {
   AttemptOutcome,
+  BeadState,
   Priority,
   WorkBy,
   type WorkDescribed,
@@ -41,7 +42,15 @@ const beadFields = {
   labels: z.array(z.string().min(1).max(200)).max(200).optional(),
   data: Metadata.optional(),
 }
-export const NewBead = z.strictObject({ beadId: Id.optional(), title: name, ...beadFields })
+export const NewBead = z.strictObject({
+  beadId: Id.optional(),
+  title: name,
+  ...beadFields,
+  /** Where it stands already, of one that comes from elsewhere. */
+  state: BeadState.optional(),
+  /** Why it stands there. */
+  reason: text.optional(),
+})
 export type NewBead = z.input<typeof NewBead>
 export const BeadChanges = z.strictObject({ title: name.optional(), ...beadFields })
 export type BeadChanges = z.input<typeof BeadChanges>
@@ -141,14 +150,23 @@ export function describeFeature(featureId: string, changes: z.output<typeof Feat
 /** @throws {IllegalState} when the bead is there already */
 export function addBead(
   beadId: string,
-  { title, ...rest }: Omit<z.output<typeof NewBead>, 'beadId'>,
+  { title, state = firstState.bead, reason, ...rest }: Omit<z.output<typeof NewBead>, 'beadId'>,
   beginning: Omit<Beginning, 'title'>,
 ): Decision {
   const item: WorkItem = { type: 'bead', beadId }
   return heads => {
     refuseKnown(heads, item)
     const described: WorkDescribed = { type: 'work.described', item, title, ...given(rest) }
-    return [...begin(heads, item, { ...beginning, title }), ...retitled(heads, title), described]
+    const events: ConversationEvent[] = [
+      ...begin(heads, item, { ...beginning, title }),
+      ...retitled(heads, title),
+      described,
+    ]
+    if (state !== firstState.bead) {
+      const why = reason === undefined ? {} : { reason }
+      events.push({ type: 'work.moved', item, from: firstState.bead, to: state, ...why })
+    }
+    return events
   }
 }
 

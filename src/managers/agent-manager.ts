@@ -443,14 +443,16 @@ export class AgentManager {
    * The model that agents of a type run on, opened once.
    *
    * @throws {ModelMissing} when none is named
+   * @throws {FeatureOff} when the project has agents switched off
    */
-  model(agentType: string, asked?: Model | string): Promise<Model> {
+  async model(agentType: string, asked?: Model | string): Promise<Model> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
   }
 
   async #model(
     head: Pick<SessionHead, 'agentType' | 'requests'>,
-    { model: asked, root = this.#root }: RunOptions,
+    { model: asked, root = this.#root }: Pick<RunOptions, 'model' | 'root'>,
   ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel

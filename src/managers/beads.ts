@@ -45,7 +45,7 @@ export class Beads {
   async add(input: NewBead, options: WriteOptions | undefined): Promise<Bead> {
     const { engine, beginning, write } = this.#access
     const { beadId = engine.newId(), ...rest } = withJsonData(parseInput(NewBead, input))
-    await this.#refuseDependencies(beadId, rest.dependencies)
+    await this.#refuseUnknown(beadId, rest.dependencies)
     const { title: _, ...phase } = beginning('')
     const { conversation } = await write(item(beadId), addBead(beadId, rest, phase), ['addBead', input], options)
     return this.#whole(conversation as WorkHead<BeadWork>)
@@ -53,7 +53,8 @@ export class Beads {
 
   async describe(beadId: string, input: BeadChanges, options: WriteOptions | undefined): Promise<Bead> {
     const changes = withJsonData(parseInput(BeadChanges, input))
-    await this.#refuseDependencies(beadId, changes.dependencies)
+    await this.#refuseUnknown(beadId, changes.dependencies)
+    await this.#refuseCycle(beadId, changes.dependencies)
     const asked = ['describeBead', beadId, input]
     const { conversation } = await this.#access.write(item(beadId), describeBead(beadId, changes), asked, options)
     return this.#whole(conversation as WorkHead<BeadWork>)
@@ -106,32 +107,33 @@ export class Beads {
     )
   }
 
-  /** Unknown ones, and those that lead back to the bead itself. */
-  async #refuseDependencies(beadId: string, wanted: readonly string[] | undefined): Promise<void> {
-    if (!wanted?.length) return
+  /** Also itself: of a new bead that is the only circle there can be, since nobody depends on it yet. */
+  async #refuseUnknown(beadId: string, wanted: readonly string[] = []): Promise<void> {
+    if (wanted.includes(beadId)) throw circle([beadId, beadId])
+    const found = await Promise.all(wanted.map(id => this.#access.find(item(id))))
+    const missing = wanted.filter((_, index) => found[index]?.info.work?.type !== 'bead')
+    if (missing.length === 0) return
+    throw new PlanRefused({ problems: missing.map(id => `Bead ${beadId} depends on ${id}, which is no bead here.`) })
+  }
+
+  /** Dependencies that lead back to the bead itself. */
+  async #refuseCycle(beadId: string, wanted: readonly string[] = []): Promise<void> {
     const known = new Map<string, readonly string[]>([[beadId, wanted]])
-    let next = wanted.filter(id => id !== beadId)
-    let isFirst = true
+    let next = [...wanted]
     while (next.length > 0) {
-      const found = await Promise.all(next.map(async id => [id, await this.#access.find(item(id))] as const))
-      const missing = isFirst ? found.filter(([, head]) => head?.info.work?.type !== 'bead').map(([id]) => id) : []
-      if (missing.length > 0) {
-        throw new PlanRefused({
-          problems: missing.map(id => `Bead ${beadId} depends on ${id}, which is no bead here.`),
-        })
+      const heads = await Promise.all(next.map(id => this.#access.find(item(id))))
+      for (const [index, head] of heads.entries()) {
+        known.set(next[index]!, head?.info.work?.type === 'bead' ? head.info.work.dependencies : [])
       }
-      isFirst = false
-      for (const [id, head] of found) {
-        known.set(id, head?.info.work?.type === 'bead' ? head.info.work.dependencies : [])
-      }
-      next = [...new Set(found.flatMap(([id]) => known.get(id)!))].filter(id => !known.has(id))
+      next = [...new Set(next.flatMap(id => known.get(id)!))].filter(id => !known.has(id))
     }
     const cycle = cycleIn([...known].map(([taskId, dependencies]) => ({ taskId, dependencies })))
-    if (cycle) {
-      const problem = `The beads would wait for each other: ${cycle.join(' → ')}.`
-      throw new PlanRefused({ problems: [problem], cycle })
-    }
+    if (cycle) throw circle(cycle)
   }
+}
+
+function circle(cycle: readonly string[]): PlanRefused {
+  return new PlanRefused({ problems: [`The beads would wait for each other: ${cycle.join(' → ')}.`], cycle })
 }
 
 /** One that is not there any more keeps nobody waiting. */

@@ -149,6 +149,21 @@ const ofProject = {
 
 const ProjectInput = z.strictObject(ofProject).partial()
 
+/** How teams build. */
+const WorkInput = z
+  .strictObject({
+    checks: z.record(z.string().min(1), z.string().min(1)),
+    setup: z.array(z.string().min(1)),
+    checkMs: DurationMs,
+    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
+    returns: Count,
+    worktrees: z.string().min(1),
+    movesCheckouts: z.boolean(),
+    approvals: z.enum(['person', 'agent', 'yes', 'no']),
+    leaseMs: DurationMs,
+  })
+  .partial()
+
 const Written = z
   .strictObject({
     store: z.string().min(1),
@@ -163,6 +178,7 @@ const Written = z
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
     dispatch: DispatchInput,
+    work: WorkInput,
   })
   .partial()
 

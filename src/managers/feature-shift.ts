@@ -63,6 +63,7 @@ export async function withShift<T>(
       (await parts.sessions.getOrCreateSession({ type: 'feature', featureId, agentType: 'harness' })).id,
     model,
     signal,
+    onAnswer: leave => onProgress({ type: 'leave', ...leave }),
   })
   let place: Promise<FeaturePlace> | undefined
   const write = { fence: lease.fence }

@@ -23,6 +23,7 @@ export function harness({
   session,
   model,
   signal,
+  onAnswer,
 }: {
   /** As the harness: the log says who gave leave. */
   agents: AgentManager
@@ -31,16 +32,20 @@ export function harness({
   session: () => Promise<string>
   model: Model | string | undefined
   signal: AbortSignal
+  onAnswer: (leave: { agent: string; text: string; answer: string }) => void
 }): Harness {
   const open = new Set<Promise<void>>()
 
   async function answer(agent: string, { questionId, text }: Extract<LivePart, { type: 'question' }>): Promise<void> {
     const answer = approvals === 'agent' ? await decided(agent, questionId, text) : approvals
     if (answer === undefined) return
-    await agents.answer(questionId, answer).catch(error => {
+    try {
+      await agents.answer(questionId, answer)
+      onAnswer({ agent, text, answer })
+    } catch (error) {
       // A person was faster.
       if (!(error instanceof IllegalState)) throw error
-    })
+    }
   }
 
   /** What the harness agent says; undefined leaves it to a person. */

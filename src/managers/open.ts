@@ -42,8 +42,10 @@ import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
 import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
+import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
+import type { TeamParts } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
@@ -186,9 +188,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
-  const building = completeBuildSettings(options.work)
+  const buildSettings = completeBuildSettings(options.work)
   const dispatching = completeDispatchSettings(options.dispatch)
-  const dispatchers = new Set<Dispatcher>()
+  const dispatchers = new Map<Dispatcher, string>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -262,23 +264,25 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         mcp,
       })
     const agentManager = once(() => managedBy(scope))
-    const builders = once(() => {
+    /** @throws {IllegalState} when the project has no folder */
+    const building = once((): TeamParts => {
       if (root === undefined) {
         throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
           project: scope.project,
         })
       }
-      return new TeamManager({
+      return {
         engine: core,
         scope,
         sessions: sessions(),
         agents: agentManager(),
         agentsAs: actor => managedBy({ ...scope, actor }),
         work: work(),
-        settings: building,
+        settings: buildSettings,
         root,
-      })
+      }
     })
+    const builders = once(() => new TeamManager(building()))
     const dispatcher = once(
       () =>
         new DispatchManager({
@@ -290,6 +294,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           agents: agentManager(),
           settings: dispatching,
           running: dispatchers,
+          ...(root !== undefined && { task: taskWorker(building()) }),
         }),
     )
     return {
@@ -346,7 +351,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys()].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()

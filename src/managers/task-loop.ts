@@ -23,7 +23,7 @@ export async function developTask(
     ...(feedback !== undefined && { feedback }),
   }
   const { info } = await room.record(id => startRalph(id, started), session)
-  const { id: loopId, sessionId } = info.ralph!
+  const { id: loopId, sessionId, round } = info.ralph!
   // The loop that goes on may be on another session than a new one would be.
   const own = sessionId === session.id ? session : await room.sessions.getSession(sessionId)
   const mark = (number: number) => `Colloquy-Iteration: ${loopId} ${number}`
@@ -41,11 +41,13 @@ export async function developTask(
       return found
     },
     run(number, message) {
-      onProgress({ type: 'iteration-start', taskId, number, limit: info.ralph!.limits.iterations })
+      onProgress({ type: 'iteration-start', taskId, round, number, limit: info.ralph!.limits.iterations })
       return room.run(own, { message, once: `ralph ${loopId} ${number}`, folder: place.folder, fresh: true })
     },
-    commit: number =>
-      commitAll(place.path, { subject: `${taskId}: ${task.title} (iteration ${number})`, mark: mark(number) }),
+    commit(number) {
+      const which = round === 1 ? `iteration ${number}` : `round ${round}, iteration ${number}`
+      return commitAll(place.path, { subject: `${taskId}: ${task.title} (${which})`, mark: mark(number) })
+    },
     check: () => room.check(place.folder),
     async iterationEnded(ended) {
       const next = await room.record(id => endIteration(id, { ...ended, loopId, sessionId }), own)

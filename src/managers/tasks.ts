@@ -91,10 +91,11 @@ export class Tasks {
 
   async get(featureId: string, taskId: string): Promise<Task> {
     const head = await this.#access.feature(featureId)
-    plannedIn(head, taskId)
+    const planned = plannedIn(head, taskId)
     const { engine, scope } = this.#access
     const [moved, description, sessions] = await Promise.all([
-      this.#access.movedTasks(featureId),
+      // Those it depends on say whether it may begin; of the others nothing is shown here.
+      this.#movedAmong(featureId, [taskId, ...planned.dependencies]),
       descriptionOf(this.#access, head, taskId),
       engine.store.sessions({ project: scope.project, workItem: item(featureId, taskId), limit: 100 }),
     ])
@@ -152,7 +153,7 @@ export class Tasks {
 
   /** A dependency that is merged stays so: nothing can come between looking and writing that would matter. */
   async #refuseEarly(featureId: string, planned: GraphTask): Promise<void> {
-    const moved = await this.#access.movedTasks(featureId)
+    const moved = await this.#movedAmong(featureId, [planned.taskId, ...planned.dependencies])
     const work = moved.get(planned.taskId)?.info.work
     const begins = !work || work.state === 'planning' || (isHeld(work.state) && work.heldIn === 'planning')
     if (!begins) return
@@ -161,8 +162,17 @@ export class Tasks {
     if (open.length > 0) throw new DependenciesOpen({ item: called(item(featureId, planned.taskId)), open })
   }
 
+  async #movedAmong(featureId: string, taskIds: readonly string[]): Promise<Map<string, WorkHead<TaskWork>>> {
+    const heads = await Promise.all(taskIds.map(taskId => this.#access.find(item(featureId, taskId))))
+    return new Map(
+      heads.flatMap((head, index) =>
+        head?.info.work?.type === 'task' ? [[taskIds[index]!, head as WorkHead<TaskWork>]] : [],
+      ),
+    )
+  }
+
   async #refuseBegun(featureId: string, remove: readonly string[]): Promise<void> {
-    const moved = await this.#access.movedTasks(featureId)
+    const moved = await this.#movedAmong(featureId, remove)
     const problems = remove.flatMap(taskId => {
       const state = moved.get(taskId)?.info.work.state ?? 'planning'
       return state === 'planning' || isHeld(state)

@@ -10,7 +10,7 @@ export type TeamProgress =
   | { type: 'planning' }
   | { type: 'planned'; tasks: ReadonlyArray<{ taskId: string; title: string; dependencies: readonly string[] }> }
   | { type: 'task'; taskId: string; title: string; from: string; to: string; reason?: string }
-  | { type: 'iteration-start'; taskId: string; number: number; limit: number }
+  | { type: 'iteration-start'; taskId: string; round: number; number: number; limit: number }
   | { type: 'check-start'; taskId: string; name: string; command: string }
   | { type: 'check-end'; taskId: string; check: CheckResult }
   | { type: 'iteration-end'; taskId: string; number: number; commit: string; passed: string[]; failed: string[] }
@@ -18,6 +18,8 @@ export type TeamProgress =
   | { type: 'review'; taskId: string; verdict: Verdict; feedback: string }
   | { type: 'conflicts'; taskId: string; files: readonly string[] }
   | { type: 'landing'; taskId: string; outcome: LandingOutcome; base: string; commit?: string; reason?: string }
+  /** The harness gave leave, or did not. */
+  | { type: 'leave'; agent: string; text: string; answer: string }
   /** What an agent says and does while it runs. */
   | { type: 'run'; taskId?: string; agent: string; part: LivePart }
 

@@ -7,6 +7,7 @@ import { openPostgres } from './open-postgres.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
 import { describeWindows } from './windows.ts'
+import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('postgres', openPostgres)
 describeLeases('postgres', openPostgres)
@@ -14,4 +15,5 @@ describeWindows('postgres', openPostgres)
 describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)
 describeBranches('postgres', openPostgres)
+describeWorkItems('postgres', openPostgres)
 describeAccounts('postgres', openPostgres)

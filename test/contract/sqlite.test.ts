@@ -7,6 +7,7 @@ import { openSqlite } from './open-sqlite.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
 import { describeWindows } from './windows.ts'
+import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('sqlite', openSqlite)
 describeLeases('sqlite', openSqlite)
@@ -14,4 +15,5 @@ describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
 describeBranches('sqlite', openSqlite)
+describeWorkItems('sqlite', openSqlite)
 describeAccounts('sqlite', openSqlite)

@@ -21,8 +21,8 @@ import { refold } from './refold.ts'
 
 type ConversationRow = [
   conversation: number,
-  /** What the list is ordered by. */
-  order: number,
+  /** What the list is ordered by, or the cursor of the row. */
+  order: number | string,
   info: string,
   version: number,
   activeAt: number,
@@ -111,17 +111,19 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.states) where('c.work_state = any(?::text[])', query.states)
     else where('c.work_state is not null')
     if (query.status) where('c.status = any(?::text[])', query.status)
-    if (query.cursor) where('(c.work_priority, c.conversation) > (?, ?)', ...numbersIn(query.cursor, 2))
+    if (query.cursor)
+      where('(c.work_priority, c.created_at, c.conversation) > (?, ?, ?)', ...numbersIn(query.cursor, 3))
     const rows = await database.read<ConversationRow>(
-      `select c.conversation, c.work_priority, c.info, c.version, c.active_at, c.id from conversations c
-      where ${where()} order by c.work_priority, c.conversation limit $${values.length + 1}`,
+      `select c.conversation, concat_ws('.', c.work_priority, c.created_at, c.conversation), c.info, c.version,
+        c.active_at, c.id from conversations c
+      where ${where()} order by c.work_priority, c.created_at, c.conversation limit $${values.length + 1}`,
       [...values, limit + 1],
     )
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     return {
       items: await Promise.all(shown.map(row => headIn(query.project, number, row))),
-      ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
+      ...(rows.length > limit && last && { next: String(last[1]) }),
     }
   }
 

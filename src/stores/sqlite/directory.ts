@@ -16,14 +16,14 @@ import type { ConversationHead, ConversationInfo } from '../../views/conversatio
 import type { SessionHead } from '../../views/session.ts'
 import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { isWork, workColumns } from './migrations/004-work.ts'
+import { isUnreadable, isWork, workColumns } from './migrations/004-work.ts'
 import { newestPosition } from './places.ts'
 import { refolder } from './refold.ts'
 
 type ConversationRow = [
   conversation: number,
-  /** What the list is ordered by. */
-  order: number,
+  /** What the list is ordered by, or the cursor of the row. */
+  order: number | string,
   info: string,
   version: number,
   activeAt: number,
@@ -96,20 +96,39 @@ export function directory({ database, heads }: { database: Database; heads: Head
     else conditions.push(`${state} is not null`)
     if (query.status) conditions.push(`status in (${marks(query.status, values)})`)
     if (query.cursor) {
-      const [urgency, conversation] = numbersIn(query.cursor, 2)
-      conditions.push(`(${priority}, conversation) > (?, ?)`)
-      values.push(urgency!, conversation!)
+      conditions.push(`(${priority}, created_at, conversation) > (?, ?, ?)`)
+      values.push(...numbersIn(query.cursor, 3))
     }
     const rows = database
       .prepare(`
-        select c.conversation, c.priority, c.info, e.version, e.at, c.id
+        select c.conversation, c.priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version, e.at, c.id
         from (
-          select conversation, ${priority} as priority, info, id from conversations
-          where ${conditions.join(' and ')} order by ${priority}, conversation limit ?
+          select conversation, info, id, created_at, ${priority} as priority from conversations
+          where ${conditions.join(' and ')} order by ${priority}, created_at, conversation limit ?
         ) c join events e on e.position = ${newestPosition('c.conversation')}
-        order by c.priority, c.conversation`)
+        order by c.priority, c.created_at, c.conversation`)
       .all(...values, limit + 1) as ConversationRow[]
-    return pageOf(query, rows, limit, ([conversation, urgency]) => `${urgency}.${conversation}`)
+    const page = pageOf(query, rows, limit, ([, place]) => String(place))
+    return query.cursor ? page : { ...page, items: [...refoldedWork(query, project), ...page.items] }
+  }
+
+  /**
+   * Work items whose heads cannot be read are in no order: they stand before the first page. The `+` keeps SQLite from
+   * looking through the whole project by another index.
+   */
+  function refoldedWork({ project, type, featureId, states, status }: WorkQuery, row: number): ConversationHead[] {
+    const rows = database
+      .prepare(`
+        select c.conversation, 0, c.info, e.version, e.at, c.id
+        from (select conversation, info, id from conversations where +project = ? and ${isUnreadable}) c
+        join events e on e.position = ${newestPosition('c.conversation')}`)
+      .all(row) as ConversationRow[]
+    return pageOf({ project }, rows, rows.length, () => '').items.filter(({ info }) => {
+      const { work, workItem } = info
+      if (work?.type !== type || (states && !states.includes(work.state))) return false
+      if (featureId !== undefined && !('featureId' in workItem && workItem.featureId === featureId)) return false
+      return !status || status.includes(info.status)
+    })
   }
 
   function conversations(query: ConversationQuery): Listed<ConversationHead> {

@@ -13,8 +13,12 @@ export const workColumns = {
 
 export const isWork = `work_type in ('feature', 'task', 'bead')`
 
+/** Of a head that says nothing any more, and must be folded again to know where its work stands. Hardly ever true. */
+export const isUnreadable = 'not json_valid(info)'
+
 export const work = `
 create index conversations_by_work_state
-on conversations (project, work_type, ${workColumns.state}, ${workColumns.priority}, conversation) where ${isWork};
+on conversations (project, work_type, ${workColumns.state}, ${workColumns.priority}, created_at, conversation) where ${isWork};
+create index conversations_unreadable on conversations (conversation) where ${isUnreadable};
 create index tasks_by_feature on conversations (project, ${workColumns.feature}, conversation) where work_type = 'task';
 `

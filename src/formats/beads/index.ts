@@ -1,0 +1,3 @@
+/** Beads' issues, read. */
+export { BeadsIssue } from './issue.ts'
+export { type ReadBead, type ReadBeads, readBeads } from './read.ts'
