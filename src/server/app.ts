@@ -20,6 +20,7 @@ import { jobs } from './jobs.ts'
 import type { ServerParts } from './parts.ts'
 import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
+import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { operationHandlers } from './resources/operations.ts'
 import { pastHandlers } from './resources/past.ts'
@@ -93,6 +94,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     teams: teamHandlers(),
     runs: runHandlers(),
     work: workHandlers(),
+    building: buildingHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>

@@ -1,4 +1,5 @@
 /** The whole contract: every endpoint there is. What is not in here is not served. */
+import { building } from './building.ts'
 import { conversations } from './conversations.ts'
 import type { Endpoint } from './endpoint.ts'
 import { operations } from './operations.ts'
@@ -10,7 +11,7 @@ import { sessions } from './sessions.ts'
 import { teams } from './teams.ts'
 import { work } from './work.ts'
 
-export const contract = { projects, conversations, past, sessions, teams, runs, work, seed003, operations }
+export const contract = { projects, conversations, past, sessions, teams, runs, work, building, seed003, operations }
 export type Contract = typeof contract
 
 export interface NamedEndpoint {
