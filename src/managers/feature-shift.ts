@@ -52,6 +52,7 @@ export async function withShift<T>(
     let watch: NodeJS.Timeout | undefined
     try {
       const feature = await begun(parts, featureId, { fence: lease.fence })
+      options.onBegun?.()
       // From here on it is not stopped unless somebody says so.
       watch = setInterval(() => {
         parts.work

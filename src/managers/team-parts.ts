@@ -35,6 +35,8 @@ export interface TeamOptions {
   signal?: AbortSignal
   /** Told of everything as it happens. */
   onProgress?: OnProgress
+  /** Called when it holds the lease: what goes wrong from there on is in the log. */
+  onBegun?: () => void
   /** Where the loops differ from what is configured. */
   limits?: Partial<RalphLimits>
   /** Who gives leave, where it is not as configured. */
