@@ -4,7 +4,7 @@ import { defaultGuards, type GuardSettings } from '../work/guards.ts'
 export interface DispatchSettings {
   /** Whether the server does it. Default no. */
   serve: boolean
-  /** Who does what was given to nobody. Default: the project's default agent, else dev. */
+  /** Who does what was given to nobody. Default dev. */
   agent: string | undefined
   /** Items at a time in one process. Default 2. */
   concurrency: number
