@@ -1,6 +1,7 @@
 /** Heads are kept beside the log for speed; whatever is done, folding the log again gives the same ones. */
 import {
   type Audience,
+  BeadState,
   type Colloquy,
   ColloquyError,
   type ConversationHead,
@@ -12,6 +13,7 @@ import {
   type SessionHead,
   type SessionOptions,
   sessionOf,
+  TaskState,
 } from 'colloquy'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -36,6 +38,7 @@ const audience: fc.Arbitrary<Audience | undefined> = fc.constantFrom(
 const command = fc.record({
   what: fc.constantFrom(
     ...['get', 'create', 'say', 'say', 'say', 'say', 'tell all', 'clear', 'reset', 'archive', 'reopen', 'delete'],
+    ...['plan', 'plan', 'move task', 'move task', 'try', 'bead', 'move bead'],
     ...['annotate', 'link', 'unlink', 'complete', 'resume', 'put away', 'take out', 'rename', 'wait', 'sweep', 'erase'],
   ),
   who: fc.nat(whos.length - 1),
@@ -56,6 +59,29 @@ interface Table {
   spoken: Message[]
 }
 
+/** What concerns work items; undefined when it is something else. */
+function doWork({ what, role: id, text, internal }: Command, { work }: Colloquy): Promise<unknown> | undefined {
+  const task = { type: 'task', featureId: 'login', taskId: id } as const
+  const pick = <T>(choices: readonly T[]): T => choices[text.charCodeAt(0) % choices.length]!
+  const described = { title: text, ...(internal && { description: text }), priority: pick([0, 2, 9]) }
+  switch (what) {
+    case 'plan': {
+      const planned = { taskId: id, ...described, dependencies: pick([[], ['user'], ['system']]) }
+      return work.planTasks('login', internal ? { add: [planned] } : { change: [planned] })
+    }
+    case 'move task':
+      return work.moveTask('login', id, pick(TaskState.options), { reason: text })
+    case 'try':
+      return work.recordAttempt(task, { outcome: pick(['done', 'failed', 'aborted']), data: { text } })
+    case 'bead':
+      return internal ? work.addBead({ beadId: id, ...described }) : work.describeBead(id, described)
+    case 'move bead':
+      return work.moveBead(id, pick(BeadState.options))
+    default:
+      return undefined
+  }
+}
+
 /** Carries a command out; what does not fit the state of things is refused, and a refusal must be one of ours. */
 async function carryOut(one: Command, { colloquy, pass, known, spoken }: Table): Promise<void> {
   const { sessions, conversations } = colloquy
@@ -63,6 +89,8 @@ async function carryOut(one: Command, { colloquy, pass, known, spoken }: Table):
   const options = whos[one.who]!
   if (what === 'wait') return pass(hour / 2)
   if (what === 'sweep') return void (await colloquy.maintain())
+  const done = doWork(one, colloquy)
+  if (done) return void (await done)
   const session = what === 'create' ? await sessions.createSession(options) : await sessions.getOrCreateSession(options)
   known.push(session.id)
   // Now and then an older one than the active.
