@@ -157,6 +157,9 @@ async function discussed({ conversations, sessions }: Colloquy, clock: Pick<Demo
     'The counter of the authenticator must go up; if it does not, the passkey is locked and the customer is told.',
   )
   await say('assistant', 'qa', 'I have added a test with a counter that stands still.')
+  for (const agentType of ['dev', 'qa']) {
+    await sessions.getOrCreateSession({ type: 'feature', agentType, featureId: 'passkeys' })
+  }
   return id
 }
 
