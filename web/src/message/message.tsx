@@ -1,6 +1,6 @@
 /** A message in the timeline: who said it to whom, when, and what. */
 import type { MessageAdded } from 'colloquy/client'
-import { memo } from 'react'
+import { memo, useState } from 'react'
 import { Fold } from '../components/fold.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Time } from '../components/time.tsx'
@@ -31,9 +31,14 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
   const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
   // What has no words is folded part by part anyway.
   const isAside = (internal === true || role === 'system' || audience.to === 'internal') && textOf(message) !== ''
+  const [isSource, setSource] = useState(false)
+  const items = () => [
+    ...actions(message, version),
+    { label: isSource ? 'Show as Markdown' : 'Show source', onChoose: () => setSource(!isSource) },
+  ]
   const words = (
     <>
-      <Parts parts={parts} />
+      {isSource ? <pre className="message__source">{textOf(message)}</pre> : <Parts parts={parts} />}
       {redacted && (
         <p className="small quiet">Taken out: {redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')}</p>
       )}
@@ -70,7 +75,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
           {version}
         </a>
         <Time at={at} className="message__time numbers" />
-        <Menu label={`Actions on message ${version}`} items={() => actions(message, version)} />
+        <Menu label={`Actions on message ${version}`} items={items} />
       </header>
       <div className="message__body">
         {isAside ? (

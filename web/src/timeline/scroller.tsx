@@ -127,6 +127,8 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const onScroll = () => {
     const element = view.current!
     const { scrollTop, scrollHeight, clientHeight } = element
+    // Our own doing: the place that is meant stays meant, even where there is no room yet to show it there.
+    if (Math.abs(scrollTop - lastTop.current) <= 1) return
     // What grows below pushes nobody away from the end: only going up leaves it.
     const isUp = scrollTop < lastTop.current - 1
     const left = scrollHeight - scrollTop - clientHeight

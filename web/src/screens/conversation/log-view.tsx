@@ -189,7 +189,7 @@ export function LogView(props: Props) {
         )
       }
       if (row.kind === 'divider' || (row.kind === 'fact' && (showsEverything || meant === version))) {
-        return <Divider row={row} version={version} at={at} actor={actor} linkTo={linkTo} />
+        return <Divider row={row} version={version} at={at} actor={actor} isMeant={meant === version} linkTo={linkTo} />
       }
       return null
     }
