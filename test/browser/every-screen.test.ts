@@ -46,6 +46,7 @@ const screens: readonly Screen[] = [
 async function show(page: Page, url: string, { path, sign }: Screen, demo: Demo): Promise<void> {
   await page.goto(`${url}/#/${path(demo)}`)
   await page.locator(sign).first().waitFor()
+  await page.locator('h1').first().waitFor({ state: 'attached' })
 }
 
 describe('every screen', () => {

@@ -17,7 +17,8 @@ export function HealthScreen() {
   const newest = samples.at(-1)
   useTitle('Health')
   return (
-    <div className="page">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: there is nothing else to focus, and it has to be scrolled
+    <section className="page" aria-label="Health" tabIndex={0}>
       <div className="page__inner health">
         <h1>Health</h1>
         {error !== undefined && <Failure error={error} />}
@@ -33,7 +34,7 @@ export function HealthScreen() {
           {newest && <Projects sample={newest} />}
         </div>
       </div>
-    </div>
+    </section>
   )
 }
 
