@@ -21,7 +21,7 @@ async function readText(context: Context, limit: number): Promise<string> {
   const length = context.req.header('content-length')
   if (length !== undefined && Number(length) > limit) throw new BodyTooLarge(limit)
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>
-  // From the socket itself: a web stream around it costs more than all the rest of taking a request in.
+  // From the socket itself: a web stream around it would be built for a single piece of text.
   if (incoming) return incomingText(incoming as IncomingMessage, limit)
   const text = await context.req.text()
   if (Buffer.byteLength(text) > limit) throw new BodyTooLarge(limit)
