@@ -153,7 +153,9 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   if (total() > budget && !overflows) {
     const room = textSize(trigger) - (total() - budget) - overhead.message
-    const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
+    // Its stored count is of everything the message holds, also of what is not told of it.
+    const tokens = Math.min(trigger.tokens, estimator.count(trigger.text))
+    const cut = trimText(trigger.text, { to: room, tokens, estimator, how: 'the log has all of it' })
     if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
     const { message: _, images: __, ...plain } = trigger
     trigger = { ...plain, text: cut.text, tokens: cut.tokens }
