@@ -2,13 +2,14 @@
  * What proposals on one conversation come to: decided one after the other on its head, as rows ready to be stored and
  * the head as it will be then. Nothing here talks to the server.
  */
-import { createHash } from 'node:crypto'
+import { hash as hashText } from 'node:crypto'
 import { InvalidInput, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { LiveSession } from '../../log/proposal.ts'
+import { Recent } from '../../log/recent.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
@@ -282,11 +283,15 @@ export function placeEvents(draft: Draft, epoch: string, placeOf: (n: number) =>
   for (const { event, n, hash } of draft.recorded) event.position = positionText(epoch, placeOf(n), hash)
 }
 
+/** Asked for with every append, and always the same. */
+const lockKeys = new Recent<string>(4096)
+
 /** The lock of a conversation: 64 bits that the server takes for one. */
 export function lockKeyOf(epoch: string, project: string, conversationId: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([epoch, project, conversationId]))
-    .digest()
-    .readBigInt64BE()
-    .toString()
+  const text = JSON.stringify([epoch, project, conversationId])
+  const known = lockKeys.get(text)
+  if (known !== undefined) return known
+  const key = hashText('sha256', text, 'buffer').readBigInt64BE().toString()
+  lockKeys.set(text, key)
+  return key
 }

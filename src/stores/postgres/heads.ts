@@ -3,7 +3,7 @@
  * nobody else wrote. The append itself compares the version, so what is kept may be out of date but is never trusted:
  * what was decided on an old head is refused and decided again on a fresh one.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import { workItemKey } from '../../events/work-item.ts'
@@ -240,7 +240,7 @@ function laneIn([lane, kind, audience, key, messages, tokens, input, output, at]
 
 /** A key as columns hold it: of one length, whatever it is made of. */
 export function hashed(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
+  return hash('sha256', key, 'base64url')
 }
 
 export function workHash(workItem: Parameters<typeof workItemKey>[0]): string {

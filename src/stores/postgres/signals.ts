@@ -7,8 +7,11 @@
 import type pg from 'pg'
 import type { Database } from './database.ts'
 
-/** Commits of so many milliseconds share one notification. */
-const gatherMs = 2
+/**
+ * Commits of so many milliseconds share one notification: the first after a pause is told at once, those of a burst
+ * together, because telling costs as much as appending.
+ */
+const gatherMs = { first: 2, burst: 25 }
 const reconnectMs = { first: 50, longest: 2_000 }
 
 export function signals({
@@ -24,19 +27,23 @@ export function signals({
   const channel = `colloquy_${database.place.schema}`.slice(0, 63)
   const told = new Set<number>()
   let timer: NodeJS.Timeout | undefined
+  let sentAt = Number.NEGATIVE_INFINITY
   let client: pg.Client | undefined
   let isListening = false
   let closed = false
 
   function tell(project: number): void {
     told.add(project)
-    timer ??= setTimeout(send, gatherMs)
+    if (timer) return
+    const sinceLast = performance.now() - sentAt
+    timer = setTimeout(send, Math.max(gatherMs.first, gatherMs.burst - sinceLast))
   }
 
   function send(): void {
     const projects = [...told]
     told.clear()
     timer = undefined
+    sentAt = performance.now()
     if (closed) return
     database
       .once('select pg_notify($1, project::text) from unnest($2::bigint[]) as project', [channel, projects])
