@@ -14,6 +14,7 @@ import { search } from './search.ts'
 import { server } from './server.ts'
 import { teams } from './teams.ts'
 import { turns } from './turns.ts'
+import { web } from './web.ts'
 import { writers } from './writers.ts'
 
 export const benchmarks: readonly Benchmark[] = [
@@ -32,4 +33,5 @@ export const benchmarks: readonly Benchmark[] = [
   postgres,
   teams,
   server,
+  web,
 ]

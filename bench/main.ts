@@ -1,4 +1,4 @@
-/** `npm run bench -- [append|writers|processes|read|open|disk|search|requests|turns|calibration|retention|loops|teams|postgres|server|all] [--quick] [--json]` */
+/** `npm run bench -- [append|writers|processes|read|open|disk|search|requests|turns|calibration|retention|loops|teams|postgres|server|web|all] [--quick] [--json]` */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,9 +1,13 @@
-/** The store for many nodes next to bare inserts on the same server, and to the seed's own way. */
-import { openColloquy } from 'colloquy'
+/** The store for many nodes next to bare inserts on the same server, to the embedded store, and to the seed's own way. */
+import { join } from 'node:path'
+import { type Colloquy, openColloquy } from 'colloquy'
 import pg from 'pg'
 import { startPostgres } from '../test/support/postgres-server.ts'
+import { bareTable } from './bare-postgres.ts'
 import type { Benchmark, Finding, Tell } from './benchmark.ts'
+import { inTemporaryFolder } from './folder.ts'
 import { median, Rounds, secondsOf, timed } from './measure.ts'
+import { addAll, caughtUp, newSession, openAt } from './ours.ts'
 import type { Sizes } from './sizes.ts'
 import { messages } from './text.ts'
 import { count, milliseconds, perSecond } from './units.ts'
@@ -12,131 +16,193 @@ export const postgres: Benchmark = {
   name: 'postgres',
   title: 'PostgreSQL',
   about:
-    'One durable append of 400 bytes on a PostgreSQL of its own on this machine (fsync on, a socket, no network), next to a bare prepared insert over the same driver; and 64 callers at once on as many conversations next to a bare insert of 64 rows. The seed keeps a conversation as one JSONB array and rewrites it for each message.',
-  async run(sizes, tell) {
-    const server = await startPostgres()
-    try {
-      return await measure(server.urlOf('postgres'), sizes, tell)
-    } finally {
-      await server.remove()
-    }
-  },
+    'One durable append of 400 bytes on a PostgreSQL of its own on this machine (fsync on, a socket, no network), next to a bare prepared insert of the same bytes over the same driver; 64 callers at once on as many conversations next to a bare insert of 64 rows; a request of a full budget next to the same request from the embedded store. The seed keeps a conversation as one JSONB array and rewrites it for each message. Bytes are what the server says of its tables and its write-ahead log.',
+  run: (sizes, tell) =>
+    inTemporaryFolder(async folder => {
+      const server = await startPostgres()
+      try {
+        return await measure({ url: server.urlOf('postgres'), folder, sizes, tell })
+      } finally {
+        await server.remove()
+      }
+    }),
 }
 
-async function measure(url: string, sizes: Sizes, tell: Tell): Promise<Finding[]> {
+interface Measuring {
+  url: string
+  folder: string
+  sizes: Sizes
+  tell: Tell
+}
+
+async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(`
-    create table bare (id bigint generated always as identity primary key, conversation text not null,
-      version integer not null, author text not null, role text not null, at bigint not null, body text not null);
-    create index on bare (conversation, version);
-    create table seed (id text primary key, messages jsonb not null)`)
+  const bare = await bareTable(client)
   const colloquy = await openColloquy({ store: url, project: 'bench', tokens: 'fast', sweepEveryMs: null })
-  const text = messages(1)
-  const newSession = (threadId: string) =>
-    colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId })
-  const say = (id: string) => colloquy.sessions.addMessage(id, { role: 'user', content: text() })
-  const insert = (version: number) =>
-    client.query({
-      name: 'bare',
-      text: 'insert into bare (conversation, version, author, role, at, body) values ($1, $2, $3, $4, $5, $6)',
-      values: ['c', version, 'user', 'user', Date.now(), bodyLike(text())],
-    })
   try {
-    const { perRound: times, roundMs: atMostMs } = sizes
-    const findings: Finding[] = []
-    const byHistory: number[] = []
-    for (const size of sizes.histories) {
-      tell(`history of ${count(size)}`)
-      const { id } = await newSession(`history ${size}`)
-      for (let done = 0; done < size; done += 500) {
-        await Promise.all(Array.from({ length: Math.min(500, size - done) }, () => say(id)))
+    const text = messages(1)
+    return [
+      ...(await oneAfterAnother()),
+      await manyCallers(),
+      ...(await requestsNextToTheFile()),
+      ...(await bytesOf(client, colloquy)),
+    ]
+
+    async function oneAfterAnother(): Promise<Finding[]> {
+      const { perRound: times, roundMs: atMostMs, histories } = sizes
+      const sessions: string[] = []
+      for (const size of histories) {
+        tell(`building a history of ${count(size)}`)
+        const id = await newSession(colloquy, `history ${size}`)
+        await addAll(colloquy, id, Array.from({ length: size }, text))
+        sessions.push(id)
       }
-      const rounds = new Rounds()
+      const rounds = histories.map(() => new Rounds())
+      const flat = new Rounds()
       for (let round = -1; round < sizes.rounds; round++) {
-        const baseline = median(await timed({ times, atMostMs }, insert))
-        const ours = median(await timed({ times, atMostMs }, () => say(id)))
-        if (round >= 0) rounds.add({ ours, baseline })
+        tell(round < 0 ? 'warming up' : `round ${round + 1} of ${sizes.rounds}`)
+        const ours: number[] = []
+        for (const [index, id] of sessions.entries()) {
+          const baseline = median(await timed({ times, atMostMs }, () => bare.insert(text())))
+          const say = () => colloquy.sessions.addMessage(id, { role: 'user', content: text() })
+          ours.push(median(await timed({ times, atMostMs }, say)))
+          await caughtUp(colloquy)
+          if (round >= 0) rounds[index]!.add({ ours: ours[index]!, baseline })
+        }
+        if (round >= 0) flat.add({ ours: ours.at(-1)!, baseline: ours[0]! })
       }
-      byHistory.push(median(rounds.ours))
-      findings.push({
-        what: `one after another, history of ${count(size)}`,
-        ours: milliseconds(median(rounds.ours)),
-        baseline: milliseconds(median(rounds.baseline)),
+      const findings: Finding[] = []
+      for (const [index, size] of histories.entries()) {
+        tell(`the seed's way with ${count(size)}`)
+        findings.push({
+          ...row(`one after another, history of ${count(size)}`, rounds[index]!, { atMost: 1.4 }),
+          seeds: milliseconds(await bare.seedsAppend(size, text, atMostMs)),
+        })
+      }
+      const name = `ours at ${count(histories.at(-1)!)} to ours at ${count(histories[0]!)}`
+      return [...findings, row(name, flat, { atMost: 1.15 }, ' (ours)')]
+    }
+
+    async function manyCallers(): Promise<Finding> {
+      const { rounds: times, callers, messagesEach } = sizes.writers
+      const sessions = await Promise.all(
+        Array.from({ length: callers }, (_, index) => newSession(colloquy, `caller ${index}`)),
+      )
+      const rounds = new Rounds()
+      for (let round = -1; round < times; round++) {
+        tell(round < 0 ? 'warming up' : `${callers} callers, round ${round + 1} of ${times}`)
+        const baseline = await secondsOf(async () => {
+          for (let i = 0; i < messagesEach; i++) await bare.insertMany(Array.from({ length: callers }, text))
+        })
+        const ours = await secondsOf(() =>
+          Promise.all(
+            sessions.map(async id => {
+              for (let i = 0; i < messagesEach; i++) {
+                await colloquy.sessions.addMessage(id, { role: 'user', content: text() })
+              }
+            }),
+          ),
+        )
+        await caughtUp(colloquy)
+        const done = callers * messagesEach
+        if (round >= 0) rounds.add({ ours: done / ours, baseline: done / baseline })
+      }
+      return {
+        what: `${callers} callers at once`,
+        ours: perSecond(median(rounds.ours)),
+        baseline: perSecond(median(rounds.baseline)),
         ratio: rounds.ratio,
         spread: rounds.spread,
-        target: { atMost: 1.4 },
-        seeds: milliseconds(await seedsAppend(client, size, text, atMostMs)),
-      })
+        target: { atLeast: 0.4 },
+      }
     }
-    const last = byHistory.length - 1
-    findings.push({
-      what: `ours at ${count(sizes.histories[last]!)} to ours at ${count(sizes.histories[0]!)}`,
-      ours: milliseconds(byHistory[last]!),
-      baseline: milliseconds(byHistory[0]!),
-      ratio: byHistory[last]! / byHistory[0]!,
-      target: { atMost: 1.15 },
-    })
-    findings.push(await manyCallers())
-    return findings
+
+    async function requestsNextToTheFile(): Promise<Finding[]> {
+      const { histories, budget } = sizes.requests
+      const size = histories[0]!
+      const requests = { budget, model: undefined, strategy: { name: 'sliding_window' } as const }
+      const there = await openColloquy({ store: url, project: 'bench', tokens: 'fast', sweepEveryMs: null, requests })
+      const file = await openAt(join(folder, 'requests.db'), { tokens: 'fast', requests, durability: 'relaxed' })
+      try {
+        tell('building a history for requests')
+        const next = messages(2)
+        const texts = Array.from({ length: size }, next)
+        const asked: Array<(options: { recall: boolean }) => Promise<unknown>> = []
+        for (const one of [there, file]) {
+          const id = await newSession(one, 'requests')
+          await addAll(one, id, texts)
+          await caughtUp(one)
+          asked.push(async options => (await one.sessions.previewRequest(id, 'What is left to do?', options)).messages)
+        }
+        const often = { times: Math.min(sizes.perRound, 40), atMostMs: sizes.roundMs }
+        const [plain, recalled] = [new Rounds(), new Rounds()]
+        for (let round = -1; round < sizes.rounds; round++) {
+          tell(`requests, round ${round + 1} of ${sizes.rounds}`)
+          for (const [rounds, recall] of [
+            [plain, false],
+            [recalled, true],
+          ] as const) {
+            const baseline = median(await timed(often, () => asked[1]!({ recall })))
+            const ours = median(await timed(often, () => asked[0]!({ recall })))
+            if (round >= 0) rounds.add({ ours, baseline })
+          }
+        }
+        return [
+          row(`a request of ${count(budget)} tokens from ${count(size)} messages`, plain, { atMost: 2 }, ' (file)'),
+          row('the same, with recalled quotes', recalled, undefined, ' (file)'),
+        ]
+      } finally {
+        await there.close()
+        await file.close()
+      }
+    }
   } finally {
     await colloquy.close()
     await client.end()
   }
+}
 
-  async function manyCallers(): Promise<Finding> {
-    const { rounds: times, callers, messagesEach } = sizes.writers
-    const sessions = await Promise.all(Array.from({ length: callers }, (_, index) => newSession(`caller ${index}`)))
-    const rounds = new Rounds()
-    for (let round = -1; round < times; round++) {
-      tell(round < 0 ? 'warming up' : `${callers} callers, round ${round + 1} of ${times}`)
-      const bare = await secondsOf(async () => {
-        for (let i = 0; i < messagesEach; i++) {
-          const rows = Array.from({ length: callers }, () => bodyLike(text()))
-          await client.query({
-            name: 'grouped',
-            text: `insert into bare (conversation, version, author, role, at, body)
-              select 'c', $1, 'user', 'user', $2, unnest($3::text[])`,
-            values: [i, Date.now(), rows],
-          })
-        }
-      })
-      const ours = await secondsOf(() =>
-        Promise.all(
-          sessions.map(async ({ id }) => {
-            for (let i = 0; i < messagesEach; i++) await say(id)
-          }),
-        ),
-      )
-      const messagesDone = callers * messagesEach
-      if (round >= 0) rounds.add({ ours: messagesDone / ours, baseline: messagesDone / bare })
-    }
-    return {
-      what: `${callers} callers at once`,
-      ours: perSecond(median(rounds.ours)),
-      baseline: perSecond(median(rounds.baseline)),
-      ratio: rounds.ratio,
-      spread: rounds.spread,
-      target: { atLeast: 0.4 },
-    }
+/** What a message takes, in tables, indexes and the write-ahead log. */
+async function bytesOf(client: pg.Client, colloquy: Colloquy): Promise<Finding[]> {
+  await client.query('vacuum (analyze) colloquy.events, colloquy.docs, colloquy.conversations, bare')
+  const { rows } = await client.query<Record<string, number>>(`
+    select (select count(*) from colloquy.events)::integer as events, (select count(*) from bare)::integer as bare,
+      pg_table_size('colloquy.events')::float as heap, pg_indexes_size('colloquy.events')::float as indexes,
+      pg_total_relation_size('colloquy.docs')::float as words, pg_total_relation_size('bare')::float as plain`)
+  const { events, bare, heap, indexes, words, plain } = rows[0]!
+  const position = async () => {
+    const found = await client.query<{ bytes: number }>(`select (pg_current_wal_lsn() - '0/0')::float as bytes`)
+    return found.rows[0]!.bytes
   }
+  const id = await newSession(colloquy, 'bytes')
+  const text = messages(5)
+  const times = 200
+  await caughtUp(colloquy)
+  const before = await position()
+  for (let i = 0; i < times; i++) await colloquy.sessions.addMessage(id, { role: 'user', content: text() })
+  const written = (await position()) - before
+  const bytes = (value: number) => `${Math.round(value)} bytes`
+  return [
+    {
+      what: `on disk, of each of ${count(events!)} events: log and its indexes`,
+      ours: bytes((heap! + indexes!) / events!),
+      baseline: bytes(plain! / bare!),
+      ratio: (heap! + indexes!) / events! / (plain! / bare!),
+    },
+    { what: '… of it the indexes', ours: bytes(indexes! / events!) },
+    { what: '… and the full-text index', ours: bytes(words! / events!) },
+    { what: `write-ahead log of an append, over ${times}`, ours: bytes(written / times) },
+  ]
 }
 
-/** As many bytes as a stored message has. */
-function bodyLike(text: string): string {
-  return JSON.stringify({ role: 'user', tokens: [100, 'fast'], text })
-}
-
-async function seedsAppend(client: pg.Client, size: number, text: () => string, atMostMs: number): Promise<number> {
-  const all = JSON.stringify(Array.from({ length: size }, () => ({ role: 'user', content: text() })))
-  const id = `seed ${size}`
-  await client.query('insert into seed (id, messages) values ($1, $2)', [id, all])
-  return median(
-    await timed({ times: 20, atMostMs }, () =>
-      client.query('update seed set messages = messages || $2::jsonb where id = $1', [
-        id,
-        JSON.stringify([{ role: 'user', content: text() }]),
-      ]),
-    ),
-  )
+function row(what: string, rounds: Rounds, target?: Finding['target'], whose = ''): Finding {
+  return {
+    what,
+    ours: milliseconds(median(rounds.ours)),
+    baseline: milliseconds(median(rounds.baseline)) + whose,
+    ratio: rounds.ratio,
+    spread: rounds.spread,
+    ...(target && { target }),
+  }
 }

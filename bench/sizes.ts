@@ -16,6 +16,7 @@ export interface Sizes {
   retention: { budget: number; mostOfEach: number }
   teams: { short: number; long: number }
   server: { rounds: number; connections: number; messagesEach: number }
+  web: { short: number; long: number; rounds: number }
 }
 
 export const fullSizes: Sizes = {
@@ -32,6 +33,7 @@ export const fullSizes: Sizes = {
   retention: { budget: 20_000, mostOfEach: 150 },
   teams: { short: 1_000, long: 1_000_000 },
   server: { rounds: 7, connections: 64, messagesEach: 100 },
+  web: { short: 10, long: 10_000, rounds: 9 },
 }
 
 export const quickSizes: Sizes = {
@@ -48,4 +50,5 @@ export const quickSizes: Sizes = {
   retention: { budget: 20_000, mostOfEach: 3 },
   teams: { short: 200, long: 1_200 },
   server: { rounds: 1, connections: 4, messagesEach: 5 },
+  web: { short: 10, long: 100, rounds: 1 },
 }

@@ -11,6 +11,7 @@ import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Proposal } from './log/event-log.ts'
 import { withLineage } from './log/lineage.ts'
 import type { Store } from './log/store.ts'
+import type { Traced } from './tracing.ts'
 
 /** Who acts, where, and through what: every write carries it. */
 export interface Scope extends Origin {
@@ -41,14 +42,27 @@ export interface Engine {
   readonly store: Store
   readonly clock: () => number
   readonly newId: () => string
+  /** Puts spans around work, where a tracer was handed in. */
+  readonly traced: Traced | undefined
   execute(scope: Scope, execution: Execution): Promise<Appended>
 }
 
-export function engine({ store, clock, newId }: { store: Store; clock: () => number; newId: () => string }): Engine {
+export function engine({
+  store,
+  clock,
+  newId,
+  traced,
+}: {
+  store: Store
+  clock: () => number
+  newId: () => string
+  traced?: Traced | undefined
+}): Engine {
   return {
     store: withLineage(store),
     clock,
     newId,
+    traced,
     execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {
       const { idempotencyKey, expectedVersion = 'any', fence } = options
       const proposal: Proposal = {
@@ -61,9 +75,23 @@ export function engine({ store, clock, newId }: { store: Store; clock: () => num
       if (session) proposal.session = session
       if (idempotencyKey !== undefined) proposal.once = { key: idempotencyKey, digest: digestOf(asked) }
       if (fence) proposal.fence = fence
-      return store.append(proposal)
+      return traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
     },
   }
+}
+
+function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise<Appended> {
+  const { project, origin } = proposal
+  const attributes = { 'colloquy.project': project, 'colloquy.actor': origin.actor, 'colloquy.channel': origin.channel }
+  return traced('colloquy.append', attributes, async note => {
+    const appended = await store.append(proposal)
+    const { conversation, events, replayed } = appended
+    note({ 'colloquy.events': events.length, 'colloquy.replayed': replayed })
+    if (conversation) {
+      note({ 'colloquy.conversation': conversation.info.id, 'colloquy.version': conversation.version })
+    }
+    return appended
+  })
 }
 
 function digestOf(asked: readonly unknown[]): string {

@@ -45,12 +45,13 @@ export type { Sharing } from './events/session.ts'
 export { Strategy } from './events/strategy.ts'
 export { AttemptOutcome, BeadState, FeatureState, PlannedTask, TaskState, WorkBy } from './events/work.ts'
 export { WorkItem } from './events/work-item.ts'
+export type { AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
 export type { ArchivePlace } from './log/archive-place.ts'
 export type { DamagedConversation, Listed, ProjectTotals } from './log/directory.ts'
 export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
 export type { Lease, Leases } from './log/leases.ts'
 export type { SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
-export type { Store, StoreOptions } from './log/store.ts'
+export type { Store, StoreOptions, WriteQueue } from './log/store.ts'
 export type { Damage, Erased, Progress, Purged, RepairedHead, RepairReport, VerifyReport } from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
 export { AgentManager, type RunOptions, type RunTarget, type StartedRun } from './managers/agent-manager.ts'
@@ -68,12 +69,17 @@ export {
   type SearchResult,
 } from './managers/conversation-manager.ts'
 export type { Delegation } from './managers/delegations.ts'
-export { DispatchManager, type DispatchOptions, type ParkedItem } from './managers/dispatch-manager.ts'
+export {
+  DispatchManager,
+  type DispatchOptions,
+  type DispatchUnderWay,
+  type ParkedItem,
+} from './managers/dispatch-manager.ts'
 export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
-export { type Colloquy, type OpenOptions, openColloquy, type UpdatesOptions } from './managers/open.ts'
+export { type Colloquy, type OpenOptions, openColloquy, type Queues, type UpdatesOptions } from './managers/open.ts'
 export type { OrchestrateOptions } from './managers/orchestrations.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
@@ -109,6 +115,7 @@ export type { TeamOptions } from './managers/team-parts.ts'
 export type { TeamResult } from './managers/team-run.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
+export type { TotalsPage, UsageTotals } from './managers/usage-totals.ts'
 export { type WorkItemState, WorkManager } from './managers/work-manager.ts'
 export type {
   Model,
@@ -119,13 +126,14 @@ export type {
   ModelRequest,
   ModelTool,
 } from './models/model.ts'
-export { type ModelSettings, openModel } from './models/open.ts'
+export { type ModelQueue, type ModelSettings, openModel } from './models/open.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
 export { isProvidersModel } from './models/providers.ts'
 export type { Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export type { ModelLimits } from './request/models.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
+export type { Span, SpanAttributes, Tracer } from './tracing.ts'
 export {
   type ConversationHead,
   type ConversationInfo,

@@ -86,6 +86,31 @@ it('has a row in the table for every folder of src', () => {
   expect([...folders].filter(folder => !table.has(folder))).toEqual([])
 })
 
+it('lets the pages know the client and nothing else of the package', () => {
+  const folder = join(root, 'web', 'src')
+  const allowed = new Set([
+    'react',
+    'react-dom/client',
+    ...(allowances().get('web') ?? []).map(name => `colloquy/${name}`),
+  ])
+  const offences = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(name => /\.tsx?$/.test(name) && !/\.test\.ts$/.test(name))
+    .flatMap(name => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const paths = [...text.matchAll(/(?:^import |\} from |\* from |^import \w+ from |\bimport\()'([^']+)'/gm)].map(
+        ([, path]) => path!,
+      )
+      return paths
+        .filter(path =>
+          path.startsWith('.')
+            ? relative(folder, resolve(folder, dirname(name), path)).startsWith('..')
+            : !allowed.has(path),
+        )
+        .map(path => `web/src/${name} imports ${path}`)
+    })
+  expect(offences).toEqual([])
+})
+
 it('has no import circles, types included', () => {
   const graph = new Map(
     sources().map(file => [

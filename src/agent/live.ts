@@ -41,6 +41,8 @@ export interface LiveChannel {
    * all misses what is too much to wait for it.
    */
   listen(filter: LiveFilter): AsyncIterableIterator<LiveUpdate>
+  /** Readers, and characters that wait for them. */
+  queue(): { readers: number; characters: number }
   close(): void
 }
 
@@ -49,7 +51,7 @@ const mostCharacters = 200_000
 const mostUpdates = 2000
 
 export function liveChannel(): LiveChannel {
-  const listeners = new Set<{ take(update: LiveUpdate): void; end(): void }>()
+  const listeners = new Set<{ take(update: LiveUpdate): void; waiting(): number; end(): void }>()
   /** What the run of each id has said since its model was last asked. */
   const underWay = new Map<string, LiveUpdate[]>()
   let isClosed = false
@@ -86,6 +88,7 @@ export function liveChannel(): LiveChannel {
         }
         wake?.()
       },
+      waiting: () => characters,
       end() {
         isOver = true
         listeners.delete(listener)
@@ -129,6 +132,11 @@ export function liveChannel(): LiveChannel {
       for (const { take } of listeners) take(update)
     },
     listen,
+    queue() {
+      let characters = 0
+      for (const { waiting } of listeners) characters += waiting()
+      return { readers: listeners.size, characters }
+    },
     close() {
       isClosed = true
       for (const { end } of [...listeners]) end()

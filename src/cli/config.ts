@@ -75,6 +75,7 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
       allowOutside: false,
       basePath: '',
       traceLevel: 'info',
+      spans: false,
       limits: defaultLimits,
     },
   }

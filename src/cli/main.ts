@@ -12,6 +12,7 @@ import { addCompact } from './compact.ts'
 import { addCompare } from './compare.ts'
 import { addConfig } from './config.ts'
 import { addDemo } from './demo.ts'
+import { addDispatch } from './dispatch.ts'
 import { addDoctor } from './doctor.ts'
 import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
@@ -21,6 +22,7 @@ import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addMerge } from './merge.ts'
+import { addOrchestrate } from './orchestrate.ts'
 import { addPhase } from './phase.ts'
 import { addPurge } from './purge.ts'
 import { addReplay } from './replay.ts'
@@ -76,8 +78,10 @@ for (const add of [
   addTimeline,
   addSearch,
   addStats,
+  addDispatch,
   addPhase,
   addTurns,
+  addOrchestrate,
   addView,
   addRequest,
   addCheckpoint,

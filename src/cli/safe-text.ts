@@ -15,6 +15,19 @@ export function safeText(text: string): string {
   return text.replace(lineBreaks, '\n').replaceAll('\t', '  ').replace(unsafe, escaped)
 }
 
+/**
+ * Text that comes in pieces. What a piece ends with may only be half of something: a line break of two characters, a
+ * character of two units.
+ */
+export function safePieces(): (piece: string) => string {
+  let half = ''
+  return piece => {
+    const text = half + piece
+    half = /[\r\ud800-\udbff]$/.exec(text)?.[0] ?? ''
+    return safeText(half === '' ? text : text.slice(0, -1))
+  }
+}
+
 /** Text on one line: every run of white space is one space. */
 export function safeLine(text: string): string {
   return safeText(text).replace(/\s+/g, ' ').trim()

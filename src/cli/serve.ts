@@ -1,7 +1,7 @@
 /** `colloquy serve`: the UI, the API and live events over HTTP, for this machine alone unless told otherwise. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
-import type { Configuration, OpenOptions } from '../index.ts'
+import type { Configuration, DispatchUpdate, OpenOptions, Tracer } from '../index.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { configurationOf, userName } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -16,6 +16,8 @@ interface ServeOptions extends GlobalOptions {
   origin?: string[]
   basePath?: string
   traceLevel?: string
+  spans?: boolean
+  dispatch?: boolean
 }
 
 export function addServe(program: Command): void {
@@ -31,8 +33,10 @@ export function addServe(program: Command): void {
     .option('--token-file <FILE>', 'the token; made if there is none (default: token beside the store)')
     .option('--allow-host <NAME...>', 'further names of this server in the Host header, such as colloquy.local:7333')
     .option('--origin <ORIGIN...>', 'further origins whose pages may call, such as http://localhost:5173')
+    .option('--dispatch', 'give work to agents, too, as colloquy dispatch does')
     .option('--base-path <PATH>', 'the path that a proxy in front serves it below, such as /colloquy')
     .option('--trace-level <LEVEL>', 'what is told on stderr: debug tells every request (default: info)')
+    .option('--spans', 'tell OpenTelemetry of appends, requests, compactions and runs; the SDK is yours to load')
     .addHelpText(
       'after',
       examples(
@@ -63,6 +67,7 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(options.project !== undefined && { project: options.project }),
     actor: userName(),
     channel: 'server',
+    ...((options.spans ?? settings.spans) && { tracer: await globalTracer() }),
     // The server sweeps itself, every project, and tells how it went.
     sweepEveryMs: null,
   })
@@ -92,6 +97,13 @@ async function serve(options: ServeOptions): Promise<void> {
       await colloquy.close()
       throw error
     })
+  if (options.dispatch ?? configuration.dispatch?.serve) {
+    const told = ({ type, item, title, at: _, ...facts }: DispatchUpdate) =>
+      trace.info({ item, title, ...facts }, `dispatch: ${type}`)
+    colloquy.dispatcher
+      .start({ onUpdate: told })
+      .over.catch(error => trace.error({ error }, 'the dispatcher could not go on'))
+  }
   const { url } = listening
   const entry = listening.entry()
   if (options.json) printJson({ url, entry, tokenFile, store, project: colloquy.project })
@@ -109,6 +121,12 @@ async function serve(options: ServeOptions): Promise<void> {
     await listening.stop()
     await colloquy.close()
   })
+}
+
+/** Of whatever SDK was loaded before (`node --import`); without one it does nothing. */
+async function globalTracer(): Promise<Tracer> {
+  const { trace } = await import('@opentelemetry/api')
+  return trace.getTracer('colloquy')
 }
 
 /** Until somebody says stop; said twice, at once. */

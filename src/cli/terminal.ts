@@ -9,6 +9,7 @@ const { stdout, stderr, stdin, env } = process
 // picocolors also colours in CI; we do so on a terminal only, or when told to.
 const isColoured = pc.isColorSupported && (stdout.isTTY || Boolean(env.FORCE_COLOR))
 export const style = pc.createColors(isColoured)
+export type Style = typeof style
 export const errorStyle = pc.createColors(pc.isColorSupported && (stderr.isTTY || Boolean(env.FORCE_COLOR)))
 
 /** Room for a line on stdout; into a pipe or a file nothing is cut or wrapped. */

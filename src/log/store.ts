@@ -1,4 +1,5 @@
 /** All that a store offers. One file, one server: the ports together, and a way to let go. */
+import type { Accounts } from './accounts.ts'
 import type { Directory } from './directory.ts'
 import type { EventLog } from './event-log.ts'
 import type { Leases } from './leases.ts'
@@ -6,9 +7,16 @@ import type { Search } from './search.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Windows } from './windows.ts'
 
-export interface Store extends EventLog, Leases, Windows, Directory, Search, Upkeep {
+export interface Store extends EventLog, Leases, Windows, Directory, Search, Accounts, Upkeep {
+  /** Writes that wait to be committed, and the most that did since this was last asked. */
+  queue(): WriteQueue
   /** Finishes what is under way, then lets go of the file or the connections. */
   close(): Promise<void>
+}
+
+export interface WriteQueue {
+  waiting: number
+  most: number
 }
 
 /** What `openColloquy` hands to a store's door. */

@@ -106,6 +106,12 @@ export interface Upkeep {
     limit: number,
   ): Promise<ConversationHead[]>
 
+  /**
+   * Does work that one process at a time does for a project; undefined when another is at it. A process that dies lets go
+   * at once. A store that lacks it leaves that to leases, which a dead process holds until their time is over.
+   */
+  alone?<T>(project: string, name: string, work: () => Promise<T>): Promise<T | undefined>
+
   /** Conversations that somebody should look after at `now`, longest due first. Looking need not change anything. */
   due(project: string, now: number, page: { limit: number; cursor?: string }): Promise<Listed<ConversationHead>>
 }

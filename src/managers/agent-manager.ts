@@ -234,7 +234,24 @@ export class AgentManager {
       const head = await this.#access.head(known.id)
       const trigger = said ?? (await this.#trigger(head, options.trigger))
       const onStart = (runId: string) => underWay?.({ state: 'running', runId, ...place, messageId: trigger.id })
-      return await this.#under(claim, { head, trigger, model, options, depth, onStart })
+      const input = { head, trigger, model, options, depth, onStart }
+      const { traced } = this.#engine
+      if (!traced) return await this.#under(claim, input)
+      const attributes = {
+        'colloquy.project': head.project,
+        'colloquy.conversation': conversationId,
+        'colloquy.session': sessionId,
+        'colloquy.agent': agent,
+        'colloquy.model': model.name,
+      }
+      return await traced('colloquy.run', attributes, async note => {
+        const result = await this.#under(claim, input)
+        const { runId, outcome, steps, toolCalls, usage } = result
+        note({ 'colloquy.run': runId, 'colloquy.outcome': outcome })
+        note({ 'colloquy.steps': steps, 'colloquy.tool_calls': toolCalls })
+        note({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output })
+        return result
+      })
     } finally {
       await claim.release()
     }
@@ -426,14 +443,16 @@ export class AgentManager {
    * The model that agents of a type run on, opened once.
    *
    * @throws {ModelMissing} when none is named
+   * @throws {FeatureOff} when the project has agents switched off
    */
-  model(agentType: string, asked?: Model | string): Promise<Model> {
+  async model(agentType: string, asked?: Model | string): Promise<Model> {
+    if (!this.#isOn) throw new FeatureOff({ feature: 'agents', project: this.#scope.project })
     return this.#model({ agentType }, asked === undefined ? {} : { model: asked })
   }
 
   async #model(
     head: Pick<SessionHead, 'agentType' | 'requests'>,
-    { model: asked, root = this.#root }: RunOptions,
+    { model: asked, root = this.#root }: Pick<RunOptions, 'model' | 'root'>,
   ): Promise<Model> {
     const { model, models } = this.#settings
     const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? this.#defaultModel

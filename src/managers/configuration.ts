@@ -57,6 +57,8 @@ const ServerInput = z
     /** The path that a proxy serves it below. */
     basePath: z.string().regex(/^[\w/.~-]*$/, 'must be a plain path such as /colloquy'),
     traceLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    /** Tells OpenTelemetry of appends, requests, compactions and runs. */
+    spans: z.boolean(),
     limits: z
       .strictObject({
         bodyBytes: Count,

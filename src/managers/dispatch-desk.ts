@@ -14,6 +14,7 @@ import { type KeptLease, keepAny } from '../work/kept-lease.ts'
 import type { DispatchedItem, Worker } from '../work/worker.ts'
 import type { AgentManager } from './agent-manager.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
+import type { TaskWorker } from './task-worker.ts'
 import { settleWaiting } from './waiting-beads.ts'
 import type { WorkAccess } from './work-access.ts'
 import { workChanges } from './work-changes.ts'
@@ -27,7 +28,7 @@ export interface DispatchDeskParts {
   agents: AgentManager
   settings: DispatchSettings
   /** Who does what: of kinds that have none nothing is taken. */
-  workers: { bead: Worker; task?: Worker }
+  workers: { bead: Worker; task?: TaskWorker }
   node: string
 }
 
@@ -39,7 +40,6 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
   const { project } = scope
   const { guards } = settings
   const changes = workChanges(engine.store, project)
-  const kinds = workers.task ? (['task', 'bead'] as const) : (['bead'] as const)
   /** When items that failed here may be tried again. */
   const later = new Map<string, number>()
 
@@ -62,16 +62,20 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
     node,
     now: engine.clock,
     async ready() {
+      const kinds = workers.task ? (['task', 'bead'] as const) : (['bead'] as const)
       const items = await work.ready({ kinds, limit: mostCandidates })
-      return items.map(
-        ({ item, title, state, priority }): Candidate => ({ item, title, state, priority, lease: leaseOf(item) }),
-      )
+      const chosen = await workers.task?.choose(items.flatMap(({ item }) => (item.type === 'task' ? [item] : [])))
+      return items
+        .filter(({ item }) => item.type === 'bead' || chosen?.has(JSON.stringify([item.featureId, item.taskId])))
+        .map(({ item, title, state, priority }): Candidate => ({ item, title, state, priority, lease: leaseOf(item) }))
     },
     claim: keep,
     async agentFor({ item, state }) {
       const head = await access.find(item)
+      // Whom a task is given to its state says; its work looks after the rest.
+      if (item.type === 'task') return agentFor('task', state) ?? 'dev'
       const given = head?.info.work?.type === 'bead' ? (head.info.work.agent ?? settings.agent) : undefined
-      return head?.info.dispatches?.next?.agent ?? given ?? agentFor(item.type, state) ?? 'dev'
+      return head?.info.dispatches?.next?.agent ?? given ?? 'dev'
     },
     async place(agent) {
       const taken: KeptLease[] = []
@@ -117,7 +121,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
       if (until > engine.clock()) later.set(lease.name, until)
       return { state: 'left' }
     },
-    work: (job, signal) => workers[job.item.type]!(job, signal),
+    work: (job, signal) => (job.item.type === 'bead' ? workers.bead(job, signal) : workers.task!.work(job, signal)),
     async end(job, done) {
       const { dispatchId, item, agent, title, fence } = job
       const { outcome, reason, summary, text, next, sessionId } = done

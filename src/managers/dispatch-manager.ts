@@ -14,12 +14,13 @@ import {
   type DispatchUpdate,
   startDispatcher,
 } from '../work/dispatcher.ts'
-import type { DispatchedItem, Worker } from '../work/worker.ts'
+import type { DispatchedItem } from '../work/worker.ts'
 import type { AgentManager } from './agent-manager.ts'
 import { beadWorker } from './bead-worker.ts'
-import { dispatchDesk } from './dispatch-desk.ts'
+import { dispatchDesk, leaseOf } from './dispatch-desk.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
 import type { SessionManager } from './session-manager.ts'
+import type { TaskWorker } from './task-worker.ts'
 import { type WorkAccess, workAccess } from './work-access.ts'
 import type { WorkManager } from './work-manager.ts'
 
@@ -48,14 +49,29 @@ export interface ParkedItem {
   conversationId: string
 }
 
+export interface DispatchUnderWay {
+  item: DispatchedItem
+  title: string
+  agent: string
+  /** Which dispatcher gave it to the agent. */
+  node: string
+  /** ISO time. */
+  startedAt: string
+  /** How often it was given to agents since a person last cleared it, this time included. */
+  hop: number
+  /** That one is gone: the next one takes the item. */
+  isDead: boolean
+  conversationId: string
+}
+
 export class DispatchManager {
   readonly #engine: Engine
   readonly #scope: Scope
   readonly #access: WorkAccess
   readonly #phases: PhaseSet | undefined
   readonly #parts: { work: WorkManager; sessions: SessionManager; agents: AgentManager; settings: DispatchSettings }
-  readonly #running: Set<Dispatcher>
-  readonly #task: Worker | undefined
+  readonly #running: Map<Dispatcher, string>
+  readonly #task: TaskWorker | undefined
 
   constructor(parts: {
     engine: Engine
@@ -65,10 +81,10 @@ export class DispatchManager {
     sessions: SessionManager
     agents: AgentManager
     settings: DispatchSettings
-    /** Dispatchers of this process, in whatever scope they were started. */
-    running: Set<Dispatcher>
-    /** Does the work of tasks. Without it only beads are taken. */
-    task?: Worker
+    /** Dispatchers of this process, in whatever scope they were started, and the project of each. */
+    running: Map<Dispatcher, string>
+    /** Does the work of tasks. Without a folder to build in there is none, and only beads are taken. */
+    task?: TaskWorker
   }) {
     this.#engine = parts.engine
     this.#scope = parts.scope
@@ -103,7 +119,7 @@ export class DispatchManager {
       lookEveryMs: settings.lookEveryMs,
       ...(onUpdate && { onUpdate }),
     })
-    this.#running.add(dispatcher)
+    this.#running.set(dispatcher, scope.project)
     const end = () => void dispatcher.stop()
     signal?.addEventListener('abort', end, { once: true })
     if (signal?.aborted) end()
@@ -120,9 +136,34 @@ export class DispatchManager {
     return this.start({ ...options, once: true }).over
   }
 
-  /** The dispatchers of this process. */
+  /** The dispatchers of this process that work for the project. */
   status(): DispatchStatus[] {
-    return [...this.#running].map(one => one.status())
+    return this.#here().map(one => one.status())
+  }
+
+  /** Stops the dispatchers of this process that work for the project; what is under way is stopped. Gives how many. */
+  async stop(): Promise<number> {
+    const here = this.#here()
+    await Promise.all(here.map(one => one.stop()))
+    return here.length
+  }
+
+  /** What agents have been given and not given back, in whatever process. */
+  async underWay(): Promise<DispatchUnderWay[]> {
+    const found: DispatchUnderWay[] = []
+    const { project } = this.#scope
+    for (const type of ['bead', 'task'] as const) {
+      for await (const { info } of this.#access.walk({ type, status: ['active'] })) {
+        const { workItem, dispatches, title, id: conversationId } = info
+        if (!dispatches?.open || (workItem.type !== 'bead' && workItem.type !== 'task')) continue
+        const { agent, node, startedAt } = dispatches.open
+        const lease = await this.#engine.store.holderOf({ project, name: leaseOf(workItem) })
+        const isDead = lease?.holder !== node
+        const hop = dispatches.hops
+        found.push({ item: workItem, title, agent, node, startedAt, hop, isDead, conversationId })
+      }
+    }
+    return found.sort((a, b) => a.startedAt.localeCompare(b.startedAt))
   }
 
   /** What a person should look at: parked beads and blocked tasks, the longest first. */
@@ -172,5 +213,9 @@ export class DispatchManager {
     }
     const decide = clearGuards(checked, reason, to ?? 'open', this.#access.beginning(''))
     await this.#access.write(checked, decide, ['clearGuards', item, reason], write)
+  }
+
+  #here(): Dispatcher[] {
+    return [...this.#running].filter(([, project]) => project === this.#scope.project).map(([one]) => one)
   }
 }

@@ -7,14 +7,16 @@ import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
 import { IllegalState, StoreUnusable } from '../errors.ts'
 import { Id } from '../events/id.ts'
+import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
-import type { ProjectTotals } from '../log/directory.ts'
-import type { Store, StoreOptions } from '../log/store.ts'
+import type { Listed, ProjectTotals } from '../log/directory.ts'
+import type { Store, StoreOptions, WriteQueue } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
-import { openModel } from '../models/open.ts'
+import { type ModelQueue, modelQueues, openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { type Tracer, traced } from '../tracing.ts'
 import { type Update, updateOf } from '../views/update.ts'
 import type { Dispatcher } from '../work/dispatcher.ts'
 import type { OrchestrationResult } from '../work/orchestrator.ts'
@@ -41,11 +43,13 @@ import { SessionManager } from './session-manager.ts'
 import { sessionRequests } from './session-requests.ts'
 import type { SettingsInput } from './settings.ts'
 import { type Swept, sweep } from './sweep.ts'
+import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
-import type { RunningShift } from './team-parts.ts'
+import type { RunningShift, TeamParts } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
+import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
 import { WorkManager } from './work-manager.ts'
 
 export interface OpenOptions
@@ -80,6 +84,8 @@ export interface OpenOptions
   resolvers?: readonly ReferenceResolver[]
   /** Writes the summaries of compactions, as `provider:model` or opened; without one they are made offline. */
   model?: Model | string
+  /** Puts spans around append, assemble, compact and run: a tracer of OpenTelemetry, or one like it. */
+  tracer?: Tracer
   /** What some projects have otherwise than all of this says, by their names. */
   projects?: Readonly<Record<string, ProjectOptions>>
   /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
@@ -93,6 +99,14 @@ export interface UpdatesOptions {
   sessionId?: string
   name?: Update['name']
   signal?: AbortSignal
+}
+
+export interface Queues {
+  writes: WriteQueue
+  models: ModelQueue[]
+  live: { readers: number; characters: number }
+  /** Runs under way in this process. */
+  runs: number
 }
 
 export interface Colloquy {
@@ -125,6 +139,12 @@ export interface Colloquy {
   repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
   /** Totals of the project. */
   stats(): Promise<ProjectTotals>
+  /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
+  totals(page?: TotalsPage): Promise<UsageTotals>
+  /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
+  audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
+  /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
+  queues(): Queues
   /** Runs the maintenance sweep now. */
   maintain(): Promise<Swept>
   /** The same store as somebody else, through something else, or in another project. */
@@ -154,7 +174,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const all = allProjectSettings({ project: scope.project, root, general: options, projects })
   const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
   const store = await openStore(url, { ...options, clock })
-  const core = engine({ store, clock, newId: ids })
+  const { tracer } = options
+  const core = engine({ store, clock, newId: ids, traced: tracer && traced(tracer) })
   const estimator = estimatorOf(tokens)
   const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
   // An archive is read where its address says it is, wherever new ones go.
@@ -162,11 +183,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const parts = projectParts(all, { engine: core, estimator, resolvers: options.resolvers ?? [] })
   const own = parts.of(scope.project)
   const keeper = executionKeeper(core, own.team.executionLeaseMs)
+  const totals = usageTotals(store)
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
   const dispatching = completeDispatchSettings(options.dispatch)
-  const dispatchers = new Set<Dispatcher>()
+  const dispatchers = new Map<Dispatcher, string>()
   const shifts = new Set<RunningShift>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
@@ -197,7 +219,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       scribe,
       desk,
       agents,
-      building,
+      building: buildSettings,
       root,
       mcp,
       features,
@@ -242,24 +264,26 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         mcp,
       })
     const agentManager = once(() => managedBy(scope))
-    const builders = once(() => {
+    /** @throws {IllegalState} when the project has no folder */
+    const building = once((): TeamParts => {
       if (root === undefined) {
         throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
           project: scope.project,
         })
       }
-      return new TeamManager({
+      return {
         engine: core,
         scope,
         sessions: sessions(),
         agents: agentManager(),
         agentsAs: actor => managedBy({ ...scope, actor }),
         work: work(),
-        settings: building,
+        settings: buildSettings,
         root,
         shifts,
-      })
+      }
     })
+    const builders = once(() => new TeamManager(building()))
     const dispatcher = once(
       () =>
         new DispatchManager({
@@ -271,6 +295,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           agents: agentManager(),
           settings: dispatching,
           running: dispatchers,
+          ...(root !== undefined && { task: taskWorker(building()) }),
         }),
     )
     return {
@@ -317,6 +342,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         return store.repair({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) })
       },
       stats: () => store.totals(scope.project),
+      totals: page => totals(scope.project, page),
+      audit: (query = {}) => store.audit({ ...query, project: scope.project }),
+      queues: () => ({ writes: store.queue(), models: modelQueues(), live: live.queue(), runs: runs.count() }),
       maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
       as: changes => within(checkedScope({ ...scope, ...changes })),
       projects: () => store.projects(),
@@ -324,7 +352,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers, ...shifts].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()

@@ -16,6 +16,7 @@ export interface KeptRun {
 export interface RunKeeper {
   keep(sessionId: string, claim: Claim, options: { leaseMs: number; signal?: AbortSignal | undefined }): KeptRun
   find(sessionId: string): KeptRun | undefined
+  count(): number
   /** Stops all of them and waits until they have said so. */
   close(): Promise<void>
 }
@@ -55,6 +56,7 @@ export function runKeeper(): RunKeeper {
       return kept
     },
     find: sessionId => runs.get(sessionId),
+    count: () => runs.size,
     async close() {
       const open = [...runs.values()]
       for (const one of open) one.stop('cancelled')

@@ -1,6 +1,6 @@
 /** When a session is compacted, and with what: the run itself is the agent's. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type CompactOutcome, compact } from '../agent/compact.ts'
+import { type CompactInput, type CompactOutcome, compact } from '../agent/compact.ts'
 import type { ComputedSections } from '../compaction/computed.ts'
 import type { CompactionReason } from '../events/checkpoint.ts'
 import type { Model } from '../models/model.ts'
@@ -62,7 +62,7 @@ export function sessionCompaction({
     const target = Math.floor(budget * settings.target) - fixed - maxCheckpointTokens - maxCarriedTokens
     // After the latch no model is asked: what it said did not help.
     const author = head.latched ? undefined : model
-    const outcome = await compact(engine, scope, {
+    const outcome = await compacted({
       head,
       base: checkpoint,
       reason,
@@ -79,6 +79,22 @@ export function sessionCompaction({
     })
     if (outcome.outcome === 'held') await untilReleased(head.id)
     return outcome
+  }
+
+  function compacted(input: CompactInput): Promise<CompactOutcome> {
+    const { traced } = engine
+    if (!traced) return compact(engine, scope, input)
+    const attributes = {
+      'colloquy.project': scope.project,
+      'colloquy.session': input.head.id,
+      'colloquy.reason': input.reason,
+      'colloquy.model': input.model?.name ?? 'offline',
+    }
+    return traced('colloquy.compact', attributes, async note => {
+      const outcome = await compact(engine, scope, input)
+      note({ 'colloquy.outcome': outcome.outcome })
+      return outcome
+    })
   }
 
   /** Another run compacts this session: its checkpoint will do. */

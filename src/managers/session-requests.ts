@@ -96,6 +96,21 @@ export function sessionRequests({
     return agentRequest(made)
   }
 
+  async function built(sessionId: string, message: Asked, options: PackingOptions): Promise<AgentRequest> {
+    await contexts.refresh(sessionId)
+    let made = await packing.pack(await access.head(sessionId), message, options, false)
+    const reason = compaction.dueFor(made)
+    if (reason) {
+      await compaction.run(made, reason)
+      made = await packing.pack(await access.head(sessionId), message, options, false)
+    }
+    // Whatever the compaction did, the request fits: what is left out then is counted and said.
+    if (made.packed.overflows) made = await packing.pack(made.head, message, options, true)
+    await access.execute(made.head, recordRequest(manifestOf({ made, requestId: engine.newId() })))
+    compaction.inBackground(made)
+    return agentRequest(made)
+  }
+
   return {
     contexts,
     checkpoints: sessionCheckpoints(access),
@@ -105,18 +120,20 @@ export function sessionRequests({
     previewOf,
 
     async build(sessionId, message, options = {}) {
-      await contexts.refresh(sessionId)
-      let made = await packing.pack(await access.head(sessionId), message, options, false)
-      const reason = compaction.dueFor(made)
-      if (reason) {
-        await compaction.run(made, reason)
-        made = await packing.pack(await access.head(sessionId), message, options, false)
-      }
-      // Whatever the compaction did, the request fits: what is left out then is counted and said.
-      if (made.packed.overflows) made = await packing.pack(made.head, message, options, true)
-      await access.execute(made.head, recordRequest(manifestOf({ made, requestId: engine.newId() })))
-      compaction.inBackground(made)
-      return agentRequest(made)
+      const { traced } = engine
+      if (!traced) return built(sessionId, message, options)
+      const attributes = { 'colloquy.project': scope.project, 'colloquy.session': sessionId }
+      return traced('colloquy.assemble', attributes, async note => {
+        const request = await built(sessionId, message, options)
+        const { strategy, budget, totalTokens, omitted } = request
+        note({
+          'colloquy.strategy': strategy,
+          'colloquy.budget': budget,
+          'colloquy.tokens': totalTokens,
+          'colloquy.omitted': omitted,
+        })
+        return request
+      })
     },
 
     async forceCompact(sessionId, { keep, budget } = {}) {

@@ -17,18 +17,29 @@ export interface Swept extends LookedAfter {
 const lease = { name: 'maintenance', forMs: 5 * 60_000 }
 const batchSize = 100
 
-export async function sweep(
-  engine: Engine,
-  scope: Scope,
-  { archive, team }: { archive: ArchiveSettings; team: Team },
-): Promise<Swept> {
+const nothing: Swept = { expired: 0, archived: 0, ...nothingLookedAfter, skipped: true }
+
+interface SweepInput {
+  archive: ArchiveSettings
+  team: Team
+}
+
+export async function sweep(engine: Engine, scope: Scope, input: SweepInput): Promise<Swept> {
   const { store, newId } = engine
+  if (!store.alone) return sweepAs(newId(), engine, scope, input)
+  // Who is alone takes over from whoever was before: by the same name, so that it need not wait for the lease, and with a
+  // new generation, so that the other, should it still be there, cannot write.
+  return (await store.alone(scope.project, lease.name, () => sweepAs(lease.name, engine, scope, input))) ?? nothing
+}
+
+async function sweepAs(holder: string, engine: Engine, scope: Scope, { archive, team }: SweepInput): Promise<Swept> {
+  const { store } = engine
   const { project } = scope
-  const held = await store.claim({ project, holder: newId(), ...lease }).catch(error => {
+  const held = await store.claim({ project, holder, ...lease }).catch(error => {
     if (error instanceof LeaseHeld) return undefined
     throw error
   })
-  if (!held) return { expired: 0, archived: 0, ...nothingLookedAfter, skipped: true }
+  if (!held) return nothing
   const fence = { name: held.name, generation: held.generation }
   try {
     const expired = await expireSessions(engine, scope, fence)

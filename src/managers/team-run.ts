@@ -4,7 +4,7 @@ import type { TaskState } from '../events/work.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { RalphState } from '../views/ralph.ts'
 import { isHeld } from '../views/work-moves.ts'
-import { type TaskDesk, workOnTask } from '../work/task.ts'
+import { type TaskDesk, type TaskEnd, workOnTask } from '../work/task.ts'
 import { runTeam, type TeamEnd } from '../work/team.ts'
 import { type Shift, withShift } from './feature-shift.ts'
 import { putAway } from './feature-worktree.ts'
@@ -96,6 +96,19 @@ function taskDesk({ work }: TeamParts, room: TaskRoom, { limits }: Shift): TaskD
     review: () => reviewTask(room),
     land: () => landTask(room),
   }
+}
+
+/** One task as far as one kind of agent takes it: to where another is called for, or to its end. */
+export function runTask(
+  parts: TeamParts,
+  { featureId, taskId, as }: { featureId: string; taskId: string; as: string },
+  options: TeamOptions,
+): Promise<TaskEnd> {
+  return withShift(parts, featureId, options, shift =>
+    shift.inRoom(taskId, room =>
+      workOnTask(taskDesk(parts, room, shift), { signal: shift.signal, mostReturns: parts.settings.returns, as }),
+    ),
+  )
 }
 
 /** The loop of one task and nothing else: it ends in dev_complete, or has failed, or stays where it was stopped. */

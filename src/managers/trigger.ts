@@ -54,6 +54,8 @@ async function byId(store: Store, messageId: string, read: readonly Message[], h
 }
 
 function unanswered(text: string, read: readonly Message[], agentName: string): Message | undefined {
+  // Nothing is asked; results of tools have no text either, and are no question.
+  if (text === '') return undefined
   for (let index = read.length - 1; index >= 0; index--) {
     const message = read[index]!
     if (message.role === 'user' && message.content === text) return message

@@ -117,6 +117,23 @@ function knownNames(): string {
   return `use ${names.join(', ')} (or openai-compatible:MODEL@URL), "command:PROGRAM ARGUMENTS" or scripted:FILE.`
 }
 
+/** How many calls are under way to a model, and how many wait for their turn. */
+export interface ModelQueue {
+  model: string
+  inside: number
+  waiting: number
+}
+
+/** Of every model that was opened by name in this process. */
+export function modelQueues(): ModelQueue[] {
+  // Up to the first space: neither an address nor the arguments of a program, which may carry keys.
+  return [...gates].map(([key, { gate }]) => ({
+    model: key.split(' ')[0]!,
+    inside: gate.inside,
+    waiting: gate.waiting,
+  }))
+}
+
 /** One for all of this process: what they share is the provider's patience. */
 const gates = new Map<string, { concurrency: number; gate: Gate }>()
 

@@ -22,6 +22,7 @@ import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
+import { dispatchHandlers } from './resources/dispatch.ts'
 import { operationHandlers } from './resources/operations.ts'
 import { pastHandlers } from './resources/past.ts'
 import { projectHandlers } from './resources/projects.ts'
@@ -95,6 +96,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     runs: runHandlers(),
     work: workHandlers(),
     building: buildingHandlers(),
+    dispatch: dispatchHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>

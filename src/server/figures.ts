@@ -1,6 +1,7 @@
 /** What a server counts of itself, and how Prometheus reads it. */
 import { setMaxListeners } from 'node:events'
-import type { Colloquy, ProjectTotals } from '../index.ts'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Colloquy, ModelQueue, ProjectTotals } from '../index.ts'
 import type { Streams } from './streams.ts'
 
 /** Anybody with a token for all projects can name new ones; following each costs a cursor. */
@@ -35,6 +36,9 @@ export function figures(): Figures {
   const happened = new Map<string, number>()
   const compacting = new Map<string, { project: string; since: string }>()
   const watched = new Set<string>()
+  const delay = monitorEventLoopDelay({ resolution: 10 })
+  delay.enable()
+  let summed: { at: number; totals: Promise<Totals> } | undefined
   const ending = new AbortController()
   setMaxListeners(mostWatched, ending.signal)
 
@@ -46,6 +50,18 @@ export function figures(): Figures {
       if (event.type === 'compaction.started') compacting.set(event.sessionId, { project, since: at })
       if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.delete(event.sessionId)
     }
+  }
+
+  /** Summing up looks at every conversation: whoever scrapes often gets what was there a moment ago. */
+  function projectTotals(colloquy: Colloquy): Promise<Totals> {
+    const now = performance.now()
+    if (!summed || now - summed.at > totalsHoldMs) {
+      summed = { at: now, totals: totalsOf(colloquy) }
+      summed.totals.catch(() => {
+        summed = undefined
+      })
+    }
+    return summed.totals
   }
 
   return {
@@ -66,22 +82,79 @@ export function figures(): Figures {
       follow(colloquy).catch(() => watched.delete(colloquy.project))
     },
     async render(colloquy, streams) {
-      const projects = await colloquy.projects()
-      const totals = await Promise.all(
-        projects.map(async project => [project, await colloquy.as({ project }).stats()] as const),
-      )
+      const totals = await projectTotals(colloquy)
+      const { writes, models, live, runs } = colloquy.queues()
+      const perModel = (count: (queue: ModelQueue) => number) => {
+        const sums = new Map<string, number>()
+        for (const queue of models) {
+          const label = `model="${escaped(queue.model)}"`
+          sums.set(label, (sums.get(label) ?? 0) + count(queue))
+        }
+        return sums
+      }
+      const { rss, heapUsed } = process.memoryUsage()
+      const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0)
+      const delayed = new Map([
+        ['quantile="0.5"', seconds(delay.percentile(50))],
+        ['quantile="0.99"', seconds(delay.percentile(99))],
+        ['quantile="1"', seconds(delay.max)],
+      ])
+      delay.reset()
       return [
         ...series('colloquy_http_requests_total', 'counter', 'Requests answered.', requests),
         ...Object.entries(times).flatMap(([kind, times]) => histogramLines(kind, times)),
         ...series('colloquy_events_total', 'counter', 'Events recorded since the server started.', happened),
         ...single('colloquy_subscribers', 'gauge', 'Live streams.', streams.count),
         ...single('colloquy_subscribers_dropped_total', 'counter', 'Streams cut because nobody read.', streams.dropped),
+        ...single(
+          'colloquy_subscribers_unread',
+          'gauge',
+          'Live streams that have not read the last piece.',
+          streams.unread,
+        ),
+        ...single(
+          'colloquy_live_waiting_characters',
+          'gauge',
+          'Live words that wait for slow readers.',
+          live.characters,
+        ),
+        ...single('colloquy_writes_waiting', 'gauge', 'Writes that wait for a commit.', writes.waiting),
+        ...single('colloquy_writes_waiting_most', 'gauge', 'The most that waited since the last look.', writes.most),
+        ...series(
+          'colloquy_model_calls_running',
+          'gauge',
+          'Calls under way.',
+          perModel(queue => queue.inside),
+        ),
+        ...series(
+          'colloquy_model_calls_waiting',
+          'gauge',
+          'Calls that wait their turn.',
+          perModel(queue => queue.waiting),
+        ),
+        ...single('colloquy_runs_running', 'gauge', 'Runs of agents under way in this process.', runs),
+        ...series('colloquy_event_loop_delay_seconds', 'gauge', 'Since the last look.', delayed),
+        ...single('colloquy_resident_bytes', 'gauge', 'Memory of the process.', rss),
+        ...single('colloquy_heap_bytes', 'gauge', 'Of it, JavaScript objects.', heapUsed),
         ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.size),
         ...projectLines(totals),
       ].join('\n')
     },
-    close: () => ending.abort(),
+    close() {
+      ending.abort()
+      delay.disable()
+    },
   }
+}
+
+type Totals = ReadonlyArray<readonly [project: string, totals: ProjectTotals]>
+
+const totalsHoldMs = 5000
+
+async function totalsOf(colloquy: Colloquy): Promise<Totals> {
+  const totals: Array<[string, ProjectTotals]> = []
+  for (const project of await colloquy.projects()) totals.push([project, await colloquy.as({ project }).stats()])
+  return totals
 }
 
 function histogram(): Histogram {
@@ -116,7 +189,7 @@ function histogramLines(kind: string, { counts, sum, count }: Histogram): string
   ]
 }
 
-function projectLines(totals: ReadonlyArray<readonly [string, ProjectTotals]>): string[] {
+function projectLines(totals: Totals): string[] {
   const fields = [
     'conversations',
     'sessions',

@@ -53,8 +53,10 @@ export function jobs(parts: {
   async function sweepAll(): Promise<void> {
     for (const project of await colloquy.projects()) {
       if (isClosed) return
+      const within = caretaker.as({ project })
+      figures.watch(within)
       // A failed sweep deletes and loses nothing; the next one comes.
-      await maintain(caretaker.as({ project })).catch(error => onFailure(error, project))
+      await maintain(within).catch(error => onFailure(error, project))
     }
   }
 

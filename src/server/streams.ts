@@ -22,6 +22,8 @@ export interface Streams {
   open(colloquy: Colloquy, listening: Listening, drop?: () => void): ReadableStream<Uint8Array>
   readonly count: number
   readonly dropped: number
+  /** Listeners that have not read what they were sent last. */
+  readonly unread: number
   /** Tells everybody to come back in a moment, and ends. */
   stop(): void
 }
@@ -29,6 +31,7 @@ export interface Streams {
 interface Listener {
   /** Called now and then: says that the stream is alive, or drops who does not read. */
   beat(now: number): void
+  isUnread(): boolean
   stop(): void
 }
 
@@ -91,6 +94,7 @@ export function streams(settings: ServerSettings): Streams {
           drop?.()
         }
       },
+      isUnread: () => !isPulling,
       stop: () => wake?.(),
     }
     listeners.add(listener)
@@ -163,6 +167,9 @@ export function streams(settings: ServerSettings): Streams {
     open,
     get count() {
       return listeners.size
+    },
+    get unread() {
+      return [...listeners].filter(listener => listener.isUnread()).length
     },
     get dropped() {
       return dropped

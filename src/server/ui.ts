@@ -37,7 +37,8 @@ export function ui({ door, tickets, basePath }: { door: Gate; tickets: Tickets; 
     setCookie(context, door.cookieName(context), value, {
       httpOnly: true,
       sameSite: 'Strict',
-      path: home,
+      // Without the slash at its end, so that it is sent there, too.
+      path: basePath || '/',
       maxAge: maxAgeSeconds,
     })
     return context.redirect(home, 303)

@@ -6,6 +6,7 @@
  */
 import type { TaskState } from '../events/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../views/ralph.ts'
+import { agentFor } from '../views/work-moves.ts'
 
 export interface TaskStanding {
   state: TaskState
@@ -37,17 +38,31 @@ export type TaskEnd =
   /** It would go on, but a person must do something first. */
   | { end: 'waiting'; reason: string }
   | { end: 'stopped' }
+  /** Another kind of agent goes on with it. */
+  | { end: 'passed'; state: TaskState; reason?: string }
 
 /** QA may send a task back this often before a person has to look at it. */
 const usualReturns = 3
 
 export async function workOnTask(
   desk: TaskDesk,
-  { signal, mostReturns = usualReturns }: { signal: AbortSignal; mostReturns?: number },
+  {
+    signal,
+    mostReturns = usualReturns,
+    as,
+  }: {
+    signal: AbortSignal
+    mostReturns?: number
+    /** Only as this kind of agent: ends where another kind is called for. */
+    as?: string
+  },
 ): Promise<TaskEnd> {
   for (;;) {
     if (signal.aborted) return { end: 'stopped' }
     const { state, since, ralph, review, landing, reason } = await desk.standing()
+    const called = agentFor('task', state)
+    if (as !== undefined && called !== undefined && called !== as)
+      return { end: 'passed', state, ...(reason !== undefined && { reason }) }
     switch (state) {
       case 'planning':
         await desk.move('in_dev')

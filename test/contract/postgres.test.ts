@@ -1,4 +1,5 @@
 /** The PostgreSQL store passes every contract, on a real server. */
+import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
@@ -15,3 +16,4 @@ describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)
 describeBranches('postgres', openPostgres)
 describeWorkItems('postgres', openPostgres)
+describeAccounts('postgres', openPostgres)

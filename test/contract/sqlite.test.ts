@@ -1,4 +1,5 @@
 /** The SQLite store passes every contract. */
+import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
@@ -15,3 +16,4 @@ describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
 describeBranches('sqlite', openSqlite)
 describeWorkItems('sqlite', openSqlite)
+describeAccounts('sqlite', openSqlite)

@@ -176,7 +176,7 @@ describe('an orchestrator', () => {
       project: 'shop',
       tokens: 'fast',
       sweepEveryMs: null,
-      agents: { model: agent, models: { orchestrator: scriptedModel(end) }, leaseMs: 600 },
+      agents: { model: agent, models: { orchestrator: scriptedModel(end) }, leaseMs: 2_500 },
     })
     onTestFinished(() => other.close())
     let result = await other.orchestrate(id)

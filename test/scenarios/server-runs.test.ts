@@ -1,5 +1,5 @@
 /** Runs, questions and what agents say while they say it, over HTTP. */
-import type { Model } from 'colloquy'
+import { type Model, openModel } from 'colloquy'
 import { type Client, connect, type LiveEvent, type LiveWords } from 'colloquy/client'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
@@ -182,6 +182,29 @@ describe('a run over HTTP', () => {
     }
     expect((await client.sessions.messages({ sessionId })).items).toEqual([])
     await writer.sessions.configure({ sessionId, body: { model: 'ollama:qwen3' } })
+  })
+})
+
+describe('figures', () => {
+  it('tell what is under way and what waits, in the format of Prometheus', async () => {
+    const model = heldModel('Three ', 'tasks.')
+    const { client, sessionId } = await withSession(model)
+    await openModel('command:cat')
+    await client.runs.start({ sessionId, body: { message: 'Plan it' } })
+    await model.begun
+    const text = String(await client.operations.metrics())
+    const lines = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))
+    expect(lines.filter(line => !/^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [\d.e+-]+$/.test(line))).toEqual([])
+    const value = (name: string) => Number(lines.find(line => line.startsWith(`${name} `))?.split(' ')[1])
+    expect(value('colloquy_runs_running')).toBe(1)
+    expect(value('colloquy_writes_waiting')).toBe(0)
+    expect(value('colloquy_writes_waiting_most')).toBeGreaterThan(0)
+    expect(value('colloquy_model_calls_waiting{model="command:cat"}')).toBe(0)
+    expect(value('colloquy_project_sessions{project="shop"}')).toBe(1)
+    for (const name of ['subscribers_unread', 'live_waiting_characters', 'resident_bytes', 'append_seconds_count']) {
+      expect(value(`colloquy_${name}`)).toBeGreaterThanOrEqual(0)
+    }
+    model.goOn()
   })
 })
 

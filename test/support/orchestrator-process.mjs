@@ -16,6 +16,6 @@ const colloquy = await openColloquy({
   project: 'shop',
   tokens: 'fast',
   sweepEveryMs: null,
-  agents: { model: agent, models: { orchestrator: route }, leaseMs: 600 },
+  agents: { model: agent, models: { orchestrator: route }, leaseMs: 2_500 },
 })
 await colloquy.orchestrate(conversationId)

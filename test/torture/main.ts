@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openColloquy } from 'colloquy'
-import { startPostgres } from '../support/postgres-server.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { killedChat } from './chat.ts'
 import { compactionRaces } from './compaction-races.ts'
 import { damageRounds } from './damage.ts'
 import { killDemo } from './demo.ts'
@@ -15,11 +16,15 @@ import { faults, losePower, underFault } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { type KillReport, killWriters } from './kill.ts'
 import { listeners } from './listeners.ts'
-import { freshSeed } from './random.ts'
+import { pages } from './pages.ts'
+import { failover, manyNodes, type OutageReport, stoppedNode, underCuts, underOutages } from './postgres-nodes.ts'
+import { freshSeed, random } from './random.ts'
 import { requestPromises } from './requests.ts'
 import { compileShim, noShim } from './shim.ts'
+import { storm } from './storm.ts'
+import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|postgres|fuzz|listeners|demo|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -28,11 +33,17 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
            starts at that case, so that one that failed can be had again)
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
-  postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
+  chat     300 turns of an agent with tools, killed -9     (--cycles, default 30)
+  postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50); 3 nodes × 16 callers that all follow
+           (--cases, appends, default 100000); nodes stopped past their lease; restarts, cut connections, failover
   listeners
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
            (--rounds, seconds, default 60; --cases, streams, default 1000)
   demo     kill -9 of a team at random points of the demo  (--cycles, default 50; 10 kills in each demo)
+  storm    200 beads with real dependencies, agents that fail and loop, 3 nodes on PostgreSQL, one killed every 10
+           seconds (--cases, beads, default 200; --rounds, seconds between kills, default 10)
+  pages    a conversation of 100,000 messages in a browser: first paint, scrolling, memory
+           (--cases, messages, default 100000; --rounds, jumps, default 300)
   fuzz     odd requests to every endpoint of the server    (--cases, default 100000)
   all      all of them (default)`
 
@@ -52,10 +63,13 @@ const tortures: Record<string, Torture> = {
   damage,
   requests,
   'compaction-races': races,
+  chat,
   postgres,
   fuzz: odd,
   listeners: live,
   demo: team,
+  storm: stormy,
+  pages: scroll,
 }
 
 async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<string[]> {
@@ -68,31 +82,81 @@ async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<s
   return told(report)
 }
 
-/** Every other cycle the server crashes too. */
-async function postgres(folder: string, { cycles = 50, seed }: Settings): Promise<string[]> {
+async function postgres(folder: string, settings: Settings): Promise<string[]> {
   const server = await startPostgres()
-  let crashes = 0
-  let slowest = 0
   try {
-    const report = await killWriters({
-      folder,
-      cycles,
-      seed,
-      store: server.urlOf('postgres'),
-      async disturb(cycle) {
-        if (cycle % 2 === 0) return
-        const started = performance.now()
-        await server.crashAndRestart()
-        slowest = Math.max(slowest, performance.now() - started)
-        crashes++
-      },
-      onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
-    })
-    say(`The server crashed ${crashes} times and was back after ${Math.round(slowest)} ms at the most.`)
-    return told(report)
+    return [
+      ...(await killedNodes(folder, server, settings)),
+      ...(await followedNodes(server, settings)),
+      ...(await outages(server, settings)),
+    ]
   } finally {
     await server.remove()
   }
+}
+
+/** Every other cycle the server crashes too. */
+async function killedNodes(folder: string, server: PostgresServer, settings: Settings): Promise<string[]> {
+  const { cycles = 50, seed } = settings
+  let crashes = 0
+  let slowest = 0
+  const report = await killWriters({
+    folder,
+    cycles,
+    seed,
+    store: server.urlOf('postgres'),
+    async disturb(cycle) {
+      if (cycle % 2 === 0) return
+      const started = performance.now()
+      await server.crashAndRestart()
+      slowest = Math.max(slowest, performance.now() - started)
+      crashes++
+    },
+    onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
+  })
+  say(`The server crashed ${crashes} times and was back after ${Math.round(slowest)} ms at the most.`)
+  return told(report)
+}
+
+async function followedNodes(server: PostgresServer, { cases = 100_000 }: Settings): Promise<string[]> {
+  const [nodes, writers] = [3, 16]
+  const each = Math.ceil(cases / nodes / writers)
+  const url = `${server.urlOf('postgres')}&schema=nodes`
+  const report = await manyNodes(url, { nodes, writers, each, onSeen: seen => progress(`${seen} seen`) })
+  say(
+    `${nodes} nodes × ${writers} callers: ${report.appended} appends in ${Math.round(report.seconds)} s, the slowest ${Math.round(report.slowestMs)} ms; ${report.problems.length} problems.`,
+  )
+  const problems = [...report.problems]
+  for (let round = 0; round < 5; round++) {
+    progress(`stopped node, round ${round + 1} of 5`)
+    problems.push(...(await stoppedNode(url, { forMs: 2000 })))
+  }
+  say('5 times a node was stopped past its lease and went on: its late writes were refused.')
+  return problems
+}
+
+async function outages(server: PostgresServer, { cycles = 50, seed }: Settings): Promise<string[]> {
+  const url = `${server.urlOf('postgres')}&schema=outages`
+  const tell = (what: string, { acknowledged, outages, slowestBackMs, problems }: OutageReport) => {
+    say(
+      `${what}: ${outages} times, ${acknowledged} acknowledged, ${problems.length} problems; the next append was acknowledged ${Math.round(slowestBackMs)} ms after the server was back, at the most.`,
+    )
+    return [...problems, ...(slowestBackMs > 5000 ? [`${what}: back only after ${slowestBackMs} ms`] : [])]
+  }
+  progress('restarts')
+  const restarts = await underOutages([url, url], {
+    outages: Math.ceil(cycles / 5),
+    each: 200,
+    disturb: () => server.crashAndRestart(),
+  })
+  const problems = tell('Restarts of the server', restarts)
+  progress('cuts')
+  problems.push(...tell('Connections cut', await underCuts(server, { appends: cycles * 100, choose: random(seed) })))
+  for (let round = 1; round <= Math.ceil(cycles / 10); round++) {
+    progress(`failover ${round}`)
+    problems.push(...tell('Primary killed, standby promoted', await failover({ each: 500 })))
+  }
+  return problems
 }
 
 function told(report: KillReport): string[] {
@@ -173,6 +237,14 @@ async function races(folder: string, { rounds = 500, seed }: Settings): Promise<
   return report.problems
 }
 
+async function chat(folder: string, { cycles = 30, seed }: Settings): Promise<string[]> {
+  const onKill = (kill: number) => progress(`kill ${kill} of ${cycles}`)
+  const report = await killedChat({ folder, turns: 300, budget: 30_000, kills: cycles, seed, onKill })
+  const { turns, kills, requests, checkpoints, crashed } = report
+  say(`${turns} turns, ${kills} kills: ${requests} requests, ${checkpoints} checkpoints, ${crashed} runs crashed.`)
+  return report.problems
+}
+
 async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise<string[]> {
   const colloquy = await openColloquy({
     store: `sqlite:${join(folder, 'fuzz.db')}`,
@@ -231,6 +303,64 @@ async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Pr
     `Delay of the event loop: ${delay.p50.toFixed(0)} ms (median), ${delay.p99.toFixed(0)} ms (99 %), ${delay.max.toFixed(0)} ms; clients in the same process.`,
   )
   say(`The process grew by ${grownMb.toFixed(0)} MB, its clients included.`)
+  return report.problems
+}
+
+async function stormy(_: string, { cases = 200, rounds = 10, seed }: Settings): Promise<string[]> {
+  if (!recordedBeadsAreThere) say('The recorded beads are not here: the graph is made up.')
+  const server = await startPostgres()
+  try {
+    const report = await storm({
+      store: server.urlOf('postgres'),
+      beads: recordedBeadsAreThere ? recordedBeads(cases) : madeBeads(cases, seed),
+      looperEvery: 20,
+      nodes: 3,
+      killEveryMs: rounds * 1000,
+      failShare: 0.3,
+      workMs: 2_000,
+      leaseMs: 5_000,
+      concurrency: 2,
+      hopLimit: 20,
+      seed,
+      withinMs: 3_600_000,
+      onProgress: (done, parked, kills) => progress(`${done} done, ${parked} parked of ${cases}; ${kills} kills`),
+    })
+    const { beads, done, parked, kills, dispatches, crashed, failed, tripped, tookMs } = report
+    say(`${beads} beads in ${Math.round(tookMs / 1000)} s under ${kills} kills: ${done} done, ${parked} parked.`)
+    say(`${dispatches} dispatches, of which ${failed} failed and ${crashed} died with their node.`)
+    say(
+      `Guards: ${
+        Object.entries(tripped)
+          .map(([kind, count]) => `${count} × ${kind}`)
+          .join(', ') || 'none'
+      }.`,
+    )
+    return report.problems
+  } finally {
+    await server.remove()
+  }
+}
+
+async function scroll(folder: string, { cases = 100_000, rounds = 300, seed }: Settings): Promise<string[]> {
+  const store = `sqlite:${join(folder, 'pages.db')}`
+  const colloquy = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
+  const lengths = [10, 10_000, cases].filter((length, index) => index === 0 || length <= cases)
+  const report = await pages({
+    colloquy,
+    lengths: [...new Set(lengths)],
+    jumps: rounds,
+    seed,
+    onJump: done => progress(`${done} jumps`),
+  })
+  await colloquy.close()
+  const { firstPaint, mostRows, mostNodes, heapMb } = report
+  say(
+    `First paint: ${[...firstPaint].map(([length, ms]) => `${ms.toFixed(0)} ms with ${length} messages`).join(', ')}.`,
+  )
+  say(`At most ${mostRows} rows and ${mostNodes} elements on the page.`)
+  say(
+    `The page's memory: ${heapMb.before.toFixed(1)} MB before, ${heapMb.most.toFixed(1)} MB at most, ${heapMb.after.toFixed(1)} MB after.`,
+  )
   return report.problems
 }
 

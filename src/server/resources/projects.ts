@@ -1,11 +1,8 @@
 /** Projects over HTTP. */
-import { auditPage } from '../audit.ts'
 import type { Handlers } from '../handler.ts'
-import { usageTotals } from '../usage-totals.ts'
 import { demandWorkItem, workItemIn } from '../work-item-query.ts'
 
 export function projectHandlers(): Handlers<'projects'> {
-  const totals = usageTotals()
   return {
     async list({ colloquy, principal }) {
       const { projects } = principal
@@ -14,8 +11,9 @@ export function projectHandlers(): Handlers<'projects'> {
       return { items: visible.map(id => ({ id })) }
     },
     stats: ({ colloquy }) => colloquy.stats(),
-    totals: ({ colloquy }) => totals(colloquy),
-    audit: ({ colloquy, query }) => auditPage(colloquy, query),
+    totals: ({ colloquy, query }) => colloquy.totals(query),
+    audit: ({ colloquy, query: { conversation, ...query } }) =>
+      colloquy.audit({ ...query, ...(conversation !== undefined && { conversationId: conversation }) }),
     async workItems({ colloquy, query }) {
       const { items, next } = await colloquy.conversations.listConversations(query)
       return {

@@ -174,7 +174,7 @@ export async function copyTarget(
 
   async function write(run: Run, page: readonly CopiedEvent[]): Promise<void> {
     // As every append does: shown to readers before the transaction gets its number.
-    await run('lock table events in row exclusive mode')
+    await run('lock table only events in row exclusive mode')
     await numberOf(run, page)
     const newLanes: object[] = []
     const rows = page.map((event, n) => {
@@ -321,7 +321,19 @@ export async function discardCopy(database: Database, project: string): Promise<
     if (!found) return
     await run('update conversations set branch_of = null where project = $1 and branch_of is not null', found)
     for (const table of [
-      ...['docs', 'blob_uses', 'events', 'lanes', 'sessions', 'conversations', 'blobs', 'keys', 'purges', 'leases'],
+      ...[
+        'docs',
+        'landmarks',
+        'blob_uses',
+        'events',
+        'lanes',
+        'sessions',
+        'conversations',
+        'blobs',
+        'keys',
+        'purges',
+        'leases',
+      ],
       ...['search_progress', 'projects'],
     ]) {
       await run(`delete from ${table} where project = $1`, found)

@@ -54,6 +54,8 @@ export async function erase(run: Run, appendWithin: Writer['appendWithin'], inpu
     on conflict (project, conversation, version) do update set author = '', role = '', phase = null, length = 0, words = ''`,
     [number, conversation, version, lane, at, messageId],
   )
+  // Heads kept from earlier times may quote it.
+  await run('delete from landmarks where project = $1 and conversation = $2', [number, conversation])
   const uses = await run<[string]>(
     'delete from blob_uses where project = $1 and conversation = $2 and version = $3 returning digest',
     [number, conversation, version],

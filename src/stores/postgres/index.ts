@@ -8,13 +8,17 @@ import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly }
 import { idProblem } from '../../events/id.ts'
 import { headingOf } from '../../log/archive-check.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
+import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
+import { auditor } from './audit.ts'
+import { beside } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
 import { erase } from './erase.ts'
 import { asStoreError, isConstraint } from './errors.ts'
+import { feedLater } from './feed-later.ts'
 import { headStore } from './heads.ts'
 import { importConversation, linesIn } from './import.ts'
 import { leaseKeeper } from './leases.ts'
@@ -25,9 +29,11 @@ import { projectNumbers } from './projects.ts'
 import { purge } from './purge.ts'
 import { reader } from './read.ts'
 import { refold } from './refold.ts'
+import { repairer } from './repair.ts'
 import { searcher } from './search.ts'
 import { searchIndex } from './search-index.ts'
 import { signals } from './signals.ts'
+import { keepStatistics } from './statistics.ts'
 import { feed } from './subscribe.ts'
 import { verifier } from './verify.ts'
 import { windowReader } from './windows.ts'
@@ -45,8 +51,6 @@ export interface PostgresOptions extends StoreOptions {
   onReport?: (message: string) => void
 }
 
-/** The index is fed when appends pause, so that a burst is taken in few batches. */
-const feedDelayMs = 500
 /** Calls of appends under way at once; more would only split what can share one. */
 const appendCalls = 4
 
@@ -72,10 +76,13 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const lists = directory({ database, projects })
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
-  const index = searchIndex({ database, base })
+  const side = beside({ url, durability, busyTimeoutMs, base })
+  const index = searchIndex({ database, base, beside: side.feed })
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
   const verify = verifier(database)
+  const audit = auditor({ database, projects })
+  const repair = repairer(database, epoch)
   const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
   const events = feed({ database, projects, epoch, base, report })
   const signal = signals({ database, heard: events.wakeNumber, connected: events.wakeAll })
@@ -214,11 +221,33 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     sessions: query => reading(() => lists.sessions(query)),
     projects: () => reading(() => lists.projects()),
     totals: project => reading(() => lists.totals(project)),
+    landmark: (project, conversationId, version) =>
+      reading(async () => {
+        const number = await projects.find(project)
+        const [row] =
+          number === undefined || idProblem(conversationId)
+            ? []
+            : await database.read<[number]>('select conversation from conversations where project = $1 and id = $2', [
+                number,
+                conversationId,
+              ])
+        return row && index.landmark(number!, row[0], version, { mayMake: !readOnly })
+      }),
+
+    audit: query => reading(() => audit(query)),
 
     search: query => reading(() => search.messages(query)),
     searchTitles: query => reading(() => search.titles(query)),
 
     verify: (options = {}) => reading(() => verify(options)),
+    repair: (options = {}) =>
+      writing(async () => {
+        const { heads: repaired, projects: numbers } = await repair(options)
+        heads.forgetAll()
+        for (const number of numbers) await index.feed(number)
+        return { heads: repaired, indexed: await index.size(numbers) }
+      }),
+    ...(database.canKeep && { alone: exclusive(database, epoch) }),
     erase: ({ project, messageId, reason, origin }) =>
       writing(async () => {
         const { number, places } = await placesOf(project, messageId)
@@ -290,55 +319,16 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
+    queue: () => write.queue(),
     async close() {
       if (closed) return
       closed = true
       await write.close()
       await feeding.finish()
+      await side.close()
       events.close()
       await signal.close()
       await database.close()
-    },
-  }
-}
-
-/**
- * A new table has no statistics, all its indexes look alike to the server, and it may choose one that reads the whole
- * project. It looks at its tables by itself about once a minute; a table that grows quickly cannot wait so long.
- */
-function keepStatistics(database: Database) {
-  let events = 0
-  let next = 200
-  return {
-    grown(count: number): void {
-      events += count
-      if (events < next) return
-      next = events * 8
-      // Only their owner may; others leave it to the server.
-      database
-        .once('analyze conversations, events, lanes, sessions, docs, blobs, blob_uses, keys')
-        .catch(() => undefined)
-    },
-  }
-}
-
-/** Feeds the index a while after the first commit that it has not seen. */
-function feedLater(feed: (project: number) => Promise<void>) {
-  const timers = new Map<number, NodeJS.Timeout>()
-  return {
-    soon(project: number): void {
-      if (timers.has(project)) return
-      const timer = setTimeout(() => {
-        timers.delete(project)
-        // Failing here loses nothing: the next search feeds the index itself.
-        feed(project).catch(() => undefined)
-      }, feedDelayMs).unref()
-      timers.set(project, timer)
-    },
-    /** Feeds at once what was put off. */
-    async finish(): Promise<void> {
-      for (const timer of timers.values()) clearTimeout(timer)
-      await Promise.allSettled([...timers.keys()].map(feed))
     },
   }
 }

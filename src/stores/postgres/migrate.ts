@@ -11,8 +11,17 @@ import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
 import { work } from './migrations/006-work.ts'
+import { landmarks } from './migrations/007-landmarks.ts'
 
-const migrations: ReadonlyArray<readonly string[]> = [log, append, isolation, teamsAndBranches, searchFilters, work]
+const migrations: ReadonlyArray<readonly string[]> = [
+  log,
+  append,
+  isolation,
+  teamsAndBranches,
+  searchFilters,
+  work,
+  landmarks,
+]
 
 export const newestSchema = migrations.length
 

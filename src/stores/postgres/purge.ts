@@ -29,7 +29,9 @@ export async function purge(run: Run, input: PurgeInput): Promise<number> {
   }
   await refuseWithBranches(run, { number, conversation: found[0], conversationId })
   const place = [number, found[0]]
-  await run('delete from docs where project = $1 and conversation = $2', place)
+  for (const table of ['docs', 'landmarks']) {
+    await run(`delete from ${table} where project = $1 and conversation = $2`, place)
+  }
   const uses = await run<[string]>(
     'delete from blob_uses where project = $1 and conversation = $2 returning digest',
     place,

@@ -5,6 +5,7 @@
  * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
+import type { Landmark } from '../../log/directory.ts'
 import { trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { eventIn } from '../../log/stored-row.ts'
@@ -12,6 +13,7 @@ import { wordsIn } from '../../log/words.ts'
 import type { Database } from './database.ts'
 import { isConstraint } from './errors.ts'
 import { usualGate } from './gate.ts'
+import { landmarkEvery, landmarkKeeper } from './landmarks.ts'
 import { type PhaseAt, phasesOf } from './phases.ts'
 import { isAfter, type Place } from './position.ts'
 import { blobsOf } from './rows.ts'
@@ -53,7 +55,17 @@ interface DocRow {
 
 export type SearchIndex = ReturnType<typeof searchIndex>
 
-export function searchIndex({ database, base }: { database: Database; base: number }) {
+export function searchIndex({
+  database,
+  base,
+  beside,
+}: {
+  database: Database
+  base: number
+  /** Feeds the rest of a project elsewhere, when there is more than a batch of it. */
+  beside?: (project: number) => Promise<void>
+}) {
+  const landmarks = landmarkKeeper(database)
   const sql = {
     progress: 'select tx from search_progress where project = $1',
     // What is there already is passed over without its body.
@@ -78,8 +90,25 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     find: 'select conversation, version from docs where project = $1 and message = $2',
   }
 
-  /** Takes in everything the log of a project has by now. */
-  async function feed(project: number): Promise<void> {
+  const feeds = new Map<number, { now: Promise<void>; next?: Promise<void> }>()
+
+  /** Takes in everything the log of a project has by now. Whoever asks while it is done shares the next time. */
+  function feed(project: number): Promise<void> {
+    const known = feeds.get(project)
+    if (!known) return begin(project)
+    known.next ??= known.now.catch(() => undefined).then(() => begin(project))
+    return known.next
+  }
+
+  function begin(project: number): Promise<void> {
+    const one = { now: takeIn(project) }
+    feeds.set(project, one)
+    return one.now.finally(() => {
+      if (feeds.get(project) === one && !('next' in one)) feeds.delete(project)
+    })
+  }
+
+  async function takeIn(project: number): Promise<void> {
     const [progress] = await database.read<[number]>(sql.progress, [project])
     const mark = progress?.[0] ?? 0
     let after: Place = { tx: mark, n: -1 }
@@ -88,7 +117,10 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const gate = rows[0]![0]
       const found = rows.filter(row => row[1] !== null)
       const news = found.filter(row => row[3])
-      if (news.length > 0) await put(project, news)
+      if (news.length > 0) {
+        await put(project, news)
+        await passLandmarks(project, news)
+      }
       for (const row of found) {
         const place = { tx: row[1]!, n: row[2] }
         if (isAfter(place, after)) after = place
@@ -98,6 +130,22 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const next = Math.min(gate, isAll ? gate : after.tx)
       if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
+      if (beside) return beside(project)
+    }
+  }
+
+  /** Conversations that have come past a round version. */
+  async function passLandmarks(project: number, rows: readonly FeedRow[]): Promise<void> {
+    const spans = new Map<number, { first: number; last: number }>()
+    for (const [, , , , conversation, version] of rows) {
+      const known = spans.get(conversation)
+      spans.set(conversation, { first: known?.first ?? version, last: version })
+    }
+    for (const [conversation, { first, last }] of spans) {
+      // Facts that are not messages may stand at the round version; they are few.
+      const rounds = Math.floor(last / landmarkEvery) - Math.floor((first - 2) / landmarkEvery)
+      // Failing here loses nothing: whoever needs one makes it.
+      if (rounds > 0) await landmarks.pass(project, conversation, last).catch(() => undefined)
     }
   }
 
@@ -123,6 +171,24 @@ export function searchIndex({ database, base }: { database: Database; base: numb
 
   return {
     feed,
+    /** The nearest heads kept from before a version; made now, if the nearest are far away. */
+    async landmark(
+      project: number,
+      conversation: number,
+      version: number,
+      { mayMake }: { mayMake: boolean },
+    ): Promise<Landmark | undefined> {
+      const known = await landmarks.find(project, conversation, version)
+      if (!mayMake || version - (known?.conversation.version ?? 0) < 2 * landmarkEvery) return known
+      await landmarks.pass(project, conversation, version)
+      return landmarks.find(project, conversation, version)
+    },
+    async size(projects: readonly number[]): Promise<number> {
+      const [row] = await database.read<[number]>('select count(*) from docs where project = any($1::bigint[])', [
+        projects,
+      ])
+      return row![0]
+    },
     /** Where the messages of an id stand. */
     async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
       const rows = await database.read<[number, number]>(sql.find, [project, messageId])

@@ -74,6 +74,8 @@ export function signals({
     async close() {
       closed = true
       clearTimeout(timer)
+      // Whoever waits for the end must not have its program end before that.
+      ;(client as unknown as { ref?(): void } | undefined)?.ref?.()
       await client?.end().catch(() => undefined)
     },
   }

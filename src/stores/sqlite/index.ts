@@ -189,6 +189,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     landmark: (project, conversationId, version) => side.call('landmark', { project, conversationId, version }),
 
+    audit: query => side.call('audit', query),
+    spending: project => side.call('spending', project),
+    spendingOf: (project, conversationIds) => side.call('spendingOf', { project, conversationIds }),
+
     search: query => side.call('search', query),
     searchTitles: query => side.call('titles', query),
 
@@ -247,6 +251,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
+    queue: () => write.queue(),
     async close() {
       if (closed) return
       closed = true

@@ -6,6 +6,7 @@
  * loop, and after a commit we step aside briefly if others are writing, so that nobody starves.
  */
 import { ColloquyError, StoreBusy, StoreClosed } from '../../errors.ts'
+import type { WriteQueue } from '../../log/store.ts'
 import type { Database } from './database.ts'
 import { asStoreError, isBusy } from './errors.ts'
 
@@ -15,6 +16,7 @@ export type Write<T> = () => T
 export interface Writer {
   /** `lightly` does the same in a single statement if that is all there is to do, else gives undefined. */
   submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T>
+  queue(): WriteQueue
   /** Resolves when nothing is waiting any more; refuses what comes later. */
   close(): Promise<void>
 }
@@ -63,6 +65,8 @@ export function writer({
     rollback: database.prepare('rollback'),
   }
   let queue: Waiting[] = []
+  /** The most that waited since somebody last asked. */
+  let most = 0
   let scheduled = false
   let closed = false
   let transactions = 0
@@ -79,6 +83,7 @@ export function writer({
         deadline: performance.now() + busyTimeoutMs,
         alone: false,
       })
+      if (queue.length > most) most = queue.length
       if (!scheduled) schedule(0)
     })
   }
@@ -198,5 +203,13 @@ export function writer({
     if (queue.length > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
   }
 
-  return { submit, close }
+  return {
+    submit,
+    queue() {
+      const seen = { waiting: queue.length, most }
+      most = queue.length
+      return seen
+    },
+    close,
+  }
 }

@@ -7,6 +7,14 @@ import { type LiveConnection, liveConnection } from './live.ts'
 /** Calls that belong to no project: the list of projects, who we are. */
 export const server: Client = connect({ url: base() })
 
+let known: Promise<string> | undefined
+
+/** The name that the token goes by: what is written here carries it. */
+export function ownName(): Promise<string> {
+  known ??= server.operations.whoami().then(({ name }) => name)
+  return known
+}
+
 interface Connected {
   project: string
   client: Client

@@ -21,11 +21,17 @@ export interface LiveConnection {
   onEvent(listener: (event: LiveEvent) => void): () => void
   /** The stream is there again after it was not: something may have been missed. */
   onReopened(listener: () => void): () => void
+  /**
+   * From here on nothing is missed, so reading may begin. Where the stream does not come at once reading does not wait for
+   * it, and is done again when it is there.
+   */
+  readonly ready: Promise<void>
   open(): void
   close(): void
 }
 
 const hiddenForMs = 60_000
+const patienceMs = 500
 
 export function liveConnection(client: Client): LiveConnection {
   const state = store<ConnectionState>('connecting')
@@ -36,6 +42,12 @@ export function liveConnection(client: Client): LiveConnection {
   let stream: AbortController | undefined
   let position: string | undefined
   let wasOpen = false
+  /** Somebody may have read before the stream was there. */
+  let mayHaveMissed = false
+  let isReady = () => {}
+  const ready = new Promise<void>(resolve => {
+    isReady = resolve
+  })
   let hiding: ReturnType<typeof setTimeout> | undefined
 
   function start(): void {
@@ -43,8 +55,20 @@ export function liveConnection(client: Client): LiveConnection {
     const current = new AbortController()
     stream = current
     state.set(wasOpen ? 'lost' : 'connecting')
+    setTimeout(() => {
+      mayHaveMissed = true
+      isReady()
+    }, patienceMs)
     read(current.signal).catch((error: unknown) => {
       if (current.signal.aborted) return
+      isReady()
+      if (error instanceof ApiError && position !== undefined && error.code.includes('position')) {
+        // Another store is behind the address now: everything is read anew.
+        position = undefined
+        stop()
+        start()
+        return
+      }
       problem.set(error instanceof ApiError ? error.message : String(error))
       state.set('refused')
     })
@@ -61,8 +85,10 @@ export function liveConnection(client: Client): LiveConnection {
         // Whoever is speaking is told from the beginning.
         answers.set(noAnswers)
         state.set('open')
-        if (wasOpen) for (const listener of [...reopenedListeners]) listener()
         wasOpen = true
+        if (mayHaveMissed) for (const listener of [...reopenedListeners]) listener()
+        mayHaveMissed = true
+        isReady()
       },
     })
     for await (const event of events) {
@@ -97,6 +123,7 @@ export function liveConnection(client: Client): LiveConnection {
     state,
     problem,
     answers,
+    ready,
     onEvent(listener) {
       eventListeners.add(listener)
       return () => eventListeners.delete(listener)

@@ -4,6 +4,7 @@
  */
 import type { LiveEvent } from 'colloquy/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
+import { useLiveConnection } from './client.tsx'
 import { useLiveEvents } from './use-live.ts'
 
 export interface Resource<T> {
@@ -30,6 +31,7 @@ export function useResource<T>(
     key,
     isLoading: true,
   })
+  const live = useLiveConnection()
   const newest = useRef({ key, load })
   newest.current = { key, load }
   const running = useRef<AbortController | undefined>(undefined)
@@ -41,16 +43,21 @@ export function useResource<T>(
     running.current = current
     const { key, load } = newest.current
     setState(before => (before.key === key ? { ...before, isLoading: true } : { key, isLoading: true }))
-    load(current.signal).then(
-      data => {
-        if (!current.signal.aborted) setState({ key, data, isLoading: false })
-      },
-      (error: unknown) => {
-        if (current.signal.aborted) return
-        setState(before => ({ ...(before.key === key && { data: before.data }), key, error, isLoading: false }))
-      },
-    )
-  }, [])
+    live.ready
+      .then(() => {
+        current.signal.throwIfAborted()
+        return load(current.signal)
+      })
+      .then(
+        data => {
+          if (!current.signal.aborted) setState({ key, data, isLoading: false })
+        },
+        (error: unknown) => {
+          if (current.signal.aborted) return
+          setState(before => ({ ...(before.key === key && { data: before.data }), key, error, isLoading: false }))
+        },
+      )
+  }, [live])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is loaded
   useEffect(() => {

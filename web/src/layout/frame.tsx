@@ -41,7 +41,7 @@ export function Frame({ children }: { children: ReactNode }) {
         </nav>
         <span className="grow" />
         <QuestionsBadge />
-        <button type="button" className="frame__find" onClick={openPalette} aria-label="Go to, or do (Ctrl K)">
+        <button type="button" className="frame__find" onClick={openPalette}>
           <span className="frame__find-words">Go to, or do</span> <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd>
         </button>
         <ConnectionBadge />

@@ -3,10 +3,11 @@ import './author.css'
 
 const colours = 8
 
+/** FNV-1a: short names that are alike get colours that are not. */
 export function colourOf(name: string): number {
-  let sum = 0
-  for (const letter of name) sum = (sum * 31 + letter.codePointAt(0)!) >>> 0
-  return sum % colours
+  let hash = 0x811c9dc5
+  for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193) >>> 0
+  return ((hash ^ (hash >>> 16)) >>> 0) % colours
 }
 
 export function Author({ name }: { name: string }) {

@@ -23,7 +23,7 @@ export interface MessageProps {
 
 export const MessageRow = memo(function MessageRow(props: MessageProps) {
   const { message, version, at, isPinned, isMeant, actions, onLink } = props
-  const { author, role, addressees, audience, internal, parts, usage, redacted, agentType } = message
+  const { author, role, addressees, audience, internal, parts, usage, redacted, agentType, metadata } = message
   const to = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
   const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
   const isAside = internal === true || role === 'system' || audience.to === 'internal'
@@ -46,6 +46,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
         {to && <span className="message__to cut">→ {to.join(', ')}</span>}
         {agentType !== undefined && agentType !== author && <span className="badge">{agentType}</span>}
         {audience.to === 'session' && role === 'user' && <span className="unseen">to one session</span>}
+        {metadata?.cutOff !== undefined && <span className="badge badge--warn">cut off</span>}
         {internal && <span className="badge">internal</span>}
         {role === 'system' && <span className="badge">system</span>}
         {isPinned && <span className="badge badge--note">pinned</span>}

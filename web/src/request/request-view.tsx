@@ -3,7 +3,7 @@
  * at words shows why they are there.
  */
 
-import { memo, useCallback, useMemo, useRef, useState } from 'react'
+import { type MouseEvent, memo, useCallback, useMemo, useRef, useState } from 'react'
 import { counted, short, whole } from '../format.ts'
 import { Link } from '../router/router.tsx'
 import { conversationPlace } from '../screens/places.ts'
@@ -42,8 +42,10 @@ export function RequestView({
   }, [entries])
   const entry = pointed === undefined ? undefined : byKey.get(pointed)
   const show = useCallback((key: string) => {
-    const found = words.current?.querySelector(`[data-part="${CSS.escape(key)}"]`)
-    found?.scrollIntoView({ block: 'nearest' })
+    const pane = words.current
+    const found = pane?.querySelector<HTMLElement>(`[data-part="${CSS.escape(key)}"]`)
+    // Within the pane alone: the page stays where it is.
+    if (pane && found) pane.scrollTop += found.getBoundingClientRect().top - pane.getBoundingClientRect().top - 32
   }, [])
   return (
     <div className="request">
@@ -58,9 +60,9 @@ export function RequestView({
         <section className="request__ledger" aria-label="Ledger">
           {sections.map(({ name, tokens, entries }) => (
             <div key={name}>
-              <h3 className="request__section">
+              <h2 className="request__section">
                 {sectionNames[name]} <span className="quiet numbers">{short(tokens)}</span>
-              </h3>
+              </h2>
               <ol>
                 {entries.map((entry, index) => (
                   <LedgerLine
@@ -99,7 +101,7 @@ export function RequestView({
                 {explained.messages.map(({ role, parts }, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: the order is all they have
                   <div key={index} className="request__said">
-                    <h4>{role}</h4>
+                    <h3>{role}</h3>
                     {parts.map(({ type, pieces }, at) => (
                       // biome-ignore lint/suspicious/noArrayIndexKey: the order is all they have
                       <div key={at} className={`request__part request__part--${type}`}>
@@ -144,7 +146,7 @@ interface Pointing {
 function Said({ by, pieces, ...pointing }: { by: string; pieces: readonly Piece[] } & Pointing) {
   return (
     <div className="request__said">
-      <h4>{by}</h4>
+      <h3>{by}</h3>
       {pieces.length === 0 ? <p className="quiet">(empty)</p> : <Pieces pieces={pieces} {...pointing} />}
     </div>
   )
@@ -167,6 +169,11 @@ function Pieces({ pieces, pointed, onPoint, byKey }: { pieces: readonly Piece[] 
       />
     )
   })
+}
+
+/** A mouse that rests while things are scrolled below it points at nothing. */
+function isMoved({ movementX, movementY }: MouseEvent): boolean {
+  return movementX !== 0 || movementY !== 0
 }
 
 /** Longer ones are shown in full when asked: a page of a million characters is of no use to anybody. */
@@ -193,7 +200,7 @@ const PieceText = memo(function PieceText(props: {
         tabIndex={0}
         className={`piece${isPointed ? ' piece--pointed' : ''}${isTrimmed ? ' piece--trimmed' : ''}`}
         data-part={partKey}
-        onMouseEnter={() => onPoint(partKey)}
+        onMouseMove={event => isMoved(event) && onPoint(partKey)}
         onFocus={() => onPoint(partKey)}
       >
         {(isLong ? text.slice(0, shownAtOnce) : text).replace(/^\n+/, '')}
@@ -232,7 +239,7 @@ const LedgerLine = memo(function LedgerLine({
   return (
     <li
       className={isPointed ? 'request__line request__line--pointed' : 'request__line'}
-      onMouseEnter={() => onPoint(key)}
+      onMouseMove={event => isMoved(event) && onPoint(key)}
     >
       <button
         type="button"
@@ -255,7 +262,7 @@ const LedgerLine = memo(function LedgerLine({
           aria-label={`${nameOf(entry)} in the conversation`}
           title="In the conversation"
         >
-          ↗
+          ›
         </Link>
       )}
     </li>

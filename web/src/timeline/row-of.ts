@@ -11,6 +11,7 @@ export type Row =
   | { kind: 'message' }
   | { kind: 'question' }
   | { kind: 'compaction' }
+  | { kind: 'loop'; finding: string; agents: readonly string[] }
   /** `detail` is shown on demand; `conversationId` is where it leads. */
   | { kind: 'divider'; tone: Tone; text: string; detail?: string; conversationId?: string; version?: number }
   /** Shown only where everything is. */
@@ -75,7 +76,7 @@ export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string
     case 'turn.undone':
       return divider('warn', 'Routing decision taken back', event.reason)
     case 'loop.detected':
-      return divider('bad', `Loop: routing to ${event.agents.join(', ')} is blocked`, event.finding)
+      return { kind: 'loop', finding: event.finding, agents: event.agents }
     case 'loop.cleared':
       return divider('quiet', event.rule ? `Loop cleared (${event.rule})` : 'Loop acknowledged', event.reason)
     case 'delegation.started': {

@@ -38,7 +38,9 @@ interface Props {
 const estimate = 72
 /** Rendered above and below what is in sight, in pixels. */
 const margin = 600
+/** Going down, this near to the end is at the end; going up, this far from it is no longer. */
 const nearEnd = 40
+const farFromEnd = 8
 
 export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, footer }: Props) {
   const view = useRef<HTMLElement>(null)
@@ -48,6 +50,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   /** The row at the top of the view, and how much of it is above. */
   const anchor = useRef({ row: start === 'end' ? Math.max(0, count - 1) : start, offset: start === 'end' ? 0 : -80 })
   const isAtEnd = useRef(start === 'end')
+  const lastTop = useRef(0)
   const isGuessed = useRef(false)
   const hasShrunk = useRef(false)
   heights.resize(count)
@@ -92,6 +95,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
       ? element.scrollHeight - element.clientHeight
       : placeOf(element, anchor.current, heights)
     if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
+    lastTop.current = element.scrollTop
     if (hasChanged) redraw()
   }, [heights, redraw])
 
@@ -122,7 +126,13 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const onScroll = () => {
     const element = view.current!
     const { scrollTop, scrollHeight, clientHeight } = element
-    setAtEnd(scrollHeight - scrollTop - clientHeight < nearEnd)
+    // What grows below pushes nobody away from the end: only going up leaves it.
+    const isUp = scrollTop < lastTop.current - 1
+    const left = scrollHeight - scrollTop - clientHeight
+    const wasAtEnd = isAtEnd.current
+    lastTop.current = scrollTop
+    setAtEnd(isUp ? left < farFromEnd : wasAtEnd || left < nearEnd)
+    if (isAtEnd.current && wasAtEnd) return
     const at = heights.rowAt(scrollTop)
     anchor.current = { row: at, offset: scrollTop - heights.top(at) }
     redraw()

@@ -21,7 +21,8 @@ export const appendFunction = `create or replace function append_events(
     bad integer[] := '{}';
     number bigint;
   begin
-    lock table events in row exclusive mode;
+    -- Not its partitions, where it has any: those that are written to are locked anyway.
+    lock table only events in row exclusive mode;
     for lock_key in select distinct (g ->> 'k')::bigint from json_array_elements(groups) g order by 1 loop
       perform pg_advisory_xact_lock(lock_key);
     end loop;

@@ -1,7 +1,8 @@
 /** What the engine's thread and the worker beside it say to each other. */
 
 import type { Origin } from '../../../events/recorded.ts'
-import type { Landmark } from '../../../log/directory.ts'
+import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from '../../../log/accounts.ts'
+import type { Landmark, Listed } from '../../../log/directory.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
 
@@ -22,6 +23,12 @@ export interface Operations {
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
   landmark: { takes: { project: string; conversationId: string; version: number }; gives: Landmark | undefined }
+  audit: { takes: AuditQuery; gives: Listed<AuditEntry> }
+  spending: { takes: string; gives: ProjectSpending }
+  spendingOf: {
+    takes: { project: string; conversationIds: readonly string[] }
+    gives: Record<string, Spending>
+  }
   verify: { takes: { project?: string }; gives: VerifyReport }
   repair: { takes: { project?: string }; gives: RepairReport }
   /** Lines of an archive from a place on. `upTo` is fixed by the first page: what is appended meanwhile stays out. */

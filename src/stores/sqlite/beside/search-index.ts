@@ -1,5 +1,6 @@
 /**
- * The full-text index: a file of its own beside the log, fed from it behind the commits.
+ * The index: a file of its own beside the log, fed from it behind the commits. Words above all; also landmarks, and sums of
+ * what was spent.
  *
  * Apart from the log because indexing would triple what an append writes, and would hold the log's write lock. It holds
  * words and places but no text, knows how far it has read, and can be deleted at any time: it is built again from the
@@ -20,11 +21,13 @@ import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper, landmarkSchema } from './landmarks.ts'
 import type { WorkerSettings } from './protocol.ts'
+import { type SpendingKeeper, spendingKeeper, spendingSchema } from './spending.ts'
 
 export interface SearchIndex {
   /** Connected to the index, with the log attached as `log`. */
   database: Database
   landmarks: Pick<Landmarks, 'find'>
+  spending: Pick<SpendingKeeper, 'ofProject' | 'ofConversations'>
   /** False when the log is another one than was taken in: a backup was put back. The next feed starts over. */
   isOfThisLog(): boolean
   /** Takes in everything the log has by now. */
@@ -44,7 +47,7 @@ export interface SearchIndex {
   close(): void
 }
 
-const schemaVersion = '3'
+const schemaVersion = '4'
 /** The more at once, the fewer pages are written for each; so many keep the worker from others for some 70 ms. */
 const batchSize = 2000
 
@@ -75,7 +78,8 @@ create table participants (
   name integer not null,
   primary key (conversation, name)
 ) without rowid;
-${landmarkSchema}`
+${landmarkSchema}
+${spendingSchema}`
 
 type FeedRow = [
   position: number,
@@ -148,7 +152,7 @@ function startOver(database: Database): void {
   const identity = tableExists(database, 'meta')
     ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
     : undefined
-  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants', 'landmarks'])
+  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants', 'landmarks', 'spent'])
     database.exec(`drop table if exists main.${table}`)
   database.exec(schema)
   const put = database.prepare('insert into meta (name, value) values (?, ?)')
@@ -215,6 +219,7 @@ function searchIndex(database: Database): SearchIndex {
     return name
   }
   const landmarks = landmarkKeeper(database)
+  const spending = spendingKeeper(database)
 
   function nameOf(text: string): number {
     const known = names.get(text)
@@ -230,7 +235,9 @@ function searchIndex(database: Database): SearchIndex {
   function removeWords(position: number): void {
     const row = sql.body.get(position) as FeedRow | undefined
     const event = row && storedEvent(row)
-    if (event?.type === 'message.added') sql.deleteWords.run(position, searchableText(event.parts))
+    if (event?.type !== 'message.added') return
+    sql.deleteWords.run(position, searchableText(event.parts))
+    spending.takeOut(row![1], event)
   }
 
   function storedEvent([, , version, type, schema, at, message, lane, crc, body, project]: FeedRow): StoredEvent {
@@ -240,6 +247,7 @@ function searchIndex(database: Database): SearchIndex {
   function take(row: FeedRow): void {
     const [position, conversation, version, , , at, , lane, , , project] = row
     const event = storedEvent(row)
+    spending.take(conversation, event)
     switch (event.type) {
       case 'message.added': {
         if (lane === null) return
@@ -327,6 +335,7 @@ function searchIndex(database: Database): SearchIndex {
         take(row)
         landmarks.pass(row[1], row[2])
       }
+      spending.flush()
       const last = rows.at(-1)
       if (last) {
         sql.moveOn.run('position', String(last[0]))
@@ -343,6 +352,7 @@ function searchIndex(database: Database): SearchIndex {
       inTransaction(database, work)
     } catch (error) {
       names.clear()
+      spending.drop()
       throw error
     }
   }
@@ -350,6 +360,7 @@ function searchIndex(database: Database): SearchIndex {
   return {
     database,
     landmarks,
+    spending,
     isOfThisLog,
     async feed() {
       while (batch() === batchSize) await breathe()
@@ -373,6 +384,7 @@ function searchIndex(database: Database): SearchIndex {
         sql.deletePhase.run(conversation)
         sql.deleteParticipants.run(conversation)
         landmarks.forget(conversation)
+        spending.forget(conversation)
       })
     },
     startOver() {

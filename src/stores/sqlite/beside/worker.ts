@@ -7,6 +7,7 @@ import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sqliteCode } from '../errors.ts'
 import { readAsToday } from '../migrate.ts'
+import { auditor } from './audit.ts'
 import { checkpointer } from './checkpoint.ts'
 import { exporter } from './export.ts'
 import { importer } from './import.ts'
@@ -74,6 +75,7 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
+const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log()))
 
 const handlers: Handlers = {
@@ -88,6 +90,10 @@ const handlers: Handlers = {
     if (known && query.version - known.conversation.version < landmarkEvery) return known
     return indexed(() => search().landmark(query))
   },
+  audit: query => audit()(query),
+  spending: project => indexed(() => index().spending.ofProject(project)),
+  spendingOf: ({ project, conversationIds }) =>
+    indexed(() => index().spending.ofConversations(project, conversationIds)),
   async verify({ project }, onProgress) {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })

@@ -1,9 +1,11 @@
 /** Where one writes to an agent, or to everybody. */
 import { ApiError, type Conversation } from 'colloquy/client'
 import { useEffect, useRef, useState } from 'react'
+import { ask } from '../../components/ask.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { tellFailure } from '../../components/notices.tsx'
-import { useClient, useProject } from '../../connection/client.tsx'
+import { ownName, useClient, useProject } from '../../connection/client.tsx'
+import { goWith, useQuery } from '../../router/router.tsx'
 import './composer.css'
 import { useDraft } from './drafts.ts'
 import type { SessionBrief } from './use-conversation.ts'
@@ -17,6 +19,8 @@ interface Props {
 
 /** To everybody: nobody is run. */
 const everybody = ''
+/** To an agent that has no session here yet. */
+const somebodyNew = 'new'
 
 export function Composer({ conversation, sessions, onSent }: Props) {
   const client = useClient()
@@ -25,10 +29,18 @@ export function Composer({ conversation, sessions, onSent }: Props) {
   const [text, setText] = useDraft(`${project}/${conversationId}`)
   const agents = sessions.filter(session => session.status === 'active')
   const [chosen, choose] = useState<string>()
-  const to = agents.find(({ id }) => id === chosen) ?? (chosen === everybody ? undefined : agents[0])
+  const [newcomer, setNewcomer] = useState<string>()
+  const isNew = chosen === somebodyNew && newcomer !== undefined
+  const to = agents.find(({ id }) => id === chosen) ?? (chosen === everybody || isNew ? undefined : agents[0])
   const [isSending, setSending] = useState(false)
   const [error, setError] = useState<unknown>()
   const field = useRef<HTMLTextAreaElement>(null)
+  const isAsked = useQuery('write') !== undefined
+  useEffect(() => {
+    if (!isAsked) return
+    field.current?.focus()
+    goWith({ write: undefined }, { replace: true })
+  }, [isAsked])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides how high the field is
   useEffect(() => grow(field.current), [text])
 
@@ -55,9 +67,20 @@ export function Composer({ conversation, sessions, onSent }: Props) {
     setSending(true)
     setError(undefined)
     try {
-      if (to && answered) await client.runs.start({ sessionId: to.id, body: { message: content, priority: 'person' } })
-      else if (to) await client.sessions.addMessage({ sessionId: to.id, body: { role: 'user', content } })
-      else await client.conversations.say({ conversationId, body: { role: 'user', content } })
+      const message = { role: 'user', author: await ownName(), content } as const
+      if (isNew) {
+        const addressed = { ...message, addressees: [newcomer] }
+        await client.runs.startAgent({
+          conversationId,
+          body: { agent: newcomer, message: addressed, priority: 'person' },
+        })
+        choose(undefined)
+      } else if (!to) await client.conversations.say({ conversationId, body: message })
+      else {
+        const addressed = { ...message, addressees: [to.agentName] }
+        if (answered) await client.runs.start({ sessionId: to.id, body: { message: addressed, priority: 'person' } })
+        else await client.sessions.addMessage({ sessionId: to.id, body: addressed })
+      }
       setText('')
       onSent()
     } catch (problem) {
@@ -68,7 +91,20 @@ export function Composer({ conversation, sessions, onSent }: Props) {
     }
   }
 
-  const label = to ? `Message to ${to.agentName}` : 'Message to everybody'
+  async function invite(): Promise<void> {
+    const given = await ask({
+      title: 'Another agent',
+      text: 'It joins with your first message, and sees what everybody may see.',
+      confirm: 'Write to it',
+      field: { label: 'Its name', isNeeded: true },
+    })
+    if (!given) return
+    setNewcomer(given.text.trim())
+    choose(somebodyNew)
+    field.current?.focus()
+  }
+
+  const label = `Message to ${isNew ? newcomer : (to?.agentName ?? 'everybody')}`
   const isWithoutModel = error instanceof ApiError && error.code.includes('model')
   return (
     <form
@@ -95,8 +131,8 @@ export function Composer({ conversation, sessions, onSent }: Props) {
         <select
           id="composer-to"
           className="field composer__to"
-          value={to?.id ?? everybody}
-          onChange={event => choose(event.target.value)}
+          value={isNew ? somebodyNew : (to?.id ?? everybody)}
+          onChange={event => (event.target.value === somebodyNew ? void invite() : choose(event.target.value))}
         >
           {agents.map(({ id, agentName }) => (
             <option key={id} value={id}>
@@ -104,13 +140,15 @@ export function Composer({ conversation, sessions, onSent }: Props) {
             </option>
           ))}
           <option value={everybody}>everybody</option>
+          <option value={somebodyNew}>{newcomer ?? 'another agent…'}</option>
         </select>
         <textarea
           ref={field}
           className="field composer__text"
           rows={1}
           aria-label={label}
-          placeholder={`${label} (Enter sends, Shift+Enter makes a new line)`}
+          placeholder={label}
+          title="Enter sends, Shift+Enter makes a new line"
           value={text}
           onChange={event => setText(event.target.value)}
           onKeyDown={event => {

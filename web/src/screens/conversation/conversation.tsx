@@ -35,10 +35,11 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   const panelId = useQuery('panel')
   const panel = panels.find(({ id }) => id === panelId)
   const state = useConversation(conversationId, at)
-  const { head, now, version, sessions, branches, runs, error, reload } = state
+  const { head, now, version, sessions, branches, runs, compacting, error, reload } = state
   const scroller = useRef<ScrollerHandle>(null)
   const [isAtEnd, setAtEnd] = useState(meant === undefined)
-  const [readUpTo, setReadUpTo] = useState(0)
+  /** Undefined until something was read: what was there before is not new. */
+  const [readUpTo, setReadUpTo] = useState<number>()
   useTitle(head?.title ?? 'Conversation')
 
   const names = useMemo(() => new Map(sessions.map(({ id, agentName }) => [id, agentName])), [sessions])
@@ -78,7 +79,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
     if (at !== undefined) scroller.current?.jumpToEnd()
   }, [at])
   useEffect(() => {
-    if (isAtEnd) setReadUpTo(version)
+    if (version > 0) setReadUpTo(before => (isAtEnd ? version : (before ?? version)))
   }, [isAtEnd, version])
 
   if (error !== undefined && head === undefined) {
@@ -91,7 +92,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
     )
   }
   const count = at === undefined ? version : Math.min(at, version)
-  const unread = version - readUpTo
+  const unread = version - (readUpTo ?? version)
   return (
     <div className="conversation">
       {head ? (
@@ -115,7 +116,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
               agentOf={agentOf}
               actions={actions}
               onAtEnd={setAtEnd}
-              footer={at === undefined && <LiveTail conversationId={conversationId} runs={runs} sessions={sessions} />}
+              footer={at === undefined && <LiveTail {...{ conversationId, runs, sessions, compacting }} />}
             />
           )}
           {!isAtEnd && at === undefined && (

@@ -12,9 +12,11 @@ interface Props {
   conversationId: string
   runs: readonly RunningRun[]
   sessions: readonly SessionBrief[]
+  /** Sessions whose older messages are being summarised. */
+  compacting: readonly string[]
 }
 
-export function LiveTail({ conversationId, runs, sessions }: Props) {
+export function LiveTail({ conversationId, runs, sessions, compacting }: Props) {
   const answers = useStore(useLiveConnection().answers)
   const here = [...answers.values()].filter(answer => answer.conversationId === conversationId)
   const silent = runs.filter(run => !run.isDead && !here.some(({ runId }) => runId === run.runId))
@@ -67,6 +69,18 @@ export function LiveTail({ conversationId, runs, sessions }: Props) {
           {isHere && <StopButton sessionId={sessionId} agent={agent} />}
         </div>
       ))}
+      {sessions
+        .filter(({ id }) => compacting.includes(id))
+        .map(({ id, agentName }) => (
+          <div key={`compaction ${id}`} className="live-tail__line">
+            <Author name={agentName} />
+            <span className="badge badge--note">
+              <span className="live-tail__pulse" aria-hidden="true" />
+              compacting
+            </span>
+            <span className="quiet small">older messages become a checkpoint; new ones go on</span>
+          </div>
+        ))}
       {broken.map(session => (
         <BrokenRun key={session.id} session={session} />
       ))}

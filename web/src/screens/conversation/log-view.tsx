@@ -12,6 +12,7 @@ import {
 } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import type { MenuItem } from '../../components/menu.tsx'
+import { tellFailure } from '../../components/notices.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useOpenQuestions } from '../../connection/questions.tsx'
 import { useLiveEvents } from '../../connection/use-live.ts'
@@ -23,6 +24,7 @@ import { Divider } from '../../timeline/divider.tsx'
 import { LogPages } from '../../timeline/log-pages.ts'
 import { rowOf } from '../../timeline/row-of.ts'
 import { Scroller, type ScrollerHandle } from '../../timeline/scroller.tsx'
+import { acknowledgeLoop } from './actions.ts'
 import { AskedQuestion } from './question-card.tsx'
 
 interface Props {
@@ -140,6 +142,25 @@ export function LogView(props: Props) {
       }
       if (row.kind === 'question' && event.type === 'question.asked') {
         return <AskedQuestion asked={event} at={at} open={open.find(one => one.id === event.questionId)} />
+      }
+      if (row.kind === 'loop') {
+        return (
+          <div className="question question--bad">
+            <div className="row">
+              <span className="badge badge--bad">loop</span>
+              <span>Routing to {row.agents.join(', ')} is blocked.</span>
+              <span className="grow" />
+              <button
+                type="button"
+                className="button button--small"
+                onClick={() => void acknowledgeLoop({ client, project, conversationId }).catch(tellFailure)}
+              >
+                Acknowledge…
+              </button>
+            </div>
+            <p className="quiet">{row.finding}</p>
+          </div>
+        )
       }
       if (row.kind === 'compaction' && event.type === 'checkpoint.taken') {
         return (

@@ -23,6 +23,8 @@ export interface ConversationState {
   sessions: readonly SessionBrief[]
   branches: readonly Conversation[]
   runs: readonly RunningRun[]
+  /** Sessions that are being compacted right now. */
+  compacting: readonly string[]
   error: unknown
   reload(): void
 }
@@ -35,8 +37,16 @@ export function useConversation(id: string, at: number | undefined): Conversatio
   const concerns = (event: LiveEvent) => event.conversationId === id
   const changesHead = (event: LiveEvent) => concerns(event) && !quietTypes.has(event.type)
 
+  const [compacting, setCompacting] = useState<readonly string[]>(none)
   useLiveEvents(event => {
-    if (concerns(event)) setSeen(before => Math.max(before, event.version))
+    if (!concerns(event)) return
+    setSeen(before => Math.max(before, event.version))
+    const { sessionId, type } = event
+    if (sessionId === undefined) return
+    if (type === 'compaction.started') setCompacting(before => [...before, sessionId])
+    else if (type === 'checkpoint.taken' || type === 'compaction.failed') {
+      setCompacting(before => before.filter(one => one !== sessionId))
+    }
   })
   const now = useResource(
     `conversation ${id}`,
@@ -72,6 +82,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     sessions: useMemo(() => shownSessions ?? [], [shownSessions]),
     branches: branches.data?.items ?? none,
     runs: runs.data?.items ?? none,
+    compacting,
     error: now.error ?? past.error,
     reload: now.reload,
   }

@@ -20,5 +20,5 @@ async function begin(client: Client, project: string): Promise<void> {
   const session = await client.sessions.getOrCreate({
     body: { type: 'thread', threadId: crypto.randomUUID(), agentType: 'assistant', title: given.text.trim() },
   })
-  go(address([project, 'conversations', session.conversationId]))
+  go(address([project, 'conversations', session.conversationId], { write: 1 }))
 }

@@ -15,6 +15,7 @@ import { itemName } from '../conversation/header.tsx'
 import './search.css'
 
 const restMs = 160
+const most = 50
 const nothing: Found = { messages: [], conversations: [] }
 const roles = ['user', 'assistant', 'system'] as const
 
@@ -37,7 +38,7 @@ export function Search() {
     if (q === '') return Promise.resolve(nothing)
     const asked = {
       text: q,
-      limit: 50,
+      limit: most,
       ...(author !== undefined && { author }),
       ...(roles.some(one => one === role) && { role: role as (typeof roles)[number] }),
       ...(phase !== undefined && { phase }),
@@ -63,6 +64,7 @@ export function Search() {
   const box = useCombobox('Found', count, open)
   return (
     <div className="search">
+      <h1 className="unseen">Search {project}</h1>
       <search className="search__form">
         <input
           id="search-field"
@@ -111,6 +113,9 @@ export function Search() {
           </div>
         ))}
       </div>
+      {messages.length === most && (
+        <p className="quiet small">The best {most} are shown. More words, or a filter, narrow it down.</p>
+      )}
       {q !== '' && data && count === 0 && (
         <p className="search__nothing quiet">
           Nothing was found. Words are matched by their stems, titles with typos.

@@ -42,6 +42,7 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
           Checkpoint
           <select
             className="field"
+            aria-label="Checkpoint"
             value={shown.number}
             onChange={event => {
               setChosen(Number(event.target.value))
@@ -60,6 +61,7 @@ export function CheckpointPanel({ session, upTo }: { session: Session; upTo: num
             compared with
             <select
               className="field"
+              aria-label="Compared with"
               value={compared.number}
               onChange={event => setAgainst(Number(event.target.value))}
             >
@@ -111,9 +113,9 @@ function Items({
       {error !== undefined && <Failure error={error} />}
       {sections.map(({ title, items }) => (
         <section key={title} aria-label={title}>
-          <h3>
+          <h2>
             {title} <span className="quiet numbers">{items.length}</span>
-          </h3>
+          </h2>
           <ul>
             {items.map(item => (
               <Item key={item.id} item={item} change={changes.get(item.id)} session={session} />
@@ -123,9 +125,9 @@ function Items({
       ))}
       {dropped.length > 0 && (
         <section aria-label="No longer in it">
-          <h3>
+          <h2>
             No longer in it <span className="quiet numbers">{dropped.length}</span>
-          </h3>
+          </h2>
           <ul>
             {dropped.map(item => (
               <Item key={item.id} item={item} change={{ word: 'dropped', kind: 'bad' }} session={session} />
@@ -202,7 +204,7 @@ function Carried({ checkpoint, conversationId }: { checkpoint: Checkpoint; conve
   if (openCalls.length + filesRead.length + filesChanged.length + userMessages.length === 0) return null
   return (
     <section className="checkpoint__carried" aria-label="Carried on by code">
-      <h3>Carried on by code</h3>
+      <h2>Carried on by code</h2>
       {openCalls.length > 0 && (
         <p>Open calls: {openCalls.map(({ name, callId }) => `${name} (${callId})`).join(', ')}</p>
       )}

@@ -1,5 +1,6 @@
 /** The exact next request, with its budget and its ledger; of the past, the newest that had been sent by then. */
 
+import type { Client } from 'colloquy/client'
 import { useDeferredValue, useId, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
@@ -29,8 +30,9 @@ export function RequestPanel({
     `request of ${sessionId} at ${at ?? `now ${version}`} ${at === undefined ? message : ''}`,
     async (signal): Promise<{ request: AgentRequest; sentAt?: number; isExact?: boolean } | null> => {
       if (at === undefined) {
-        const request = await client.sessions.preview({ sessionId, body: { message, explain: true } }, { signal })
-        return { request }
+        const asked = message === '' ? await unanswered(client, session, signal) : message
+        const body = { message: asked, explain: true }
+        return { request: await client.sessions.preview({ sessionId, body }, { signal }) }
       }
       const sent = await client.past.request(
         { conversationId, version: at, sessionId, query: { explain: true } },
@@ -53,7 +55,7 @@ export function RequestPanel({
             className="field"
             value={text}
             onChange={event => setText(event.target.value)}
-            placeholder="(nothing is sent or stored)"
+            placeholder="the newest message it has not answered (nothing is sent or stored)"
             autoComplete="off"
           />
         </label>
@@ -74,6 +76,17 @@ export function RequestPanel({
       )}
     </div>
   )
+}
+
+/** What it would be asked next if nothing else comes: the newest message of somebody else that it has not answered. */
+async function unanswered(
+  client: Client,
+  { id: sessionId, agentName }: Session,
+  signal: AbortSignal,
+): Promise<'' | { messageId: string }> {
+  const { items } = await client.sessions.messages({ sessionId, query: { kind: 'talk', limit: 1 } }, { signal })
+  const newest = items.at(-1)
+  return newest?.role === 'user' && newest.author !== agentName ? { messageId: newest.id } : ''
 }
 
 function BudgetPanel({ request, metrics }: { request: AgentRequest; metrics: SessionMetrics | undefined }) {

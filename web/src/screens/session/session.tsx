@@ -74,7 +74,13 @@ export function SessionScreen({ params }: ScreenProps) {
           </div>
           {at === undefined && <SessionActions session={session} onDone={now.reload} />}
         </header>
-        {at !== undefined && past.data === null ? (
+        {at !== undefined && past.data === undefined ? (
+          past.error === undefined ? (
+            <div aria-busy="true" />
+          ) : (
+            <Failure error={past.error} onRetry={past.reload} />
+          )
+        ) : at !== undefined && past.data === null ? (
           <p className="quiet">This session was not there at version {at}.</p>
         ) : (
           <>

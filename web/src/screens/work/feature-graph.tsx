@@ -38,8 +38,8 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
             {stateName(state)} <b className="numbers">{count}</b>
           </button>
         ))}
-        <span className="quiet small">{data.summary.split('\n', 1)[0]}</span>
       </fieldset>
+      <p className="unseen">{data.summary}</p>
       <GraphPicture
         graph={data}
         only={only}

@@ -5,8 +5,8 @@
  * An edge that passes a layer gets a place in it, as if it were a task: it then runs between the tasks, not under them.
  */
 
-export const node = { width: 190, height: 54 } as const
-const gap = { x: 64, y: 18 } as const
+export const node = { width: 162, height: 54 } as const
+const gap = { x: 32, y: 14 } as const
 /** What an edge takes of a layer that it only passes. */
 const laneHeight = 14
 const sweeps = 6

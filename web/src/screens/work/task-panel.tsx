@@ -104,7 +104,7 @@ export function TaskPanel({ task: node, titles }: { task: TaskNode; titles: Read
                   {index > 0 && ', '}
                   <Link to={sessionPlace(project, id)}>
                     {agentName}
-                    {taskState !== undefined && ` in ${stateName(taskState)}`}
+                    {taskState !== undefined && ` (${stateName(taskState)})`}
                   </Link>{' '}
                   {status !== 'active' && <span className="quiet">({status})</span>}
                 </span>

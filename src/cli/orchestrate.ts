@@ -1,0 +1,51 @@
+/** `colloquy orchestrate`: has the orchestrator decide who acts next on a conversation, until there is nothing left. */
+import type { Command } from 'commander'
+import { conversationOf } from './conversation-of.ts'
+import { exitCode } from './failure.ts'
+import { writing } from './open.ts'
+import { examples, type GlobalOptions } from './options.ts'
+import { safeLine } from './safe-text.ts'
+import { note, printJson, printLines, style } from './terminal.ts'
+import { count } from './words.ts'
+
+export function addOrchestrate(program: Command): void {
+  program
+    .command('orchestrate')
+    .summary('have agents routed on a conversation')
+    .description(
+      'Has a model decide who acts next, runs those agents side by side, waits for them, and decides again, until there is nothing left to do. It says nothing itself. Routing that goes in circles is stopped and stays stopped until `colloquy turns CONVERSATION --clear-loop`.',
+    )
+    .argument('<conversation>', 'id of the conversation, or the beginning of it')
+    .argument('[message]', 'said to the conversation first')
+    .option('--model <NAME>', 'the model that decides (default: as configured for the agent orchestrator)')
+    .addHelpText(
+      'after',
+      examples(
+        ['orchestrate 0198', 'go on with what was said'],
+        ["orchestrate 0198 'Build the login page'", 'say it, and have it done'],
+      ),
+    )
+    .action(async (id: string, message: string | undefined, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions & { model?: string }>()
+      const stopping = new AbortController()
+      const onSignal = () => stopping.abort()
+      process.once('SIGINT', onSignal)
+      await writing(options, async colloquy => {
+        const { id: conversationId } = await conversationOf(colloquy, id)
+        const result = await colloquy.orchestrate(conversationId, {
+          signal: stopping.signal,
+          ...(message !== undefined && { message }),
+          ...(options.model !== undefined && { model: options.model }),
+          onTurn: ({ agents, reason }) => {
+            if (!options.json) note(`${style.cyan('→')} ${safeLine(`${agents.join(', ')}: ${reason}`)}`)
+          },
+        })
+        if (options.json) await printJson({ conversationId, ...result })
+        else {
+          const why = result.reason ? `: ${result.reason}` : ''
+          await printLines([safeLine(`${result.outcome} after ${count(result.turns, 'turn')}${why}`)])
+        }
+        if (result.outcome === 'blocked' || result.outcome === 'failed') process.exitCode = exitCode.failed
+      }).finally(() => process.off('SIGINT', onSignal))
+    })
+}

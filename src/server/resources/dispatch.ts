@@ -1,0 +1,40 @@
+/** Giving work to agents over HTTP. What is started belongs to the server: no client's leaving ends it. */
+import type { Handlers } from '../handler.ts'
+
+export function dispatchHandlers(): Handlers<'dispatch'> {
+  return {
+    status: async ({ colloquy }) => ({
+      dispatchers: colloquy.dispatcher.status(),
+      underWay: await colloquy.dispatcher.underWay(),
+    }),
+    async start({ colloquy, body: { once, concurrency } = {}, server }) {
+      const [running] = colloquy.dispatcher.status()
+      if (running?.state === 'running') return running
+      const dispatcher = colloquy.dispatcher.start({
+        ...(once !== undefined && { once }),
+        ...(concurrency !== undefined && { concurrency }),
+      })
+      dispatcher.over.catch(error => server.settings.trace?.error({ error }, 'a dispatcher could not go on'))
+      return dispatcher.status()
+    },
+    stop: async ({ colloquy }) => ({ stopped: await colloquy.dispatcher.stop() }),
+    parked: async ({ colloquy }) => ({ items: await colloquy.dispatcher.parked() }),
+    async clear({ colloquy, body: { item, reason }, write }) {
+      await colloquy.dispatcher.clear(item, reason, write)
+      return { cleared: true }
+    },
+    async orchestrate({ colloquy, params: { conversationId }, query, body, server }) {
+      const { message, agents } = body ?? {}
+      // Said before it is answered: whoever leaves then has said it.
+      if (message !== undefined) {
+        const said = typeof message === 'string' ? ({ role: 'user', content: message } as const) : message
+        await colloquy.conversations.addEvent(conversationId, said)
+      } else await colloquy.conversations.getConversation(conversationId)
+      await colloquy.agents.model('orchestrator')
+      const routing = colloquy.orchestrate(conversationId, agents ? { agents } : {})
+      if (query.wait) return routing
+      routing.catch(error => server.settings.trace?.warn({ error, conversationId }, 'routing could not go on'))
+      return { outcome: 'started', turns: 0, usage: { input: 0, output: 0 } }
+    },
+  }
+}

@@ -1,0 +1,16 @@
+/** Heads as they stood every so many versions, so that a past state is not folded from the beginning. */
+import { appendFunction } from './002-append.ts'
+import { isolate } from './003-isolation.ts'
+
+export const landmarks: readonly string[] = [
+  `create table landmarks (
+    project bigint not null,
+    conversation bigint not null,
+    version integer not null,
+    heads text not null,
+    primary key (project, conversation, version),
+    foreign key (project, conversation) references conversations
+  )`,
+  ...isolate('landmarks'),
+  appendFunction,
+]

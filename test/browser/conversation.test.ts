@@ -1,0 +1,119 @@
+/** The conversation screen: what a timeline shows, as it is, as it was, and while it happens. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { accessibilityProblems, visit } from '../support/browser.ts'
+import { served } from '../support/server.ts'
+import { type Story, tellStory } from '../support/story.ts'
+
+const process_ = join(import.meta.dirname, '..', 'support', 'say-process.mjs')
+
+async function withStory() {
+  const server = await served()
+  const story = await tellStory(server.colloquy)
+  return { server, story }
+}
+
+const addressOf = ({ conversationId }: Pick<Story, 'conversationId'>, query = '') =>
+  `/#/shop/conversations/${conversationId}${query}`
+
+describe('a conversation', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`shows everything that happened, without problems of accessibility (${colorScheme})`, async () => {
+      const { server, story } = await withStory()
+      const { page } = await visit(server, {
+        path: addressOf(story),
+        colorScheme,
+        viewport: { width: 1280, height: 2400 },
+      })
+      const timeline = page.getByRole('region', { name: 'Timeline' })
+      await timeline.getByText('The form is done:').waitFor()
+      // 28 messages were in the window, 4 stay word for word.
+      await timeline.getByText('28 → 4 messages').waitFor()
+      await timeline.getByText('Branch: Login page with a magic link').waitFor()
+      expect(await timeline.getByText('pinned', { exact: true }).count()).toBe(1)
+      expect(await accessibilityProblems(page)).toEqual([])
+      await timeline.evaluate(element => element.scrollTo(0, 0))
+      await timeline.getByText('Phase: chat → plan, by pm').waitFor()
+      await timeline.getByText('Turn 1 → dev').waitFor()
+      await timeline.getByText('→ dev', { exact: true }).waitFor()
+      await timeline.getByText('read_file').first().waitFor()
+      expect(await timeline.locator('table').count()).toBe(1)
+      expect(await accessibilityProblems(page)).toEqual([])
+    })
+  }
+
+  it('unfolds reasoning, tool calls and their results, and what a checkpoint remembers', async () => {
+    const { server, story } = await withStory()
+    const { page } = await visit(server, { path: addressOf(story), viewport: { width: 1280, height: 2400 } })
+    const checkpoint = page.getByText('28 → 4 messages')
+    await checkpoint.click()
+    await page.getByText('Stands for versions', { exact: false }).waitFor()
+    await page.getByTitle('Where it was said').first().click()
+    await page.waitForURL(/[?&]v=\d+/)
+    await page.locator('.message--meant').waitFor()
+    await page.getByRole('region', { name: 'Timeline' }).evaluate(element => element.scrollTo(0, 0))
+    await page.getByText('Reasoning', { exact: false }).first().click()
+    await page
+      .getByText('The session decides about the rest.', { exact: true })
+      .or(page.getByText('Three pieces'))
+      .first()
+      .waitFor()
+    await page
+      .locator('.badge', { hasText: /^result$/ })
+      .first()
+      .click()
+    await page.locator('pre', { hasText: '// to be done' }).waitFor()
+  })
+
+  it('is told live what another process says, at the end and counted when one looks elsewhere', async () => {
+    const { server, story } = await withStory()
+    const { page } = await visit(server, { path: addressOf(story) })
+    await page.getByText('The checks pass: 14 of 14.').waitFor()
+    const say = (content: string, times = 1) =>
+      promisify(execFile)(process.execPath, [
+        process_,
+        JSON.stringify({ store: server.store, conversationId: story.conversationId, content, times }),
+      ])
+    await say('Hello from elsewhere')
+    await page.getByText('Hello from elsewhere 1').waitFor()
+    await page.getByRole('region', { name: 'Timeline' }).evaluate(element => element.scrollTo(0, 0))
+    await page.getByText('To the end').waitFor()
+    await say('More', 3)
+    await page.getByText('3 new').click()
+    await page.getByText('More 3').waitFor()
+  })
+
+  it('is shown as it was at any version, in the address and by keyboard', async () => {
+    const { server, story } = await withStory()
+    const { page } = await visit(server, { path: addressOf(story) })
+    await page.getByRole('button', { name: 'Actions', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Look back in time' }).click()
+    const slider = page.getByRole('slider', { name: 'Version' })
+    await slider.focus()
+    await page.keyboard.press('Home')
+    await page.waitForURL(/at=1(&|$)/)
+    await page.getByText('Started in phase chat').waitFor()
+    expect(await page.getByText('The form is done').count()).toBe(0)
+    expect(await page.getByRole('textbox', { name: /^Message to/ }).count()).toBe(0)
+    expect(await page.locator('.conversation-header').textContent()).toContain('chat')
+    for (let step = 0; step < 5; step++) await page.getByRole('button', { name: 'One version on' }).click()
+    await page.waitForURL(/at=6(&|$)/)
+    await page.getByText('Sessions in a cookie').waitFor()
+    expect(await page.locator('.conversation-header .badge--note').textContent()).toBe('plan')
+    await page.reload()
+    await page.getByText('v6 of 43').waitFor()
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByText('The checks pass: 14 of 14.').waitFor()
+  })
+
+  it('shows all events where asked to, and says what is wrong with an address', async () => {
+    const { server, story } = await withStory()
+    const { page } = await visit(server, { path: addressOf(story, '?all=1') })
+    await page.getByText('compaction of', { exact: false }).waitFor()
+    const lost = await visit(server, { path: '/#/shop/conversations/nowhere', expects: /404/ })
+    await lost.page.getByRole('alert').waitFor()
+    expect(await lost.page.getByRole('alert').textContent()).toContain('nowhere')
+  })
+})

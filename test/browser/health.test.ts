@@ -1,0 +1,23 @@
+/** How the server does, drawn from its own figures. */
+import { expect, it } from 'vitest'
+import { visit } from '../support/browser.ts'
+import { servedDemo } from '../support/ui.ts'
+
+it('shows subscribers, latencies, what was recorded and what runs, and goes on by itself', async () => {
+  const server = await servedDemo()
+  const { client, demo } = server
+  const { page } = await visit(server, { path: '/#/shop/health' })
+  const tile = (name: string) => page.getByRole('region', { name, exact: true })
+  await expect.poll(() => tile('Subscribers').textContent()).toMatch(/Subscribers1/)
+  for (let number = 0; number < 20; number++) {
+    await client.sessions.addMessage({ sessionId: demo.developerSessionId, body: { role: 'user', content: 'x' } })
+  }
+  await client.sessions.compact({ sessionId: demo.developerSessionId, body: { keep: { messages: 2 } } })
+  await client.operations.maintain()
+  await expect.poll(() => tile('Appends').textContent(), { timeout: 15_000 }).toMatch(/≤ \d.*of 20/)
+  await expect.poll(() => tile('Compactions').textContent(), { timeout: 15_000 }).toContain('3 done, 0 failed')
+  await page.getByRole('region', { name: 'Events by type' }).getByText('message.added').waitFor()
+  await page.getByRole('region', { name: 'Jobs' }).getByText('maintenance').waitFor()
+  await page.getByRole('region', { name: 'Projects' }).getByText('shop').waitFor()
+  expect(await tile('Events').getByRole('img').getAttribute('aria-label')).toContain('Events')
+})

@@ -1,0 +1,112 @@
+/** What every store promises about looking back over a project: see `src/log/accounts.ts`. */
+import type { AuditEntry, AuditQuery, Store } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, into, joined, said } from '../support/builders.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+const project = 'shop'
+
+async function all(store: Store, query: Partial<AuditQuery> = {}): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.audit({ project, limit: 3, ...query, ...(cursor !== undefined && { cursor }) })
+    expect(page.items.length).toBeLessThanOrEqual(3)
+    found.push(...page.items)
+    cursor = page.next
+  } while (cursor !== undefined)
+  return found
+}
+
+const places = (entries: AuditEntry[]) => entries.map(({ conversationId, version }) => `${conversationId}${version}`)
+
+export function describeAccounts(name: string, open: OpenStore): void {
+  describe(`accounts on ${name}`, () => {
+    it('tell who did what, newest first, in pages, of one project', async () => {
+      const { store, clock } = await open()
+      await store.append(into('a', [begun(), joined('s')]))
+      await store.append(into('x', begun(), { project: 'elsewhere' }))
+      clock.now += 60_000
+      const requestId = 'r-1'
+      await store.append(
+        into('b', [begun(), said('One', { sessionId: 's' })], { origin: { actor: 'ada', channel: 'http', requestId } }),
+      )
+      await store.append(into('a', said('Two')))
+      const found = await all(store)
+      expect(places(found)).toEqual(['a3', 'b2', 'b1', 'a2', 'a1'])
+      expect(found[1]).toEqual({
+        conversationId: 'b',
+        version: 2,
+        at: '2026-01-01T12:01:00.000Z',
+        actor: 'ada',
+        channel: 'http',
+        requestId,
+        type: 'message.added',
+        sessionId: 's',
+      })
+      expect(found[3]).toMatchObject({ type: 'session.created', sessionId: 's' })
+      expect(places(await all(store, { actor: 'ada' }))).toEqual(['b2', 'b1'])
+      expect(places(await all(store, { channel: 'test', type: 'message.added' }))).toEqual(['a3'])
+      expect(places(await all(store, { requestId }))).toEqual(['b2', 'b1'])
+      expect(places(await all(store, { conversationId: 'a' }))).toEqual(['a3', 'a2', 'a1'])
+      expect(places(await all(store, { since: '2026-01-01T12:00:30Z' }))).toEqual(['a3', 'b2', 'b1'])
+      expect(places(await all(store, { until: '2026-01-01T12:00:30Z' }))).toEqual(['a2', 'a1'])
+      expect(await all(store, { actor: 'nobody' })).toEqual([])
+      expect(await all(store, { project: 'nowhere' })).toEqual([])
+    })
+
+    it('end where nothing is old enough any more', async () => {
+      const { store, clock } = await open()
+      await store.append(into('a', begun()))
+      clock.now += 48 * 3_600_000
+      expect(await all(store, { since: new Date(clock.now).toISOString() })).toEqual([])
+    })
+
+    it('sum up what was spent, where sums are kept: also after erasing, purging, restoring and starting over', async () => {
+      const { store, reopen } = await open()
+      if (!store.spending || !store.spendingOf) return
+      const answer = (author: string, cost?: number) =>
+        said('Done', {
+          role: 'assistant',
+          author,
+          usage: { input: 100, output: 10, cacheRead: 5, ...(cost !== undefined && { cost }) },
+          metadata: { model: `${author}:m` },
+        })
+      const erasable = answer('qa', 1)
+      await store.append(into('a', [begun(), said('Go'), answer('dev', 0.5), answer('qa'), erasable]))
+      await store.append(into('b', [begun(), answer('dev', 0.25)]))
+      await store.append(into('x', [begun(), answer('dev', 9)], { project: 'elsewhere' }))
+      expect(await store.spending(project)).toEqual({
+        project: { messages: 5, tokens: 18, input: 420, output: 40, cost: 1.75, calls: 4, unpriced: 1 },
+        agents: {
+          user: { messages: 1, tokens: 2, input: 0, output: 0, cost: 0, calls: 0, unpriced: 0 },
+          dev: { messages: 2, tokens: 8, input: 210, output: 20, cost: 0.75, calls: 2, unpriced: 0 },
+          qa: { messages: 2, tokens: 8, input: 210, output: 20, cost: 1, calls: 2, unpriced: 1 },
+        },
+        models: {
+          'dev:m': expect.objectContaining({ calls: 2, cost: 0.75 }),
+          'qa:m': expect.objectContaining({ calls: 2, unpriced: 1 }),
+        },
+      })
+      const origin = { actor: 'owner', channel: 'test' }
+      await store.erase({ project, messageId: erasable.messageId, origin })
+      const to = memoryArchives()
+      await store.purge({ project, conversationId: 'b', to, origin })
+      const left = { messages: 3, calls: 2, cost: 0.5 }
+      expect((await store.spending(project)).project).toMatchObject(left)
+      const { archive } = (await store.purges(project))[0]!
+      await store.restore({ project, lines: to.read(archive), origin })
+      const restored = { messages: 4, calls: 3, cost: 0.75 }
+      expect((await store.spending(project)).project).toMatchObject(restored)
+      expect(await store.spendingOf(project, ['a', 'b', 'none'])).toMatchObject({
+        a: left,
+        b: { calls: 1, cost: 0.25 },
+        none: { calls: 0 },
+      })
+      await store.repair?.({ project })
+      const again = await reopen()
+      expect((await again.spending!(project)).project).toMatchObject(restored)
+    })
+  })
+}

@@ -1,0 +1,114 @@
+/** What is derived from the log goes wrong on a server, and is put right by the log; work that one node does at a time. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { openColloquy, StoreReadOnly } from 'colloquy'
+import { postgresStore } from 'colloquy/postgres'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { begun, into, joined, refusal, said } from '../support/builders.ts'
+import { cliOn } from '../support/cli.ts'
+import { freshPlace } from '../support/postgres.ts'
+import { openPostgres } from './open-postgres.ts'
+
+const project = 'shop'
+
+async function damaged(url: string, schema: string, change: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url.replace(/[?&]schema=\w+/, '') })
+  await client.connect()
+  await client.query(`set search_path = ${schema}; ${change}`)
+  await client.end()
+}
+
+describe('[P13] repair', () => {
+  it.each([
+    ['a head that differs', `update conversations set info = replace(info, 'Login', 'Logon')`],
+    ['a head that cannot be read', `update conversations set info = '{'`],
+    ['another newest event', `update conversations set hash = sha256('x')`],
+    ['a status', `update conversations set status = 'archived'`],
+    ['a session that differs', `update sessions set head = replace(head, 'dev', 'pm')`],
+    ['a missing session', `delete from sessions`],
+    ['an index with other words', `update docs set words = '''nonsense'''`],
+    ['an index without words', `delete from docs`],
+  ])('puts %s right by the log', async (_what, change) => {
+    const { store, url, schema, reopen } = await openPostgres()
+    await store.append(into('c', [begun(), joined('s'), said('the tide turns'), said('two')]))
+    await store.append(into('d', [begun({ title: 'Another' }), said('untouched')]))
+    await store.search({ project, text: 'tide' })
+    const before = [await store.conversation(project, 'c'), await store.session(project, 's')]
+    await damaged(url, schema, change)
+    const repaired = await (await reopen()).repair!()
+    expect(repaired.indexed).toBe(3)
+    const again = await reopen()
+    expect([await again.conversation(project, 'c'), await again.session(project, 's')]).toEqual(before)
+    expect(await again.search({ project, text: 'tide' })).toHaveLength(1)
+    expect((await again.verify()).damages).toEqual([])
+    expect((await again.append(into('c', said('goes on')))).events[0]!.version).toBe(5)
+  })
+
+  it('leaves a head that knows more than its damaged log, and the log itself', async () => {
+    const { store, url, schema, reopen } = await openPostgres()
+    await store.append(into('c', [begun({ title: 'Kept' }), joined('s'), said('one'), said('two')]))
+    await damaged(url, schema, `update events set body = '{}' where version = 1`)
+    const again = await reopen()
+    expect((await again.repair!()).heads).toEqual([])
+    expect((await again.conversation(project, 'c'))?.info.title).toBe('Kept')
+    expect((await again.verify()).damages).toHaveLength(1)
+  })
+
+  it('from the command line, and not of a store opened for reading', async () => {
+    const { url, schema } = await freshPlace()
+    const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
+    await colloquy.conversations.createConversation({ title: 'Tide', initial: { role: 'user', content: 'it turns' } })
+    await colloquy.close()
+    await damaged(url, schema, `update conversations set info = replace(info, 'Tide', 'Tied')`)
+    const cli = cliOn(url)
+    expect((await cli('verify')).exitCode).toBe(3)
+    const repaired = await cli('verify', '--repair')
+    expect(repaired).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(repaired.stdout).toContain('head: it differed from what its log says')
+    const reader = await postgresStore(url, { clock: Date.now, readOnly: true })
+    onTestFinished(() => reader.close())
+    expect(await refusal(() => reader.repair!())).toBeInstanceOf(StoreReadOnly)
+  })
+})
+
+describe('work that one node does at a time', () => {
+  it('is left to the one that is at it, and taken up when that one dies, without waiting for its lease', async () => {
+    const { url } = await freshPlace()
+    const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
+    onTestFinished(() => colloquy.close())
+    expect((await colloquy.maintain()).skipped).toBe(false)
+    const file = fileURLToPath(new URL('./processes/maintain-for-ever.mjs', import.meta.url))
+    const child = spawn(process.execPath, [file, url, project], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    expect((await colloquy.maintain()).skipped).toBe(true)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    // The server notices when it reads from the connection next.
+    while ((await colloquy.maintain()).skipped);
+  })
+
+  it('several at once: one does it', async () => {
+    const { store, another } = await openPostgres()
+    const other = await another()
+    let atWork = 0
+    let most = 0
+    const work = async () => {
+      most = Math.max(most, ++atWork)
+      await store.read({ project, conversationId: 'c' })
+      atWork--
+      return 'done'
+    }
+    const done = await Promise.all([store, other, store, other].map(one => one.alone!(project, 'sweeping', work)))
+    expect(most).toBe(1)
+    expect(done).toContain('done')
+    expect(await other.alone!(project, 'sweeping', work)).toBe('done')
+    expect(await refusal(() => store.alone!(project, 'sweeping', () => Promise.reject(new Error('no'))))).toMatchObject(
+      {
+        message: 'no',
+      },
+    )
+    expect(await other.alone!(project, 'sweeping', work)).toBe('done')
+  })
+})

@@ -1,0 +1,54 @@
+/** A line between a browser and a server that can be cut and mended: what was open breaks, what is new is refused. */
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface CutLine {
+  port: number
+  /** Where the line leads to. */
+  lead(port: number): void
+  cut(): void
+  mend(): void
+}
+
+export async function cutLine(): Promise<CutLine> {
+  const open = new Set<Socket>()
+  let target = 0
+  let isCut = false
+  const server = createServer(client => {
+    if (isCut) {
+      client.destroy()
+      return
+    }
+    const upstream = connectTo(target, '127.0.0.1')
+    for (const one of [client, upstream]) {
+      open.add(one)
+      one.on('error', () => undefined)
+      one.on('close', () => {
+        open.delete(one)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.pipe(upstream)
+    upstream.pipe(client)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const cut = () => {
+    isCut = true
+    for (const one of open) one.destroy()
+  }
+  onTestFinished(() => {
+    cut()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    lead: port => {
+      target = port
+    },
+    cut,
+    mend: () => {
+      isCut = false
+    },
+  }
+}

@@ -1,0 +1,11 @@
+/** How soon a conversation is to be read: from the beginning of loading the page, all of it, until its newest message is there. */
+import type { Page } from 'playwright-core'
+
+/** The conversation is one of `longConversation`. */
+export async function firstPaint(page: Page, address: string, messages: number): Promise<number> {
+  await page.goto('about:blank')
+  const started = performance.now()
+  await page.goto(address, { waitUntil: 'commit' })
+  await page.getByText(`Message number ${messages}.`).waitFor()
+  return performance.now() - started
+}
