@@ -7,6 +7,7 @@ import type { RalphLimits } from '../events/ralph.ts'
 import type { KeptLease } from '../work/kept-lease.ts'
 import type { OnProgress } from '../work/progress.ts'
 import { repositoryOf } from '../work/worktree.ts'
+import { leaseOf } from './dispatch-desk.ts'
 import { type FeaturePlace, featurePlace } from './feature-worktree.ts'
 import type { Feature } from './features.ts'
 import { type Harness, harness } from './harness.ts'
@@ -70,7 +71,7 @@ export async function withShift<T>(
 }
 
 export function teamLease(featureId: string): string {
-  return JSON.stringify(['team', featureId])
+  return `team ${leaseOf({ type: 'feature', featureId })}`
 }
 
 function shiftOn(
@@ -104,7 +105,7 @@ function shiftOn(
     place: () => (place ??= opened()),
     async inRoom(taskId, work) {
       const { title, description, agent } = await parts.work.getTask(featureId, taskId)
-      const own = await claim(parts, JSON.stringify(['task', featureId, taskId]), options, signal)
+      const own = await claim(parts, `build ${leaseOf({ type: 'task', featureId, taskId })}`, options, signal)
       try {
         const room = {
           ...{ engine, scope, sessions, agents, settings, model, onProgress, hears },

@@ -217,7 +217,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       scribe,
       desk,
       agents,
-      building,
+      building: buildSettings,
       root,
       mcp,
       features,

@@ -51,7 +51,7 @@ export function taskWorker(parts: TeamParts): TaskWorker {
         const [feature, all, team] = await Promise.all([
           work.getFeature(featureId),
           work.listTasks(featureId),
-          engine.store.holderOf({ project: scope.project, name: JSON.stringify(teamLease(featureId)) }),
+          engine.store.holderOf({ project: scope.project, name: teamLease(featureId) }),
         ])
         // In planning a person or the PM is still at it; whoever says that it is in progress lets it begin.
         const next = feature.state === 'in_progress' && !team ? nextOf(all) : undefined

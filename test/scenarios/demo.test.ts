@@ -9,7 +9,10 @@ import { demo, killDemo, problemsOf } from '../torture/demo.ts'
 
 const place = () => join(temporaryFolder(), 'till')
 
-describe('the demo', () => {
+/** Machines that test have other things to do, too. */
+const patience = 600_000
+
+describe('the demo', { timeout: patience }, () => {
   it('takes a feature of three tasks from plan to merge, and leaves repository and store to look around in', async () => {
     const folder = place()
     const { exitCode, output } = await demo(folder)
