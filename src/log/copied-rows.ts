@@ -112,6 +112,7 @@ export function copiedConversation(
     info: plainText(columns.info),
     workItem,
     title: String(title),
+    work: info.work ? { state: info.work.state, priority: 'priority' in info.work ? info.work.priority : 0 } : null,
     dueAt: teamDueAt(info) ?? null,
     branchOf: info.branchOf ?? null,
     hash: base64(columns.hash),

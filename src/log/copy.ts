@@ -45,6 +45,8 @@ export interface CopiedConversation {
   /** What the head says, or the log where the head cannot be read. */
   workItem: WorkItem
   title: string
+  /** Of a work item: where it stands. */
+  work: { state: string; priority: number } | null
   dueAt: number | null
   branchOf: { conversationId: string; version: number } | null
   version: number

@@ -22,6 +22,7 @@ import { jobs } from './jobs.ts'
 import type { ServerParts } from './parts.ts'
 import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
+import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { dispatchHandlers } from './resources/dispatch.ts'
 import { operationHandlers } from './resources/operations.ts'
@@ -97,6 +98,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     runs: runHandlers(),
     work: workHandlers(),
     dispatch: dispatchHandlers(),
+    building: buildingHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>

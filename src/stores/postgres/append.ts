@@ -12,7 +12,7 @@ import { LiveSession } from '../../log/proposal.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
-import { evolveConversation } from '../../views/conversation.ts'
+import { type ConversationInfo, evolveConversation } from '../../views/conversation.ts'
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { BranchBase } from './branches.ts'
@@ -243,7 +243,7 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       info: JSON.stringify(info),
       grams: titleGrams(p, info.title),
       due: teamDueAt(info) ?? null,
-      ...(info.work && { state: info.work.state, priority: 'priority' in info.work ? info.work.priority : 0 }),
+      ...(info.work && standing(info.work)),
     }),
     ...(!base && {
       id: info.id,
@@ -270,6 +270,11 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       new: isNew,
     })
   }
+}
+
+/** Where a work item stands, in columns. */
+export function standing(work: NonNullable<ConversationInfo['work']>): { state: string; priority: number } {
+  return { state: work.state, priority: 'priority' in work ? work.priority : 0 }
 }
 
 /** Tells the events of a draft where they stand. */

@@ -104,20 +104,25 @@ export async function copyTarget(
           version: rest.version,
           hash: hex(rest.hash),
           active: rest.activeAt,
+          ...rest.work,
+          ...(workItem.type === 'task' && { feature: workItem.featureId }),
         }),
       )
       await run(
         `insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-          title_grams, version, hash, active_at, due_at)
+          title_grams, version, hash, active_at, due_at, work_state, work_priority, work_feature)
         select $1, nextval('conversation_numbers'), x.* from (
-          select id, work, kind, status, created, recent, info, grams, version, decode(hash, 'hex'), active, due
+          select id, work, kind, status, created, recent, info, grams, version, decode(hash, 'hex'), active, due, state,
+            priority, feature
           from json_to_recordset($2) as x(n integer, id text, work text, kind text, status text, created bigint,
-            recent bigint, info text, grams text[], version integer, hash text, active bigint, due bigint)
+            recent bigint, info text, grams text[], version integer, hash text, active bigint, due bigint,
+            state text, priority smallint, feature text)
           order by n) x
         on conflict (project, id) do update set work_key = excluded.work_key, work_type = excluded.work_type,
           status = excluded.status, recent_at = excluded.recent_at, info = excluded.info,
           title_grams = excluded.title_grams, version = excluded.version, hash = excluded.hash,
-          active_at = excluded.active_at, due_at = excluded.due_at`,
+          active_at = excluded.active_at, due_at = excluded.due_at, work_state = excluded.work_state,
+          work_priority = excluded.work_priority, work_feature = excluded.work_feature`,
         [number, JSON.stringify(rows)],
       )
     })

@@ -13,7 +13,8 @@ import type { Run } from './database.ts'
 export const usualGate = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
 
 /**
- * The precise gate. Events below it are all there for a statement that starts after this one.
+ * The precise gate. Events below it are all there for a statement that starts after this one. A standby does not know the
+ * locks of its primary; there the usual gate is all there is.
  *
  * Locks know numbers of 32 bits; the rest is that of the newest number, or one less where the newest has just passed a
  * round of them.
@@ -21,9 +22,9 @@ export const usualGate = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
 export async function preciseGate(run: Run): Promise<number> {
   const [row] = await run<[number]>(`
     with newest as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as number)
-    select coalesce(min(
+    select case when pg_is_in_recovery() then ${usualGate} else coalesce(min(
       (newest.number >> 32 << 32) + x.number
-        - case when x.number > (newest.number & 4294967295) then 4294967296 else 0 end), min(newest.number))
+        - case when x.number > (newest.number & 4294967295) then 4294967296 else 0 end), min(newest.number)) end
     from newest left join lateral (
       select t.transactionid::text::bigint as number
       from pg_locks w join pg_locks t on t.virtualtransaction = w.virtualtransaction and t.pid = w.pid

@@ -11,7 +11,7 @@ import type { Progress, RepairedHead } from '../../log/upkeep.ts'
 import type { ConversationInfo } from '../../views/conversation.ts'
 import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
-import { lockKeyOf } from './append.ts'
+import { lockKeyOf, standing } from './append.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
 import { blobsOf, type EventRow, eventColumns, recordedEvent } from './rows.ts'
@@ -46,7 +46,8 @@ export function repairer(database: Database, epoch: string) {
       where e.project = $1 and e.conversation = $2 and e.version > $3 order by e.version limit ${sliceSize}`,
     head: 'select info, status, version, hash, active_at from conversations where project = $1 and conversation = $2',
     saveInfo: `update conversations
-      set status = $3, work_type = $4, info = $5, due_at = $6, title_grams = $7,
+      set status = $3, work_type = $4, info = $5, due_at = $6, title_grams = $7, work_state = $9, work_priority = $10,
+        work_feature = $11,
         -- Another conversation may have come to be about the same; then that one keeps the key.
         work_key = case when exists (
           select 1 from conversations o where o.project = $1 and o.work_key = $8 and o.conversation <> $2)
@@ -146,6 +147,9 @@ export function repairer(database: Database, epoch: string) {
       teamDueAt(info) ?? null,
       titleGrams(number, info.title),
       workHash(info.workItem),
+      info.work ? standing(info.work).state : null,
+      info.work ? standing(info.work).priority : null,
+      info.workItem.type === 'task' ? info.workItem.featureId : null,
     ])
     return [{ project, conversationId, what: what ?? 'its status was another than its log says' }]
   }

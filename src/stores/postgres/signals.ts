@@ -55,7 +55,7 @@ export function signals({
         const lost = new Promise<void>(resolve => client!.once('end', () => resolve()))
         client.on('notification', ({ payload }) => heard(Number(payload)))
         await client.query(`listen ${channel}`)
-        ;(client as unknown as { unref?(): void }).unref?.()
+        keepsRunning(client, false)
         connected()
         pauseMs = reconnectMs.first
         await lost
@@ -74,9 +74,16 @@ export function signals({
     async close() {
       closed = true
       clearTimeout(timer)
-      // Whoever waits for the end must not have its program end before that.
-      ;(client as unknown as { ref?(): void } | undefined)?.ref?.()
+      // Who waits for the end must be kept running until it comes.
+      keepsRunning(client, true)
       await client?.end().catch(() => undefined)
     },
   }
+}
+
+/** The driver's types leave this out. */
+function keepsRunning(client: pg.Client | undefined, keeps: boolean): void {
+  const one = client as unknown as { ref?(): void; unref?(): void } | undefined
+  if (keeps) one?.ref?.()
+  else one?.unref?.()
 }

@@ -10,6 +10,7 @@ import { isVisible } from '../../log/visibility.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
+import { KnownMessages } from './known-messages.ts'
 import type { Projects } from './projects.ts'
 import { blobsOf, highestVersion } from './rows.ts'
 
@@ -23,7 +24,8 @@ type MessageRow = [
   body: string | null,
 ]
 
-const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
+const placeColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc'
+const messageColumns = `${placeColumns}, e.body`
 
 /** Every row of an answer starts with what tells whether the lanes that were asked about are all there are. */
 type Stamped<Row extends unknown[]> = [conversation: number | null, newestLane: number, ...Row]
@@ -45,10 +47,11 @@ const stamp = `
 
 export function windowReader({ database, projects }: { database: Database; projects: Projects }) {
   const known = new Recent<Lanes>(kept)
-  const page = (direction: 'asc' | 'desc') => `${stamp}
+  const read = new KnownMessages()
+  const page = (direction: 'asc' | 'desc', columns = messageColumns) => `${stamp}
     select c.conversation, c.newest, m.* from c left join lateral (
       select x.* from unnest($3::integer[]) as l(lane) cross join lateral (
-        select ${messageColumns} from events e
+        select ${columns} from events e
         where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
           and e.version > $4 and e.version < $5
         order by e.version ${direction} limit $6) x
@@ -56,6 +59,8 @@ export function windowReader({ database, projects }: { database: Database; proje
   const sql = {
     newest: page('desc'),
     oldest: page('asc'),
+    // What is known already comes without its body.
+    newestUnknown: page('desc', `${placeColumns}, case when e.version between $7 and $8 then null else e.body end`),
     kept: `
       select ${messageColumns} from events e
       where e.project = $1 and e.conversation = $2 and e.version = any($3::integer[]) and e.lane = any($4::integer[])
@@ -114,7 +119,7 @@ export function windowReader({ database, projects }: { database: Database; proje
   async function ask<Row extends unknown[]>(
     project: number,
     window: Window,
-    question: (lanes: number[]) => Promise<Array<Stamped<Row>>>,
+    question: (asked: { conversation: number; lanes: number[] }) => Promise<Array<Stamped<Row>>>,
   ): Promise<{ conversation: number; lanes: number[]; rows: Row[] } | undefined> {
     for (let anew = false; ; anew = true) {
       const all = await lanesOf(project, window, anew)
@@ -122,7 +127,7 @@ export function windowReader({ database, projects }: { database: Database; proje
       const lanes = all.lanes
         .filter(lane => window.kinds.includes(lane.kind) && isVisible(lane.audience, window.viewer))
         .map(lane => lane.lane)
-      const rows = await question(lanes)
+      const rows = await question({ conversation: all.conversation, lanes })
       const [conversation, newest] = rows[0] ?? [null, 0]
       if (conversation === null) return undefined
       if (conversation === all.conversation && newest === all.newest) {
@@ -131,12 +136,13 @@ export function windowReader({ database, projects }: { database: Database; proje
     }
   }
 
-  async function messages(window: Window, { before: asked, after, limit }: Page): Promise<Message[]> {
+  async function messages(window: Window, { before: asked, after, limit, shared = false }: Page): Promise<Message[]> {
     const project = await projects.find(window.project)
     if (project === undefined || idProblem(window.conversationId) || limit <= 0) return []
     const forwards = after !== undefined
     const before = Math.min(asked ?? highestVersion, endOf(window) + 1)
-    const found = await ask<MessageRow>(project, window, lanes =>
+    if (shared && !forwards && window.kept.length === 0) return newestShared(project, window, { before, limit })
+    const found = await ask<MessageRow>(project, window, ({ lanes }) =>
       database.read(forwards ? sql.oldest : sql.newest, [
         project,
         window.conversationId,
@@ -164,13 +170,52 @@ export function windowReader({ database, projects }: { database: Database; proje
     return rows.map(row => messageIn(row, window.conversationId, load))
   }
 
+  /** The newest messages, those that were read before as they were. */
+  async function newestShared(
+    project: number,
+    window: Window,
+    { before, limit }: { before: number; limit: number },
+  ): Promise<Message[]> {
+    const start = Math.min(window.start, highestVersion)
+    let [first, last] = [1, 0]
+    const found = await ask<MessageRow>(project, window, ({ conversation, lanes }) => {
+      ;[first, last] = read.stretch(conversation)
+      const values = [project, window.conversationId, lanes, start, before, Math.min(limit, highestVersion)]
+      return database.read(sql.newestUnknown, [...values, first, last])
+    })
+    if (!found) return []
+    const { conversation, lanes } = found
+    const rows = found.rows.filter(row => row[0] !== null).sort((a, b) => a[0] - b[0])
+    const messages = rows.map(([version, , , , , crc]) => read.find(conversation, version, crc))
+    const unread = rows.flatMap(([version], index) =>
+      messages[index] === undefined && version >= first && version <= last ? [version] : [],
+    )
+    const again = new Map(
+      unread.length === 0
+        ? []
+        : (await database.read<MessageRow>(sql.kept, [project, conversation, unread, lanes])).map(row => [row[0], row]),
+    )
+    const fresh = rows.flatMap((row, index) => (messages[index] === undefined ? [again.get(row[0]) ?? row] : []))
+    const load = await blobsOf(
+      database.read,
+      project,
+      fresh.map(row => row[6]),
+    )
+    const decoded = new Map(fresh.map(row => [row[0], messageIn(row, window.conversationId, load)]))
+    read.keep(
+      conversation,
+      fresh.map(row => ({ message: decoded.get(row[0])!, crc: row[5], size: row[6]?.length ?? 0 })),
+    )
+    return rows.map((row, index) => messages[index] ?? decoded.get(row[0])!)
+  }
+
   async function measure(window: Window): Promise<LaneSums & { lastActiveAt: string | undefined }> {
     const project = await projects.find(window.project)
     const nothing = { ...noSums, lastActiveAt: undefined }
     if (project === undefined || idProblem(window.conversationId)) return nothing
     const end = endOf(window)
     const start = Math.min(window.start, end)
-    const found = await ask<Array<number | null>>(project, window, lanes =>
+    const found = await ask<Array<number | null>>(project, window, ({ lanes }) =>
       database.read(sql.measure, [project, window.conversationId, lanes, start, end]),
     )
     if (!found) return nothing

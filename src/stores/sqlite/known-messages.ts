@@ -6,6 +6,7 @@
  * changed by erasing and purging alone. Where another process has written since, the checksums of the stretch are added
  * up in the file and compared, before anything of it is handed out. The least lately used lanes are let go first.
  */
+import { freezeInputs } from '../../log/freeze-inputs.ts'
 import type { Message } from '../../views/message.ts'
 
 /** A message with what its row costs and proves. */
@@ -210,15 +211,4 @@ function indexOf(entries: readonly ReadMessage[], version: number): number {
     else high = middle
   }
   return low
-}
-
-/** What goes into requests by reference, and so to whoever sends them, cannot be changed there for the next one. */
-function freezeInputs({ parts }: Message): void {
-  for (const part of parts) if (part.type === 'tool-call') freeze(part.input)
-}
-
-function freeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
-  Object.freeze(value)
-  for (const inner of Object.values(value)) freeze(inner)
 }
