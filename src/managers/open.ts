@@ -276,7 +276,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         agents: agentManager(),
         agentsAs: actor => managedBy({ ...scope, actor }),
         work: work(),
-        settings: building,
+        settings: buildSettings,
         root,
         shifts,
       }
