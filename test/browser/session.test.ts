@@ -93,7 +93,8 @@ describe('the session inspector', () => {
     await page.getByRole('tab', { name: 'Checkpoint 2' }).click()
     await page.getByRole('region', { name: 'Goal' }).waitFor()
     const diff = await client.sessions.compareCheckpoints({ sessionId, first: 1, second: 2 })
-    expect(await page.locator('.checkpoint__item .badge--good', { hasText: 'new' }).count()).toBe(diff.added.length)
+    const added = () => page.locator('.checkpoint__item .badge--good', { hasText: 'new' }).count()
+    await expect.poll(added).toBe(diff.added.length)
     expect(diff.added.length + diff.moved.length + diff.rewritten.length).toBeGreaterThan(0)
     const goal = page.getByRole('region', { name: 'Goal' })
     await goal.getByRole('button', { name: '1 source' }).click()
@@ -165,6 +166,7 @@ describe('actions on a session', () => {
     await act('Archive')
     await page.getByRole('button', { name: 'Reopen', exact: true }).click()
     await expect.poll(status).toBe('active')
+    await page.getByRole('button', { name: 'Archive', exact: true }).waitFor()
 
     await page.keyboard.press('Control+k')
     await page.keyboard.type('compact now')
