@@ -67,5 +67,7 @@ export interface RunDesk {
   /** Ids that the session has elsewhere, as they are now; and new ones. */
   outsideIds(): Promise<Readonly<Record<string, string>>>
   link(outsideIds: Readonly<Record<string, string>>): Promise<void>
+  /** The image at a path of the work tree, if it is there and not too large to be sent. */
+  image(path: string): Promise<Uint8Array | undefined>
   live(part: LivePart): void
 }

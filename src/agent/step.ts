@@ -3,8 +3,9 @@
  * smaller twice: by a compaction, and then by the packer, which needs no model.
  */
 import { answerOf, type ModelAnswer } from '../models/answer.ts'
+import type { RequestPart } from '../request/message.ts'
 import type { Message } from '../views/message.ts'
-import type { RequestTerms, RunDesk } from './desk.ts'
+import type { RequestTerms, RunDesk, RunRequest } from './desk.ts'
 import type { RunInput } from './run-input.ts'
 
 export interface Step {
@@ -35,7 +36,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
     const outsideIds = await desk.outsideIds()
     const request = {
       system,
-      messages,
+      messages: await withImages(messages, desk),
       ...(definitions.length > 0 && { tools: definitions }),
       signal,
       priority,
@@ -54,6 +55,19 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
       ...(next.packs && { strategy: { name: 'sliding_window' } }),
     }
   }
+}
+
+/** Reads the images that messages name. One that is not there is left to its name. */
+async function withImages(messages: RunRequest['messages'], desk: RunDesk): Promise<RunRequest['messages']> {
+  if (!messages.some(({ content }) => content.some(part => part.type === 'image'))) return messages
+  const looked = async (part: RequestPart): Promise<RequestPart> => {
+    if (part.type !== 'image' || part.path === undefined) return part
+    const data = await desk.image(part.path)
+    return data ? { ...part, data } : part
+  }
+  return Promise.all(
+    messages.map(async ({ role, content }) => ({ role, content: await Promise.all(content.map(looked)) })),
+  )
 }
 
 /** By characters: what a schema takes is known well enough by them, and on the high side. */

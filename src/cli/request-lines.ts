@@ -37,6 +37,8 @@ function described(part: RequestPart): { name: string; text: string } {
       return { name: 'text', text: part.text }
     case 'reasoning':
       return { name: 'reasoning', text: part.text }
+    case 'image':
+      return { name: `image ${part.name}`, text: part.path ?? part.mediaType }
     case 'tool-call':
       return { name: `call ${part.name} (${part.callId})`, text: JSON.stringify(part.input) ?? '' }
     case 'tool-result': {

@@ -108,11 +108,13 @@ async function serve(options: ServeOptions): Promise<void> {
   const entry = listening.entry()
   if (options.json) printJson({ url, entry, tokenFile, store, project: colloquy.project })
   else {
+    const { conversations } = await colloquy.stats()
     await printLines([
       `Colloquy serves project ${style.bold(colloquy.project)} of ${store}`,
       `Open      ${style.bold(entry)}`,
       `          ${style.dim('(good once, for ten minutes)')}`,
       `Programs  ${url}/api/v1 with the token in ${tokenFile}`,
+      ...(conversations === 0 ? [style.dim("Nothing is in it yet: 'npx colloquy demo' shows a team at work.")] : []),
     ])
   }
   await stopped(async () => {

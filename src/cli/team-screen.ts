@@ -32,7 +32,7 @@ export function teamScreen({ asksPerson }: { asksPerson: boolean }): TeamScreen 
 function linesOf(progress: TeamProgress, asksPerson: boolean): string[] {
   switch (progress.type) {
     case 'waiting':
-      return [style.yellow(`Waiting for ${safeLine(progress.name)}: another process has it until ${progress.until}.`)]
+      return [style.yellow(`Waiting: another process had the work, and its lease holds until ${progress.until}.`)]
     case 'planning':
       return [style.bold('plan')]
     case 'planned':

@@ -83,12 +83,12 @@ export function clearMessages(sessionId: string): Decision {
   }
 }
 
-/** `firstSystemMessage` is its version, found beforehand; it stands in the log, so it cannot change meanwhile. */
-export function resetSession(sessionId: string, firstSystemMessage: number | undefined): Decision {
+/** `keeps` is the version of a message, found beforehand; it stands in the log, so it cannot change meanwhile. */
+export function resetSession(sessionId: string, keeps: number | undefined): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     openConversationIn(heads, session.conversationId)
-    return [{ type: 'session.reset', sessionId, kept: firstSystemMessage === undefined ? [] : [firstSystemMessage] }]
+    return [{ type: 'session.reset', sessionId, kept: keeps === undefined ? [] : [keeps] }]
   }
 }
 

@@ -9,12 +9,12 @@ import type { Tool } from '../agent/tools/tool.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
-import { clearMessages } from '../commands/session.ts'
+import { clearMessages, resetSession } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { FeatureOff, IllegalState, LeaseHeld, ModelMissing, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
-import { openModel } from '../models/open.ts'
+import { type ModelSettings, openModel } from '../models/open.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { AgentSettings } from './agent-settings.ts'
@@ -231,8 +231,9 @@ export class AgentManager {
     })
     try {
       // As it is under the lease: the run before may have moved it.
-      const head = await this.#access.head(known.id)
+      let head = await this.#access.head(known.id)
       const trigger = said ?? (await this.#trigger(head, options.trigger))
+      if (!said && this.#settings.singleShot) head = await this.#alone(head, trigger)
       const onStart = (runId: string) => underWay?.({ state: 'running', runId, ...place, messageId: trigger.id })
       const input = { head, trigger, model, options, depth, onStart }
       const { traced } = this.#engine
@@ -280,7 +281,7 @@ export class AgentManager {
     const { root = this.#root } = options
     const kept = this.#keeper.keep(sessionId, claim, { leaseMs: settings.leaseMs, signal: options.signal })
     try {
-      const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live })
+      const desk = runDesk({ engine, scope, scribe, requests, claim, head, model: model.name, live, root })
       const tell = (part: LiveUpdate['part']) => {
         desk.live(part)
         if (part.type === 'run-start') onStart(desk.runId)
@@ -468,12 +469,25 @@ export class AgentManager {
     const key = JSON.stringify([named, root])
     let opened = this.#opened.get(key)
     if (!opened) {
-      opened = openModel(named, root === undefined ? {} : { folder: root })
+      opened = openModel(named, { ...this.#modelSettings(named), ...(root !== undefined && { folder: root }) })
       this.#opened.set(key, opened)
       // One that could not be opened may be the next time: a key may be set by then.
       opened.catch(() => this.#opened.delete(key))
     }
     return opened
+  }
+
+  #modelSettings(name: string): ModelSettings {
+    const { prices, concurrency } = this.#settings
+    const places = typeof concurrency === 'number' ? concurrency : concurrency[name]
+    return { prices, ...(places !== undefined && { concurrency: places }) }
+  }
+
+  /** Without a conversation: of what was said before, only the message itself is sent. One that is taken up is left. */
+  async #alone(head: SessionHead, { version }: Message): Promise<SessionHead> {
+    if (head.run?.trigger === version) return head
+    await this.#access.execute(head, resetSession(head.id, version))
+    return this.#access.head(head.id)
   }
 
   async #tools(

@@ -36,7 +36,7 @@ export function agentRequest({ head, settings, packed, ledger }: PackedRequest):
   const options = { agentName: head.agentName, place: head.id }
   const asPrompt = once(() => renderPrompt(packed, options))
   const asMessages = once(() => renderMessages(packed, options))
-  return {
+  const request = {
     sessionId: head.id,
     strategy: settings.strategy.name,
     get systemPrompt() {
@@ -62,8 +62,10 @@ export function agentRequest({ head, settings, packed, ledger }: PackedRequest):
       omitted: packed.catchUp.omitted.messages,
     },
     checkpoint: packed.checkpoint?.number,
-    explain: () => explainRequest(packed, options),
   }
+  // Out of sight: a request is data, to be compared, copied and sent.
+  Object.defineProperty(request, 'explain', { value: () => explainRequest(packed, options) })
+  return request as AgentRequest
 }
 
 function once<T>(make: () => T): () => T {

@@ -2,12 +2,17 @@
 import type { McpServer } from '../agent/mcp/tools.ts'
 import type { Tool, ToolLimits } from '../agent/tools/tool.ts'
 import type { Model } from '../models/model.ts'
+import type { PriceTable } from '../models/prices.ts'
 
 export interface AgentSettings {
   /** The model agents run on, by name or opened. Default: the one whose limits requests keep to. */
   model: Model | string | undefined
   /** Other models for some types of agents. */
   models: Readonly<Record<string, Model | string>>
+  /** What models cost, by their names, before the built-in prices. US dollars per million tokens. */
+  prices: PriceTable
+  /** Calls at a time of this process to one model: for all that are opened by name, or by their names. */
+  concurrency: number | Readonly<Record<string, number>>
   /** Commands that need no leave, by the agent's type, each the first words of a command line; under `*` for every type. */
   commands: Readonly<Record<string, readonly string[]>>
   /** Tools beside the built-in ones. An agent has those that its description allows. */
@@ -46,6 +51,8 @@ export function completeAgentSettings({ limits, orchestrator, ...given }: AgentS
   return {
     model: undefined,
     models: {},
+    prices: {},
+    concurrency: {},
     commands: {},
     tools: [],
     mcp: {},

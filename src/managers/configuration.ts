@@ -70,11 +70,21 @@ const ServerInput = z
   })
   .partial()
 
+/** US dollars per million tokens. */
+const Price = {
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  cacheRead: z.number().nonnegative().exactOptional(),
+  cacheWrite: z.number().nonnegative().exactOptional(),
+}
+
 /** How agents are run, as far as it can be written down. */
 const AgentsInput = z
   .strictObject({
     model: z.string().min(1),
     models: z.record(z.string().min(1), z.string().min(1)),
+    prices: z.record(z.string().min(1), z.strictObject(Price)),
+    concurrency: z.union([Count, z.record(z.string().min(1), Count)]),
     commands: z.record(z.string().min(1), z.array(z.string().min(1))),
     limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
     maxSteps: Count,
@@ -97,6 +107,21 @@ const AgentsInput = z
         outside: z.array(z.string().min(1)),
       })
       .partial(),
+  })
+  .partial()
+
+/** How teams build. */
+const WorkInput = z
+  .strictObject({
+    checks: z.record(z.string().min(1), z.string().min(1)),
+    setup: z.array(z.string().min(1)),
+    checkMs: DurationMs,
+    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
+    returns: Count,
+    worktrees: z.string().min(1),
+    movesCheckouts: z.boolean(),
+    approvals: z.enum(['person', 'agent', 'yes', 'no']),
+    leaseMs: DurationMs,
   })
   .partial()
 
@@ -144,25 +169,11 @@ const ofProject = {
   requests: RequestsInput,
   references: z.union([z.literal('off'), ReferencesInput]),
   agents: AgentsInput,
+  work: WorkInput,
   features: z.strictObject({ agents: z.boolean(), conversations: z.boolean() }).partial(),
 }
 
 const ProjectInput = z.strictObject(ofProject).partial()
-
-/** How teams build. */
-const WorkInput = z
-  .strictObject({
-    checks: z.record(z.string().min(1), z.string().min(1)),
-    setup: z.array(z.string().min(1)),
-    checkMs: DurationMs,
-    limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
-    returns: Count,
-    worktrees: z.string().min(1),
-    movesCheckouts: z.boolean(),
-    approvals: z.enum(['person', 'agent', 'yes', 'no']),
-    leaseMs: DurationMs,
-  })
-  .partial()
 
 const Written = z
   .strictObject({
@@ -178,7 +189,6 @@ const Written = z
     conversation: SeedConversationInput,
     projects: z.record(Id, ProjectInput),
     dispatch: DispatchInput,
-    work: WorkInput,
   })
   .partial()
 

@@ -40,6 +40,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
   const { project } = scope
   const { guards } = settings
   const changes = workChanges(engine.store, project)
+  let hasParked = false
   /** When items that failed here may be tried again. */
   const later = new Map<string, number>()
 
@@ -116,6 +117,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
         return { state: 'started', job: message === undefined ? job : { ...job, message } }
       }
       const moved = events.find(recorded => isOfType(recorded, 'work.moved'))
+      hasParked ||= moved !== undefined
       if (moved) return { state: 'parked', reason: moved.event.reason ?? '' }
       const until = waitsUntil(conversation?.info.dispatches, guards)
       if (until > engine.clock()) later.set(lease.name, until)
@@ -140,10 +142,16 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
         beginning: access.beginning(title),
       })
       const { conversation } = await access.write(item, decide, [], { fence })
+      hasParked ||= outcome === 'parked'
       const notBefore = conversation?.info.work?.attempts?.notBefore
       if (notBefore !== undefined) later.set(leaseOf(item), Date.parse(notBefore))
     },
-    settle: () => settleWaiting(access, work),
+    async settle() {
+      // Said by others comes with the log; what was parked here is known at once.
+      if (!changes.concernedParked() && !hasParked) return []
+      hasParked = false
+      return settleWaiting(access, work)
+    },
     async nextTry(ofAll) {
       const now = engine.clock()
       for (const [name, until] of later) if (until <= now) later.delete(name)

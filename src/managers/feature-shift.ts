@@ -1,17 +1,18 @@
 /**
  * A shift on a feature: from the claim of its lease to its release, with everything that the work in between needs. A
- * shift ends by itself when somebody stops the feature, from whatever process.
+ * shift ends by itself when somebody stops the feature, from whatever process, and with the store.
  */
 import type { WriteOptions } from '../engine.ts'
 import type { RalphLimits } from '../events/ralph.ts'
+import type { KeptLease } from '../work/kept-lease.ts'
 import type { OnProgress } from '../work/progress.ts'
 import { repositoryOf } from '../work/worktree.ts'
 import { type FeaturePlace, featurePlace } from './feature-worktree.ts'
 import type { Feature } from './features.ts'
-import { harness } from './harness.ts'
+import { type Harness, harness } from './harness.ts'
 import { type TaskRoom, taskRoom } from './task-room.ts'
 import type { TeamOptions, TeamParts } from './team-parts.ts'
-import { workLease } from './work-lease.ts'
+import { claimWork } from './work-lease.ts'
 
 export interface Shift {
   feature: Feature
@@ -19,7 +20,7 @@ export interface Shift {
   write: WriteOptions
   signal: AbortSignal
   onProgress: OnProgress
-  hears: Parameters<typeof taskRoom>[0]['hears']
+  hears: Harness['hears']
   /** Opened when it is first needed. */
   place(): Promise<FeaturePlace>
   /** Works on a task under its own lease. */
@@ -40,80 +41,126 @@ export async function withShift<T>(
   options: TeamOptions,
   work: (shift: Shift) => Promise<T>,
 ): Promise<T> {
-  const { engine, scope, settings, root } = parts
-  const { onProgress = () => undefined, model } = options
-  const limits = { ...settings.limits, ...options.limits }
   await parts.work.getFeature(featureId)
-  await repositoryOf(root)
+  await repositoryOf(parts.root)
   const stopping = new AbortController()
-  const outer = options.signal ? [options.signal, stopping.signal] : [stopping.signal]
-  const claim = (name: readonly string[], signals: AbortSignal[]) =>
-    workLease(engine, scope, {
-      name: JSON.stringify(name),
-      leaseMs: settings.leaseMs,
-      signal: AbortSignal.any(signals),
-      onWaiting: until => onProgress({ type: 'waiting', name: name.slice(1).join(' '), until }),
-    })
-  const lease = await claim(teamLease(featureId), outer)
-  const signal = AbortSignal.any([...outer, lease.signal])
-  const answers = harness({
-    agents: parts.agentsAs('harness'),
-    approvals: options.approvals ?? settings.approvals,
-    session: async () =>
-      (await parts.sessions.getOrCreateSession({ type: 'feature', featureId, agentType: 'harness' })).id,
-    model,
-    signal,
-    onAnswer: leave => onProgress({ type: 'leave', ...leave }),
+  const asked = options.signal ? AbortSignal.any([options.signal, stopping.signal]) : stopping.signal
+  return registered(parts, stopping, async () => {
+    const lease = await claim(parts, teamLease(featureId), options, asked)
+    const signal = AbortSignal.any([asked, lease.lost])
+    const answers = answering(parts, featureId, options, signal)
+    let watch: NodeJS.Timeout | undefined
+    try {
+      const feature = await begun(parts, featureId, { fence: lease.fence })
+      options.onBegun?.()
+      // From here on it is not stopped unless somebody says so.
+      watch = setInterval(() => {
+        parts.work
+          .stateOf({ type: 'feature', featureId })
+          .then(({ work }) => work?.state === 'stopped' && stopping.abort())
+          .catch(() => undefined)
+      }, lookEveryMs).unref()
+      return await work(shiftOn(parts, feature, { options, lease, signal, hears: answers.hears }))
+    } finally {
+      clearInterval(watch)
+      await answers.settled()
+      await lease.release()
+    }
   })
-  let place: Promise<FeaturePlace> | undefined
+}
+
+export function teamLease(featureId: string): string {
+  return JSON.stringify(['team', featureId])
+}
+
+function shiftOn(
+  parts: TeamParts,
+  feature: Feature,
+  {
+    options,
+    lease,
+    signal,
+    hears,
+  }: { options: TeamOptions; lease: KeptLease; signal: AbortSignal; hears: Harness['hears'] },
+): Shift {
+  const { engine, scope, sessions, agents, settings, root } = parts
+  const { onProgress = () => undefined, model } = options
+  const { featureId, name, goal } = feature
   const write = { fence: lease.fence }
-  const shift: Shift = {
-    feature: await begun(parts, featureId, write),
-    limits,
+  let place: Promise<FeaturePlace> | undefined
+
+  async function opened(): Promise<FeaturePlace> {
+    const now = await parts.work.getFeature(featureId)
+    return featurePlace(parts.work, now, { root, settings, signal, write })
+  }
+
+  return {
+    feature,
+    limits: { ...settings.limits, ...options.limits },
     write,
     signal,
     onProgress,
-    hears: answers.hears,
-    place: () =>
-      (place ??= parts.work
-        .getFeature(featureId)
-        .then(feature => featurePlace(parts.work, feature, { root, settings, signal, write }))),
+    hears,
+    place: () => (place ??= opened()),
     async inRoom(taskId, work) {
       const { title, description, agent } = await parts.work.getTask(featureId, taskId)
-      const own = await claim(['task', featureId, taskId], [signal])
-      const { name, goal } = shift.feature
-      const task = {
-        ...{ featureId, taskId, title, feature: goal ? `${name}: ${goal}` : name },
-        ...(description !== undefined && { description }),
-        ...(agent !== undefined && { agent }),
-      }
-      const { sessions, agents } = parts
+      const own = await claim(parts, JSON.stringify(['task', featureId, taskId]), options, signal)
       try {
-        const common = { engine, scope, sessions, agents, settings, model, onProgress, hears: answers.hears }
-        const mine = { place: await shift.place(), task, write: { fence: own.fence } }
-        return await work(taskRoom({ ...common, ...mine, signal: AbortSignal.any([signal, own.signal]) }, root))
+        const room = {
+          ...{ engine, scope, sessions, agents, settings, model, onProgress, hears },
+          place: await this.place(),
+          task: {
+            ...{ featureId, taskId, title, feature: goal ? `${name}: ${goal}` : name },
+            ...(description !== undefined && { description }),
+            ...(agent !== undefined && { agent }),
+          },
+          write: { fence: own.fence },
+          signal: AbortSignal.any([signal, own.lost]),
+        }
+        return await work(taskRoom(room, root))
       } finally {
         await own.release()
       }
     },
   }
-  const watch = setInterval(() => {
-    parts.work
-      .stateOf({ type: 'feature', featureId })
-      .then(({ work }) => work?.state === 'stopped' && stopping.abort())
-      .catch(() => undefined)
-  }, lookEveryMs).unref()
+}
+
+/** So that whoever closes the store can stop it, and wait for its end. */
+async function registered<T>({ shifts }: TeamParts, stopping: AbortController, work: () => Promise<T>): Promise<T> {
+  const ended = work()
+  const running = {
+    async stop() {
+      stopping.abort()
+      await ended.catch(() => undefined)
+    },
+  }
+  shifts.add(running)
   try {
-    return await work(shift)
+    return await ended
   } finally {
-    clearInterval(watch)
-    await answers.settled()
-    await lease.release()
+    shifts.delete(running)
   }
 }
 
-export function teamLease(featureId: string): readonly string[] {
-  return ['team', featureId]
+function claim(parts: TeamParts, name: string, { onProgress }: TeamOptions, signal: AbortSignal): Promise<KeptLease> {
+  const { leaseMs } = parts.settings
+  return claimWork(parts.engine, parts.scope, {
+    ...{ name, leaseMs, signal },
+    onWaiting: until => onProgress?.({ type: 'waiting', name, until }),
+  })
+}
+
+function answering(
+  { sessions, agentsAs, settings }: TeamParts,
+  featureId: string,
+  { onProgress, approvals = settings.approvals, model }: TeamOptions,
+  signal: AbortSignal,
+): Harness {
+  return harness({
+    ...{ agents: agentsAs('harness'), approvals, model, signal },
+    session: async () => (await sessions.getOrCreateSession({ type: 'feature', featureId, agentType: 'harness' })).id,
+    onAnswer: leave => onProgress?.({ type: 'leave', ...leave }),
+  })
 }
 
 async function begun({ work }: TeamParts, featureId: string, write: WriteOptions): Promise<Feature> {

@@ -1,12 +1,10 @@
 /** Opens a store and puts the managers over it. */
 import { basename, dirname, join, resolve } from 'node:path'
-import { z } from 'zod'
 import { liveChannel } from '../agent/live.ts'
-import { parseInput } from '../commands/input.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine, type Scope } from '../engine.ts'
-import { IllegalState, StoreUnusable } from '../errors.ts'
-import { Id } from '../events/id.ts'
+import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
+import { idProblem } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Listed, ProjectTotals } from '../log/directory.ts'
@@ -24,7 +22,6 @@ import { AgentManager } from './agent-manager.ts'
 import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
 import { branches } from './branches.ts'
-import { type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { DispatchManager } from './dispatch-manager.ts'
@@ -47,7 +44,7 @@ import { type Swept, sweep } from './sweep.ts'
 import { taskWorker } from './task-worker.ts'
 import { team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
-import type { TeamParts } from './team-parts.ts'
+import type { RunningShift, TeamParts } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
 import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
@@ -91,8 +88,6 @@ export interface OpenOptions
   projects?: Readonly<Record<string, ProjectOptions>>
   /** How work is given to agents: how much at a time, when it is tried again, what stops it. */
   dispatch?: DispatchSettingsInput
-  /** How teams build: checks, limits of their loops, who gives leave. */
-  work?: BuildSettingsInput
 }
 
 export interface UpdatesOptions {
@@ -190,9 +185,9 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const runs = runKeeper()
   const live = liveChannel()
   const opened = new Map<string, Promise<Model>>()
-  const buildSettings = completeBuildSettings(options.work)
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Map<Dispatcher, string>()
+  const shifts = new Set<RunningShift>()
   const teamOf = (scope: Scope) => {
     const { scribe, team: settings, root } = parts.of(scope.project)
     return team({ engine: core, scope, scribe, settings, keeper, root })
@@ -222,6 +217,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       scribe,
       desk,
       agents,
+      building,
       root,
       mcp,
       features,
@@ -236,7 +232,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     })
     const team = once(() => teamOf(scope))
     const { phases } = teamSettings
-    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked(), phases }))
+    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked, phases }))
     const work = once(() => new WorkManager({ engine: core, scope, phases, sessions: sessions() }))
     const conversations = once(
       () =>
@@ -267,7 +263,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       })
     const agentManager = once(() => managedBy(scope))
     /** @throws {IllegalState} when the project has no folder */
-    const building = once((): TeamParts => {
+    const buildsWith = once((): TeamParts => {
       if (root === undefined) {
         throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
           project: scope.project,
@@ -280,11 +276,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         agents: agentManager(),
         agentsAs: actor => managedBy({ ...scope, actor }),
         work: work(),
-        settings: buildSettings,
+        settings: building,
         root,
+        shifts,
       }
     })
-    const builders = once(() => new TeamManager(building()))
+    const builders = once(() => new TeamManager(buildsWith()))
     const dispatcher = once(
       () =>
         new DispatchManager({
@@ -296,7 +293,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           agents: agentManager(),
           settings: dispatching,
           running: dispatchers,
-          ...(root !== undefined && { task: taskWorker(building()) }),
+          ...(root !== undefined && { task: taskWorker(buildsWith()) }),
         }),
     )
     return {
@@ -353,7 +350,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         clearInterval(timer)
         clearImmediate(first)
         for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers.keys()].map(one => one.stop()))
+        await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
         await runs.close()
         live.close()
         await parts.close()
@@ -385,11 +382,19 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
   }
 }
 
-const ScopeInput = z.strictObject({ project: Id, actor: Id, channel: Id, requestId: Id.optional() })
+/** By hand: a server asks for one with every request. @throws {InvalidInput} naming the field */
+function checkedScope({ project, actor, channel, requestId }: Scope): Scope {
+  refuseOddId('project', project)
+  refuseOddId('actor', actor)
+  refuseOddId('channel', channel)
+  if (requestId === undefined) return { project, actor, channel }
+  refuseOddId('requestId', requestId)
+  return { project, actor, channel, requestId }
+}
 
-function checkedScope(scope: Scope): Scope {
-  const { requestId, ...rest } = parseInput(ScopeInput, scope)
-  return requestId === undefined ? rest : { ...rest, requestId }
+function refuseOddId(field: string, value: unknown): void {
+  const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
+  if (problem) throw new InvalidInput(field, problem)
 }
 
 /** Kept, because asking the loader again takes as long as opening the file. */

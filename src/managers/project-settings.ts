@@ -5,6 +5,7 @@
 import { parseInput } from '../commands/input.ts'
 import { InvalidInput } from '../errors.ts'
 import { type AgentSettings, type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
+import { type BuildSettings, type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
 import { RequestsInput } from './configuration.ts'
 import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
@@ -35,6 +36,8 @@ export interface ProjectOptions
   references?: Partial<ReferenceSettings> | 'off'
   /** How agents are run: on which models, with which tools and commands. */
   agents?: AgentSettingsInput
+  /** How teams build: checks, limits of their loops, who gives leave. */
+  work?: BuildSettingsInput
   /** What is switched off. */
   features?: Partial<ProjectFeatures>
 }
@@ -47,6 +50,7 @@ export interface ProjectSettings {
   requests: RequestSettings
   references: ReferenceSettings | undefined
   agents: AgentSettings
+  building: BuildSettings
   features: ProjectFeatures
 }
 
@@ -90,6 +94,7 @@ function completeProjectSettings(options: ProjectOptions & TeamSettingsInput): P
     requests: requestSettings(options.requests),
     references: referenceSettings(options.references),
     agents: { ...agents, singleShot: agents.singleShot || !features.conversations },
+    building: completeBuildSettings(options.work),
     features,
   }
 }
@@ -103,6 +108,10 @@ function overriding(general: ProjectOptions, own: ProjectOptions): ProjectOption
   if (general.agents && own.agents) {
     const limits = { ...general.agents.limits, ...own.agents.limits }
     both.agents = { ...general.agents, ...defined(own.agents), limits }
+  }
+  if (general.work && own.work) {
+    const limits = { ...general.work.limits, ...own.work.limits }
+    both.work = { ...general.work, ...defined(own.work), limits }
   }
   return both
 }

@@ -80,11 +80,12 @@ async function readyTasks(access: WorkAccess, { featureId, states }: ReadyQuery)
 }
 
 async function* featuresOf(access: WorkAccess, featureId: string | undefined): AsyncGenerator<WorkHead<FeatureWork>> {
+  const states = ['planning', 'in_progress']
   if (featureId !== undefined) {
-    yield await access.feature(featureId)
+    const head = await access.feature(featureId)
+    if (head.info.status === 'active' && states.includes(head.info.work.state)) yield head
     return
   }
-  const states = ['planning', 'in_progress']
   for await (const head of access.walk({ type: 'feature', states, status: ['active'] })) {
     yield head as WorkHead<FeatureWork>
   }

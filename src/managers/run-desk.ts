@@ -1,16 +1,21 @@
 /** The desk of one run: everything it writes goes through its session, under its lease. */
+import { readFile, stat } from 'node:fs/promises'
 import type { RunDesk } from '../agent/desk.ts'
 import type { LiveChannel } from '../agent/live.ts'
 import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { endRun, startRun } from '../commands/run.ts'
 import { acknowledge, linkSession } from '../commands/session.ts'
+import { projectPath } from '../context/project-path.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { windowOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { Claim } from './agent-views.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { SessionRequests } from './session-requests.ts'
+
+/** Providers take no larger ones. */
+const largestImage = 5 * 1024 * 1024
 
 /** Of what came after a version, the newest. */
 const mostMessages = 300
@@ -24,6 +29,7 @@ export function runDesk({
   head,
   model,
   live,
+  root,
 }: {
   engine: Engine
   scope: Scope
@@ -33,6 +39,8 @@ export function runDesk({
   head: SessionHead
   model: string
   live: LiveChannel
+  /** The work tree, where there is one. */
+  root: string | undefined
 }): RunDesk {
   const { store } = engine
   const { project } = scope
@@ -91,6 +99,12 @@ export function runDesk({
     async link(outsideIds) {
       for (const [system, outsideId] of Object.entries(outsideIds))
         await write(linkSession(sessionId, system, outsideId))
+    },
+    async image(path) {
+      const found = root === undefined ? undefined : await projectPath(root, path)
+      if (!found?.inside || found.kind !== 'file') return undefined
+      const { size } = await stat(found.absolute)
+      return size > largestImage ? undefined : readFile(found.absolute)
     },
     live: part => live.publish({ ...place, part }),
   }

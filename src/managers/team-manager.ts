@@ -80,7 +80,7 @@ export class TeamManager {
     const [feature, tasks, lease] = await Promise.all([
       work.getFeature(featureId),
       work.listTasks(featureId),
-      engine.store.holderOf({ project, name: JSON.stringify(teamLease(featureId)) }),
+      engine.store.holderOf({ project, name: teamLease(featureId) }),
     ])
     const { name, state, attempts, worktree } = feature
     const questions: Question[] = []

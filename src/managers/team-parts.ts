@@ -19,6 +19,13 @@ export interface TeamParts {
   settings: BuildSettings
   /** The project's folder. */
   root: string
+  /** The shifts of this process; none outlives the store. */
+  shifts: Set<RunningShift>
+}
+
+export interface RunningShift {
+  /** Stops it and waits until it has said so. */
+  stop(): Promise<void>
 }
 
 export interface TeamOptions {
@@ -28,6 +35,8 @@ export interface TeamOptions {
   signal?: AbortSignal
   /** Told of everything as it happens. */
   onProgress?: OnProgress
+  /** Called when it holds the lease: what goes wrong from there on is in the log. */
+  onBegun?: () => void
   /** Where the loops differ from what is configured. */
   limits?: Partial<RalphLimits>
   /** Who gives leave, where it is not as configured. */

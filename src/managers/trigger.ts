@@ -2,6 +2,7 @@
 import { NotFound } from '../errors.ts'
 import type { Store } from '../log/store.ts'
 import { windowOf } from '../log/windows.ts'
+import { imagesIn } from '../request/images.ts'
 import { wholeSize } from '../request/pack.ts'
 import { partsText } from '../request/part-text.ts'
 import type { TextSection, Trigger } from '../request/sections.ts'
@@ -34,9 +35,15 @@ export async function findTrigger({
   // Calls and results are told as providers take them; other parts, and other people's words, as text with a name.
   const isWhole = stored.parts.some(part => part.type === 'tool-result' || part.type === 'tool-call')
   const label = labelOf(stored, head.agentName)
+  const images = imagesIn(stored.parts)
   const told = isWhole
     ? { text: partsText(stored.parts), tokens: wholeSize(stored), message: stored }
-    : { text: partsText(stored.parts), tokens: stored.tokens.count, ...(label !== undefined && { label }) }
+    : {
+        text: partsText(stored.parts),
+        tokens: stored.tokens.count,
+        ...(label !== undefined && { label }),
+        ...(images.length > 0 && { images }),
+      }
   return {
     trigger: { ...told, author, version },
     rest: read.filter(message => message.version !== version),

@@ -3,6 +3,8 @@ import type { StoredEvent } from '../events/event.ts'
 import type { Store } from '../log/store.ts'
 
 export interface WorkChanges {
+  /** Whether something was parked, or went on, or waits for something else now, since this was last asked. */
+  concernedParked(): boolean
   /** Resolves when there was a change since it was last asked, or when the signal ends the wait. */
   next(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -11,6 +13,7 @@ export interface WorkChanges {
 export function workChanges(store: Store, project: string): WorkChanges {
   const events = store.subscribe({ project })
   let hasChanged = false
+  let isAboutParked = true
   let wake = () => {}
   const watching = (async () => {
     for (;;) {
@@ -18,11 +21,17 @@ export function workChanges(store: Store, project: string): WorkChanges {
       if (done) return
       if (!matters(value.event)) continue
       hasChanged = true
+      isAboutParked ||= concernsParked(value.event)
       wake()
     }
     // Whoever waits looks again by itself after a while.
   })().catch(() => undefined)
   return {
+    concernedParked() {
+      const was = isAboutParked
+      isAboutParked = false
+      return was
+    },
     async next(signal) {
       if (!hasChanged && !signal.aborted) {
         await new Promise<void>(resolve => {
@@ -37,6 +46,11 @@ export function workChanges(store: Store, project: string): WorkChanges {
       await watching
     },
   }
+}
+
+function concernsParked(event: StoredEvent): boolean {
+  if (event.type === 'work.moved') return event.from === 'parked' || event.to === 'parked'
+  return event.type === 'work.described'
 }
 
 /** That somebody begins makes nothing ready. */

@@ -32,6 +32,8 @@ export interface ModelSettings {
   retries?: Partial<RetrySettings> | false
   /** Calls at a time, of this process, to this model. Default 4, for a command 2. */
   concurrency?: number
+  /** Whether the model sees images. Default: those of Anthropic and OpenAI do; to others they are named in words. */
+  takesImages?: boolean
   /** Prices by model name, before the built-in ones. */
   prices?: PriceTable
   /** Where keys and addresses are read. Default: that of this process. */
@@ -90,7 +92,13 @@ async function load(provider: Provider, found: Found, settings: ModelSettings): 
     return anthropicModel({ ...options, ...(apiKey === undefined && token !== undefined && { authToken: token }) })
   }
   const { openAiCompatibleModel } = await import('./ai-sdk/openai-compatible.ts')
-  return openAiCompatibleModel({ ...options, isOpenAi: speaks === 'openai', isMistral: speaks === 'mistral' })
+  const { takesImages } = settings
+  return openAiCompatibleModel({
+    ...options,
+    ...(takesImages !== undefined && { takesImages }),
+    isOpenAi: speaks === 'openai',
+    isMistral: speaks === 'mistral',
+  })
 }
 
 /** `qwen3@http://127.0.0.1:8000/v1` */

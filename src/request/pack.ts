@@ -155,7 +155,7 @@ export function pack(material: Material, options: PackOptions): Packed {
     const room = textSize(trigger) - (total() - budget) - overhead.message
     const cut = trimText(trigger.text, { to: room, tokens: trigger.tokens, estimator, how: 'the log has all of it' })
     if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
-    const { message: _, ...plain } = trigger
+    const { message: _, images: __, ...plain } = trigger
     trigger = { ...plain, text: cut.text, tokens: cut.tokens }
   }
   const tokens = total()

@@ -1,6 +1,7 @@
 /** A part of a message as text, for where no provider's own form of it fits. */
-import type { Part } from '../events/part.ts'
+import type { FilePart, Part } from '../events/part.ts'
 import { oneLine } from './fence.ts'
+import { whereOf } from './images.ts'
 
 export function partText(part: Part): string {
   switch (part.type) {
@@ -15,15 +16,21 @@ export function partText(part: Part): string {
       return `[result ${oneLine(part.callId)}${part.isError ? ' error' : ''}] ${output}`
     }
     case 'file':
-      return `[file ${oneLine(part.name)}]${part.text === undefined ? '' : `\n${part.text}`}`
+      return fileText(part)
     default:
       return part satisfies never
   }
+}
+
+export function fileText(part: FilePart): string {
+  const where = whereOf(part)
+  const head = `[file ${oneLine(part.name)}${where ? ` at ${oneLine(where, 200)}` : ''}]`
+  return part.text === undefined ? head : `${head}\n${part.text}`
 }
 
 export function partsText(parts: readonly Part[]): string {
   return parts
     .map(partText)
     .filter(text => text !== '')
-    .join('\n')
+    .join('\n\n')
 }

@@ -63,6 +63,7 @@ export function explainRequest(packed: Packed, options: TranscriptOptions): Expl
 }
 
 function partText(part: RequestPart): string {
+  if (part.type === 'image') return part.name
   return part.type === 'tool-call' ? `${part.name} ${JSON.stringify(part.input)}` : part.text
 }
 
@@ -105,13 +106,17 @@ function messagesOf(packed: Packed, options: TranscriptOptions, origins?: Map<Re
   }
   // Results stand right behind their calls, so what else there is to say comes after them.
   const behind = [behindHistory(packed, options), whole ? [] : triggerPieces(packed, options)]
-  const content = behind
+  const content: RequestPart[] = behind
     .filter(pieces => pieces.length > 0)
     .map(pieces => {
       const part = { type: 'text' as const, text: textOf(pieces) }
       origins?.set(part, pieces)
       return part
     })
+  for (const image of packed.trigger.images ?? []) {
+    origins?.set(image, piece('message', image.name, packed.trigger.version))
+    content.push(image)
+  }
   const previous = messages.at(-1)
   if (previous?.role === 'user') previous.content.push(...content)
   else if (content.length > 0) messages.push({ role: 'user', content })

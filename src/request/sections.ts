@@ -1,5 +1,6 @@
 /** What a request is put together from, before it is packed into its budget. */
 import type { Message } from '../views/message.ts'
+import type { ImagePart } from './images.ts'
 
 export type SectionName =
   | 'description'
@@ -39,6 +40,8 @@ export interface Trigger {
   label?: string
   /** Set when it is a message of the log: it then stands in the request once, here and not in the history. */
   version?: number
+  /** What goes with it to models that see. */
+  images?: readonly ImagePart[]
   /** Set when it has more than text: the message itself, to be told as providers take it. */
   message?: Message
 }

@@ -3,6 +3,7 @@
  */
 import type { TokenCount } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
+import { imageTokens, isImage, whereOf } from './images.ts'
 
 export interface TokenEstimator {
   /** Stored beside each count, so that counts of different kinds can be told apart. */
@@ -56,14 +57,20 @@ function isWide(code: number): boolean {
 /** What a message's parts take together. */
 export function countParts(parts: readonly Part[], estimator: TokenEstimator): number {
   let tokens = 0
-  for (const part of parts) tokens += estimator.count(countedText(part))
+  for (const part of parts) tokens += estimator.count(countedText(part)) + (isImage(part) ? imageTokens : 0)
   return tokens
 }
 
 /** The count that is stored with a message; a promise only where somebody has to be asked. */
 export function countForGood(parts: readonly Part[], estimator: TokenEstimator): TokenCount | Promise<TokenCount> {
-  if (estimator.ask) return estimator.ask(parts.map(countedText).join('\n'))
+  if (estimator.ask) return withImages(estimator.ask(parts.map(countedText).join('\n')), parts)
   return { count: countParts(parts, estimator), by: estimator.name }
+}
+
+/** Who counts text does not see what it names. */
+async function withImages(counted: Promise<TokenCount>, parts: readonly Part[]): Promise<TokenCount> {
+  const { count, by } = await counted
+  return { count: count + parts.filter(isImage).length * imageTokens, by }
 }
 
 function countedText(part: Part): string {
@@ -76,7 +83,7 @@ function countedText(part: Part): string {
     case 'tool-result':
       return typeof part.output === 'string' ? part.output : (JSON.stringify(part.output) ?? '')
     case 'file':
-      return [part.name, part.path, part.url, part.text].filter(Boolean).join(' ')
+      return [part.name, whereOf(part), part.text].filter(Boolean).join(' ')
     default:
       return part satisfies never
   }

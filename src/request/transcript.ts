@@ -8,7 +8,9 @@
 import type { Part } from '../events/part.ts'
 import type { Message } from '../views/message.ts'
 import { fence, oneLine } from './fence.ts'
+import { imagesIn } from './images.ts'
 import type { RequestMessage, RequestPart } from './message.ts'
+import { fileText } from './part-text.ts'
 
 export interface TranscriptOptions {
   /** The agent the request is for: its own messages are the assistant's. */
@@ -100,9 +102,11 @@ function speakOwn(
       answers.push(resultPart(result))
       continue
     }
-    if (part.type === 'reasoning' && part.signature !== undefined && isCurrent) {
+    // Signed or not: which of it goes back, each provider's dialect knows.
+    if (part.type === 'reasoning' && isCurrent && (part.signature !== undefined || part.text !== '')) {
       settle()
-      say('assistant', [{ type: 'reasoning', text: part.text, signature: part.signature }])
+      const { text, signature } = part
+      say('assistant', [{ type: 'reasoning', text, ...(signature !== undefined && { signature }) }])
       continue
     }
     const text = placed.has(part) ? undefined : ownText(part)
@@ -157,8 +161,9 @@ function speakOther(
     type: 'text',
     text: isPerson && label === undefined ? text : fence(text, `${place} ${message.version}`, label ?? 'user'),
   }
-  from?.set(part, message)
-  add(said, 'user', [part])
+  const content = [part, ...imagesIn(message.parts)]
+  for (const one of content) from?.set(one, message)
+  add(said, 'user', content)
 }
 
 /** Who said it, unless it is the one person everybody knows. */
@@ -182,12 +187,6 @@ function resultPart(part: Result): RequestPart {
 
 function outputText(part: Result): string {
   return typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
-}
-
-function fileText(part: Extract<Part, { type: 'file' }>): string {
-  const where = part.path ?? part.url
-  const head = `[file ${oneLine(part.name)}${where ? ` at ${oneLine(where, 200)}` : ''}]`
-  return part.text === undefined ? head : `${head}\n${part.text}`
 }
 
 /** Neighbours of one role become one message: providers want roles to alternate. */

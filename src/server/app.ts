@@ -3,6 +3,8 @@
  * `start.ts`'s; here nothing knows of sockets.
  */
 import { createHash, randomUUID } from 'node:crypto'
+import type { HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
@@ -20,6 +22,7 @@ import { jobs } from './jobs.ts'
 import type { ServerParts } from './parts.ts'
 import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
+import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { dispatchHandlers } from './resources/dispatch.ts'
 import { operationHandlers } from './resources/operations.ts'
@@ -63,8 +66,8 @@ type Variables = {
     requestId: string
     endpoint: Endpoint | undefined
     principal: Principal | undefined
-    /** Its headers are complete. Looking at them would make the adapter build the response a second time. */
-    isFinished: true | undefined
+    /** The status of an answer that is on its way already, with all its headers. */
+    answered: number | undefined
   }
 }
 
@@ -95,6 +98,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     runs: runHandlers(),
     work: workHandlers(),
     dispatch: dispatchHandlers(),
+    building: buildingHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>
@@ -110,12 +114,14 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const origin = context.req.header('origin')
     if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
     else await next()
-    if (!context.get('isFinished')) finish(context, requestId, origin)
-    const { status } = context.res
+    const answered = context.get('answered')
+    if (answered === undefined) finish(context, requestId, origin)
+    const status = answered ?? context.res.status
     const seconds = (performance.now() - started) / 1000
     const endpoint = context.get('endpoint')
     counted.answered(context.req.method, status, seconds, kindOf(endpoint))
-    trace?.debug(
+    if (!trace?.isLevelEnabled('debug')) return
+    trace.debug(
       {
         requestId,
         method: context.req.method,
@@ -181,8 +187,15 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const write = writeOptions(context, endpoint)
     const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
     if (answer instanceof Response) return answer
-    context.set('isFinished', true)
-    return json(context, endpoint, answer, commonHeaders(requestId, context.req.header('origin')))
+    const { status, text, headers } = json(context, endpoint, answer, requestId)
+    context.set('answered', status)
+    const { outgoing } = (context.env ?? {}) as Partial<HttpBindings>
+    if (!outgoing) return new Response(text, { status, headers })
+    // Straight to the socket: a web response around it would be taken apart again piece by piece.
+    if (text !== null) headers['content-length'] = String(Buffer.byteLength(text))
+    outgoing.writeHead(status, headers)
+    outgoing.end(text ?? undefined)
+    return RESPONSE_ALREADY_SENT
   }
 
   /** What a token means that says no project: its own, or the one the server was started for. */
@@ -215,13 +228,17 @@ function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' 
   return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
 }
 
-function json(context: Context, endpoint: Endpoint, answer: unknown, common: Record<string, string>): Response {
+interface Answer {
+  status: number
+  text: string | null
+  headers: Record<string, string>
+}
+
+function json(context: Context, endpoint: Endpoint, answer: unknown, requestId: string): Answer {
   const text = JSON.stringify(answer)
-  const headers: Record<string, string> = {
-    ...common,
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-  }
+  const headers = commonHeaders(requestId, context.req.header('origin'))
+  headers['content-type'] = 'application/json'
+  headers['cache-control'] = 'no-store'
   if (endpoint.method === 'get' && endpoint.scope !== 'open') {
     const etag =
       endpoint === contract.conversations.get
@@ -230,9 +247,9 @@ function json(context: Context, endpoint: Endpoint, answer: unknown, common: Rec
     headers.etag = etag
     headers['cache-control'] = 'private, no-cache'
     const known = context.req.header('if-none-match')?.split(/,\s*/)
-    if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
+    if (known?.some(one => one.replace(/^W\//, '') === etag)) return { status: 304, text: null, headers }
   }
-  return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
+  return { status: endpoint.statusOf?.(answer) ?? endpoint.status, text, headers }
 }
 
 function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {

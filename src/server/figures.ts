@@ -1,8 +1,10 @@
 /** What a server counts of itself, and how Prometheus reads it. */
 import { setMaxListeners } from 'node:events'
+import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy, ModelQueue, ProjectTotals } from '../index.ts'
 import type { Streams } from './streams.ts'
+import { version } from './version.ts'
 
 /** Anybody with a token for all projects can name new ones; following each costs a cursor. */
 const mostWatched = 256
@@ -134,6 +136,7 @@ export function figures(): Figures {
         ),
         ...single('colloquy_runs_running', 'gauge', 'Runs of agents under way in this process.', runs),
         ...series('colloquy_event_loop_delay_seconds', 'gauge', 'Since the last look.', delayed),
+        ...series('colloquy_node_started_seconds', 'gauge', 'When this process began, by its name.', node),
         ...single('colloquy_resident_bytes', 'gauge', 'Memory of the process.', rss),
         ...single('colloquy_heap_bytes', 'gauge', 'Of it, JavaScript objects.', heapUsed),
         ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.size),
@@ -146,6 +149,11 @@ export function figures(): Figures {
     },
   }
 }
+
+/** Which process of those that serve one store this is. */
+const node: ReadonlyMap<string, number> = new Map([
+  [`node="${escaped(`${hostname()} ${process.pid}`)}",version="${version}"`, Math.round(performance.timeOrigin / 1000)],
+])
 
 type Totals = ReadonlyArray<readonly [project: string, totals: ProjectTotals]>
 

@@ -2,7 +2,7 @@
  * Tokens: the owner's in a file of its own, made on first start, and further ones with a project and a scope in a
  * book that holds digests only. Both files are readable by their owner alone.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -127,5 +127,5 @@ export function whoHolds(
 }
 
 export function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }

@@ -5,7 +5,7 @@
  *
  * All its state is the log. What it was at when it died is taken by the next one when the lease has run out.
  */
-import { LeaseLost } from '../errors.ts'
+import { LeaseLost, StoreBusy, StoreFailed } from '../errors.ts'
 import type { DispatchOutcome } from '../events/dispatch.ts'
 import type { KeptLease } from './kept-lease.ts'
 import type { DispatchedItem, Job, WorkDone, Worker } from './worker.ts'
@@ -102,7 +102,6 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
   const running = new Map<string, { job: Job; startedAt: number; over: Promise<void> }>()
   const counts: DispatchCounts = { started: 0, done: 0, continued: 0, failed: 0, parked: 0, stopped: 0, lost: 0 }
   let isOver = false
-  let needsSettling = true
   let wake = () => {}
 
   const at = () => new Date(desk.now()).toISOString()
@@ -110,7 +109,6 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
 
   function tellParked({ item, title, reason }: { item: DispatchedItem; title: string; reason: string }): void {
     counts.parked++
-    needsSettling = true
     tell({ type: 'parked', item, title, reason, at: at() })
   }
 
@@ -178,7 +176,6 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
     }
     const { outcome, reason, summary } = done
     counts[outcome === 'continues' ? 'continued' : outcome]++
-    if (outcome === 'parked') needsSettling = true
     tell({
       type: 'ended',
       item,
@@ -192,27 +189,35 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
     })
   }
 
+  /** Looks once and takes what there is. Gives how long to wait for the next look; undefined when all is done. */
+  async function look(): Promise<number | undefined> {
+    await fill()
+    const parked = await desk.settle()
+    for (const one of parked) tellParked(one)
+    // What was parked just now, others may wait for.
+    if (parked.length > 0) return 0
+    const mayEnd = input.once && running.size === 0
+    const next = await desk.nextTry(mayEnd)
+    if (mayEnd && next === undefined && !(await hasMore())) return undefined
+    return next === undefined ? input.lookEveryMs : Math.min(input.lookEveryMs, next - desk.now())
+  }
+
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       const waiting = new AbortController()
+      const either = AbortSignal.any([waiting.signal, stopping.signal])
       // Listened for from before the look, so that nothing falls in between.
-      const changed = desk.changed(AbortSignal.any([waiting.signal, stopping.signal]))
+      const changed = desk.changed(either)
       const woken = new Promise<void>(resolve => {
         wake = resolve
       })
       try {
-        await fill()
-        if (needsSettling || running.size === 0) {
-          needsSettling = false
-          for (const one of await desk.settle()) tellParked(one)
-        }
-        // What was parked or let go just now may have changed what is ready.
-        if (needsSettling) continue
-        const mayEnd = input.once && running.size === 0
-        const next = await desk.nextTry(mayEnd)
-        if (mayEnd && next === undefined && !(await hasMore())) return
-        const waitMs = next === undefined ? input.lookEveryMs : Math.min(input.lookEveryMs, next - desk.now())
-        await Promise.race([changed, woken, pause(waitMs, AbortSignal.any([waiting.signal, stopping.signal]))])
+        const waitMs = await look().catch(error => {
+          if (!isPassing(error)) throw error
+          return input.lookEveryMs
+        })
+        if (waitMs === undefined) return
+        await Promise.race([changed, woken, pause(waitMs, either)])
       } finally {
         waiting.abort()
         await changed
@@ -264,6 +269,11 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
       await over.catch(() => undefined)
     },
   }
+}
+
+/** The store is away or busy; a dispatcher outlives that. */
+function isPassing(error: unknown): boolean {
+  return error instanceof StoreBusy || error instanceof StoreFailed
 }
 
 /** A short time at least: a clock that stands still must not make a busy loop. */

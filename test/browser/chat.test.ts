@@ -94,6 +94,26 @@ describe('a chat', () => {
     await page.waitForFunction(() => document.title.startsWith('Hello'))
   })
 
+  it('goes on in a branch with the agents of its parent, and lets others join', async () => {
+    const { server, session } = await withChat(scriptedModel(['Here I am.', 'I, too.']))
+    const { conversations } = server.colloquy
+    await conversations.addEvent(session.conversationId, { role: 'user', content: 'What was before' })
+    const { version } = await conversations.getConversation(session.conversationId)
+    const branch = await conversations.branch(session.conversationId, version, { title: 'Another way' })
+    const { page } = await visit(server, { path: `/#/shop/conversations/${branch.id}` })
+    await page.getByRole('textbox', { name: 'Message to assistant' }).fill('And now?')
+    await page.keyboard.press('Enter')
+    await page.getByRole('article', { name: /^assistant, version/ }).waitFor()
+    await page.getByLabel('To', { exact: true }).selectOption('another agent…')
+    await page.getByLabel('Its name').fill('reviewer')
+    await page.keyboard.press('Enter')
+    await page.getByRole('textbox', { name: 'Message to reviewer' }).fill('What do you think?')
+    await page.keyboard.press('Enter')
+    await page.getByText('reviewer joined').waitFor()
+    await page.getByRole('article', { name: /^reviewer, version/ }).waitFor()
+    await page.getByRole('textbox', { name: 'Message to reviewer' }).waitFor()
+  })
+
   it('goes on without a gap when the line is cut in the middle of an answer', async () => {
     const model = heldModel('Before the cut', ', after the cut')
     const line = await cutLine()

@@ -37,7 +37,7 @@ describe('a conversation', () => {
       await timeline.evaluate(element => element.scrollTo(0, 0))
       await timeline.getByText('Phase: chat → plan, by pm').waitFor()
       await timeline.getByText('Turn 1 → dev').waitFor()
-      await timeline.getByText('→ dev', { exact: true }).waitFor()
+      await timeline.getByRole('article', { name: 'pm to dev, version 9' }).waitFor()
       await timeline.getByText('read_file').first().waitFor()
       expect(await timeline.locator('table').count()).toBe(1)
       expect(await accessibilityProblems(page)).toEqual([])
@@ -106,6 +106,22 @@ describe('a conversation', () => {
     await page.getByText('v6 of 43').waitFor()
     await page.getByRole('button', { name: 'Back to now' }).click()
     await page.getByText('The checks pass: 14 of 14.').waitFor()
+  })
+
+  it('is walked message by message with j and k', async () => {
+    const { server, story } = await withStory()
+    const { page } = await visit(server, { path: addressOf(story, '?v=4') })
+    await page.locator('.message--meant').waitFor()
+    await page.getByRole('region', { name: 'Timeline' }).focus()
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-version'))
+    await page.keyboard.press('j')
+    const first = await focused()
+    for (const key of ['j', 'j', 'k', 'k']) await page.keyboard.press(key)
+    expect(await focused()).toBe(first)
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.closest('article')?.getAttribute('data-version'))).toBe(
+      first,
+    )
   })
 
   it('shows all events where asked to, and says what is wrong with an address', async () => {

@@ -18,6 +18,7 @@ it('shows subscribers, latencies, what was recorded and what runs, and goes on b
   await expect.poll(() => tile('Compactions').textContent(), { timeout: 15_000 }).toContain('3 done, 0 failed')
   await page.getByRole('region', { name: 'Events by type' }).getByText('message.added').waitFor()
   await page.getByRole('region', { name: 'Jobs' }).getByText('maintenance').waitFor()
+  await page.getByRole('region', { name: 'Node' }).getByText(`${process.pid}`).waitFor()
   await page.getByRole('region', { name: 'Projects' }).getByText('shop').waitFor()
   expect(await tile('Events').getByRole('img').getAttribute('aria-label')).toContain('Events')
 })

@@ -66,6 +66,34 @@ const pictures: readonly Picture[] = [
     ready: page => page.getByText('Verify the assertion').first().waitFor(),
   },
   {
+    name: 'search',
+    path: () => '#/shop/search?q=customer',
+    ready: page => page.locator('mark').first().waitFor(),
+  },
+  {
+    name: 'time-travel',
+    path: ({ conversationId }) => `#/shop/conversations/${conversationId}?panel=agents&at=12`,
+    ready: async page => {
+      await page.getByText('nothing leaves our servers').first().waitFor()
+      await page.locator('.agents h3').first().waitFor()
+    },
+  },
+  {
+    name: 'palette',
+    path: ({ conversationId }) => `#/shop/conversations/${conversationId}`,
+    async ready(page) {
+      await page.getByText('counter that stands still').waitFor()
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('pa')
+      await page.locator('.palette__entry').first().waitFor()
+    },
+  },
+  {
+    name: 'first-run',
+    path: () => '#/a-new-project',
+    ready: page => page.getByRole('heading', { level: 1 }).waitFor(),
+  },
+  {
     name: 'beads',
     path: () => '#/shop/work?show=beads',
     ready: page => page.getByText('Order list is slow').waitFor(),
@@ -102,6 +130,8 @@ try {
     for (const { name, path, ready, height = 800 } of pictures) {
       if (only.length > 0 && !only.includes(name)) continue
       await page.setViewportSize({ width: 1280, height })
+      // Anew: what the picture before left open is closed.
+      await page.goto('about:blank')
       await page.goto(`${running.url}/${path(demo)}`)
       if (name === 'health') busy().catch(() => undefined)
       await ready(page, demo)

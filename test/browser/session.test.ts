@@ -65,6 +65,7 @@ describe('the session inspector', () => {
     expect(await shown()).toBe((request.systemPrompt + request.userPrompt).replace(/\s+/g, ''))
 
     const why = page.getByRole('status').filter({ hasText: /·|Point at/ })
+    await page.mouse.move(1, 1)
     await page.locator('.request__line', { hasText: 'summarised' }).hover()
     expect(await why.textContent()).toMatch(/summarised.*in checkpoint 2/)
     const line = page.locator('.request__line button', { hasText: 'Checkpoint' }).first()
@@ -80,6 +81,7 @@ describe('the session inspector', () => {
     await client.sessions.configure({ sessionId, body: { budget: 2500, strategy: { name: 'sliding_window' } } })
     await page.reload()
     const line = page.locator('.request__line', { has: page.locator('.badge--bad') }).first()
+    await page.mouse.move(1, 1)
     await line.hover()
     expect(await page.locator('.request__why').textContent()).toMatch(
       /left out\s*\d+ messages.*older than what the budget holds/,
@@ -164,7 +166,10 @@ describe('actions on a session', () => {
     await page.getByRole('button', { name: 'Reopen', exact: true }).click()
     await expect.poll(status).toBe('active')
 
-    await act('Compact now', 'Compact')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('compact now')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByRole('button', { name: 'Compact', exact: true }).click()
     await page.getByText(/Checkpoint 3 stands for|nothing to compact/).waitFor()
     await act('Reset')
     await page.getByText('dev was reset.').waitFor()

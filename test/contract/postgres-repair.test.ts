@@ -46,6 +46,21 @@ describe('[P13] repair', () => {
     expect((await again.append(into('c', said('goes on')))).events[0]!.version).toBe(5)
   })
 
+  it('puts right where work items are found', async () => {
+    const { url, schema } = await freshPlace()
+    const first = await openColloquy({ store: url, project })
+    await first.work.addBead({ beadId: 'b', title: 'B', priority: 1, state: 'parked' })
+    await first.work.planTasks('f', { add: [{ taskId: 't', title: 'T' }] })
+    await first.work.moveTask('f', 't', 'in_dev')
+    await first.close()
+    await damaged(url, schema, `update conversations set work_state = 'odd', work_priority = 9, info = '{'`)
+    const colloquy = await openColloquy({ store: url, project })
+    onTestFinished(() => colloquy.close())
+    await colloquy.repair()
+    expect((await colloquy.work.listBeads({ states: ['parked'] })).items).toMatchObject([{ beadId: 'b', priority: 1 }])
+    expect((await colloquy.work.graph('f')).tasks).toMatchObject([{ taskId: 't', state: 'in_dev' }])
+  })
+
   it('leaves a head that knows more than its damaged log, and the log itself', async () => {
     const { store, url, schema, reopen } = await openPostgres()
     await store.append(into('c', [begun({ title: 'Kept' }), joined('s'), said('one'), said('two')]))

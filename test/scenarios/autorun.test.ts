@@ -25,3 +25,34 @@ it('starts the addressed agents, else the default one, and exactly one process a
   const answers = (await colloquy.conversations.getMessages(id)).filter(one => one.role === 'assistant')
   expect(answers.map(one => one.content).sort()).toEqual(['Here.', 'The PM is here.'])
 })
+
+it('answers a reply by the default agent again, and what is said in a task by the agent of the task', async () => {
+  const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Dev here.'))
+  const { colloquy } = await opened({ agents: { autorun: true, defaultAgent: 'pm', model }, clock: Date.now })
+  const updates = colloquy.subscribe()
+  const ended = async (agent: string) => {
+    for await (const { event } of { [Symbol.asyncIterator]: () => ({ next: () => updates.next() }) })
+      if (event.event.type === 'run.ended') return expect(event.event).toMatchObject({ agent, outcome: 'done' })
+  }
+  const { id } = await colloquy.conversations.createConversation({
+    title: 'Login',
+    initial: { role: 'user', content: 'Who is there?' },
+  })
+  await ended('pm')
+  const [, answer] = await colloquy.conversations.getMessages(id)
+  await colloquy.conversations.addEvent(id, { role: 'user', content: 'Still?', replyTo: answer!.id })
+  await ended('pm')
+  const task = await colloquy.sessions.getOrCreateSession({
+    type: 'task',
+    agentType: 'dev',
+    featureId: 'login',
+    taskId: 'form',
+  })
+  await colloquy.sessions.addMessage(task.id, { role: 'user', content: 'Build the form' })
+  await ended('dev')
+  expect((await colloquy.sessions.getAllMessages(task.id)).map(one => one.content)).toEqual([
+    'Build the form',
+    'Dev here.',
+  ])
+  expect(await colloquy.conversations.getMessages(id)).toHaveLength(4)
+})

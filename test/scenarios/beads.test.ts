@@ -102,6 +102,7 @@ describe('what is ready', () => {
     expect(ids(await work.ready({ kinds: ['task'], states: ['planning'] }))).toEqual(['f/c'])
     await work.moveFeature('f', 'stopped')
     expect(ids(await work.ready({ kinds: ['task'] }))).toEqual([])
+    expect(ids(await work.ready({ featureId: 'f' }))).toEqual([])
   })
 
   it('leaves out a bead whose conversation is closed', async () => {

@@ -1,44 +1,22 @@
 /** The server from the command line: serve, token, config, doctor; and `npm start`. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openColloquy } from 'colloquy'
 import { connect } from 'colloquy/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { run } from '../support/cli.ts'
 import { folderWith } from '../support/repository.ts'
+import { startServe } from '../support/serve-process.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-
-interface Started {
-  child: ChildProcess
-  told: { url: string; entry: string; tokenFile: string; store: string; project: string }
-  ended: Promise<number | null>
-}
-
-async function start(args: string[], options: { cwd: string; entry?: string }): Promise<Started> {
-  const entry = options.entry ?? join(root, 'dist/cli/main.js')
-  const child = spawn(process.execPath, [entry, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
-  let text = ''
-  const told = await new Promise<Started['told']>((resolve, reject) => {
-    child.stdout!.setEncoding('utf8').on('data', piece => {
-      text += piece
-      const line = text.split('\n').find(one => one.startsWith('{') && one.endsWith('}'))
-      if (line) resolve(JSON.parse(line))
-      else if (text.trimEnd().endsWith('\n}')) resolve(JSON.parse(text.slice(text.indexOf('{'))))
-    })
-    ended.then(code => reject(new Error(`it ended with ${code}: ${text}`)))
-  })
-  return { child, told, ended }
-}
 
 describe('colloquy serve', () => {
   it('makes store and token, serves, and on SIGTERM stops without losing what it acknowledged', async () => {
     const folder = folderWith({ 'package.json': '{}' })
-    const { child, told, ended } = await start(['serve', '--port', '0', '--json', '--project', 'shop'], { cwd: folder })
+    const { child, told, ended } = await startServe(['serve', '--port', '0', '--json', '--project', 'shop'], {
+      cwd: folder,
+    })
     expect(statSync(told.tokenFile).mode & 0o777).toBe(0o600)
     const { readFileSync } = await import('node:fs')
     const token = readFileSync(told.tokenFile, 'utf8').trim()
@@ -67,7 +45,7 @@ describe('colloquy serve', () => {
     const folder = folderWith({ 'package.json': '{}' })
     const store = `sqlite:${join(folder, 'c.db')}`
     const args = ['--port', '0', '--json', '--store', store, '--project', 'shop']
-    const { child, told, ended } = await start(args, { cwd: root, entry: join(root, 'scripts/start.mjs') })
+    const { child, told, ended } = await startServe(args, { cwd: root, entry: join(root, 'scripts/start.mjs') })
     const page = await fetch(told.entry, { redirect: 'manual' })
     expect(page.status).toBe(303)
     expect(page.headers.get('set-cookie')).toContain('HttpOnly')
@@ -79,7 +57,7 @@ describe('colloquy serve', () => {
     const folder = folderWith({ 'package.json': '{}' })
     const { stderr, exitCode } = await run(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: folder })
     expect({ stderr, exitCode }).toEqual({ stderr: expect.stringContaining('--allow-outside'), exitCode: 1 })
-    const { told } = await start(['serve', '--port', '0', '--json'], { cwd: folder })
+    const { told } = await startServe(['serve', '--port', '0', '--json'], { cwd: folder })
     const taken = await run(['serve', '--port', new URL(told.url).port], { cwd: folder })
     expect(taken.stderr).toContain('is in use')
   })

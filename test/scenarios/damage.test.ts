@@ -142,6 +142,24 @@ describe('a damaged head', () => {
     )
   })
 
+  it('[P13] of a work item hides neither it nor the others from the lists of work', async () => {
+    const { file } = given()
+    const before = await opened(file)
+    for (const beadId of ['one', 'two', 'three']) await before.work.addBead({ beadId, title: beadId })
+    await before.work.moveBead('three', 'done')
+    const ids = await Promise.all(
+      ['two', 'three'].map(async beadId => (await before.work.getBead(beadId)).conversationId),
+    )
+    await before.close()
+    change(file, `update conversations set info = '{"broken' where id in ('${ids.join("', '")}')`)
+    const colloquy = await opened(file)
+    const listed = await colloquy.work.listBeads({ states: ['open'] })
+    expect(listed.items.map(bead => bead.beadId).sort()).toEqual(['one', 'two'])
+    expect((await colloquy.work.ready()).map(one => one.title).sort()).toEqual(['one', 'two'])
+    expect(await colloquy.work.moveBead('two', 'in_progress')).toMatchObject({ state: 'in_progress' })
+    expect((await colloquy.work.listBeads({ states: ['in_progress'] })).items).toMatchObject([{ beadId: 'two' }])
+  })
+
   it('[P13] of a session hides neither the other sessions nor its conversation', async () => {
     const { file, written } = given()
     const hurt = written[1]!

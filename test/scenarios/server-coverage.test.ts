@@ -154,6 +154,12 @@ const served: Record<string, Record<string, string>> = {
     forgetWorktree: 'work.forgetWorktree',
     sessionOf: 'work.session',
   },
+  team: {
+    run: 'building.run',
+    ralph: 'building.ralph',
+    stop: 'building.stop',
+    status: 'building.status',
+  },
 }
 
 /** Of the object at `at`, of its class and the classes above it. */

@@ -1,9 +1,11 @@
 /** Live events over HTTP: exact, resumable, bounded. */
 import { createConnection } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { LiveEvent } from 'colloquy/client'
 import { connect } from 'colloquy/client'
 import { createServer, listen } from 'colloquy/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { served } from '../support/server.ts'
 
 async function take(events: AsyncGenerator<LiveEvent>, count: number): Promise<LiveEvent[]> {
@@ -16,6 +18,16 @@ async function take(events: AsyncGenerator<LiveEvent>, count: number): Promise<L
 }
 
 const numbersOf = (events: LiveEvent[]) => events.map(({ version }) => version)
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes that are still needed, buffers included. */
+function memoryInUse(): number {
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 describe('live events', () => {
   it('[P2] come once and in order, from the start or from the last one seen', async () => {
@@ -112,6 +124,36 @@ describe('live events', () => {
     socket.resume()
     await ended
     expect(await client.operations.metrics()).toContain('colloquy_subscribers_dropped_total 1')
+  })
+
+  it('cost less than a megabyte for each client that never reads, however much there is to tell', async () => {
+    const deaf = 20
+    const { running, token, colloquy, client } = await served({ configuration: { stallMs: 600_000 } })
+    const { id } = await colloquy.conversations.createConversation({ title: 'x' })
+    const content = 'word '.repeat(2000)
+    const speak = async (times: number) => {
+      for (let number = 0; number < times; number++)
+        await colloquy.conversations.addEvent(id, { role: 'user', content })
+    }
+    // What the store keeps in memory for whoever listens is there before, too.
+    await speak(200)
+    const before = memoryInUse()
+    const sockets = Array.from({ length: deaf }, () => {
+      const socket = createConnection(running.port, '127.0.0.1').pause()
+      socket.write(
+        `GET /api/v1/events?from=start&deltas=true HTTP/1.1\r\nhost: 127.0.0.1:${running.port}\r\nauthorization: Bearer ${token}\r\n\r\n`,
+      )
+      return socket
+    })
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const subscribers = async () =>
+      Number(/colloquy_subscribers (\d+)/.exec(String(await client.operations.metrics()))?.[1])
+    await expect.poll(subscribers, { timeout: 30_000 }).toBe(deaf)
+    await speak(800)
+    expect(await subscribers()).toBe(deaf)
+    expect((memoryInUse() - before) / deaf).toBeLessThan(1_000_000)
   })
 
   it('are so many at once and no more', async () => {

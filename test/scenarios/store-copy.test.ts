@@ -99,6 +99,28 @@ const hashOfFile = (store: string) =>
     .update(readFileSync(store.slice(7)))
     .digest('hex')
 
+describe('work items', () => {
+  it.each([
+    ['a server', freshServer],
+    ['a file', async () => freshFile()],
+  ])('are found in %s as they were where they come from', async (_what, freshTarget) => {
+    const source = freshFile()
+    const first = await openedAt(source)
+    await first.work.addBead({ beadId: 'late', title: 'Late' })
+    await first.work.addBead({ beadId: 'soon', title: 'Soon', priority: 0 })
+    await first.work.planTasks('login', { add: [{ taskId: 'form', title: 'Form' }] })
+    await first.work.moveTask('login', 'form', 'in_dev')
+    const [beads, graph] = [await first.work.listBeads(), await first.work.graph('login')]
+    await first.close()
+    const target = await freshTarget()
+    await copyStore({ from: source, to: target })
+    const copy = await openedAt(target)
+    expect(await copy.work.listBeads()).toEqual(beads)
+    expect(await copy.work.graph('login')).toEqual(graph)
+    expect((await copy.work.ready()).map(one => one.title)).toEqual(['Soon', 'Form', 'Late'])
+  })
+})
+
 describe('[P1][P13] a copy', () => {
   it.each([
     ['a file to a server and back', [freshServer, freshFile]],

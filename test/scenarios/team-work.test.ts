@@ -324,4 +324,17 @@ describe('a team at work', () => {
     })
     expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
   })
+
+  it('ends with its store, in peace, and goes on when that is opened again', async () => {
+    const place = await shop()
+    let closing: Promise<void> | undefined
+    const result = await place.colloquy.team.run('f', {
+      onProgress(progress) {
+        if (progress.type === 'iteration-start') closing ??= place.colloquy.close()
+      },
+    })
+    await closing
+    expect(result).toMatchObject({ outcome: 'stopped', tasks: [{ state: 'in_dev' }] })
+    expect(await (await place.reopen()).team.run('f')).toMatchObject({ outcome: 'done' })
+  })
 })

@@ -21,7 +21,7 @@ export interface DemoClock {
 }
 
 /** A clock that begins some hours ago. */
-export function demoClock(hoursAgo = 3.1): DemoClock {
+export function demoClock(hoursAgo = 2.75): DemoClock {
   let ago = hoursAgo * 3_600_000
   return {
     now: () => Date.now() - Math.max(0, ago),
@@ -157,6 +157,9 @@ async function discussed({ conversations, sessions }: Colloquy, clock: Pick<Demo
     'The counter of the authenticator must go up; if it does not, the passkey is locked and the customer is told.',
   )
   await say('assistant', 'qa', 'I have added a test with a counter that stands still.')
+  for (const agentType of ['dev', 'qa']) {
+    await sessions.getOrCreateSession({ type: 'feature', agentType, featureId: 'passkeys' })
+  }
   return id
 }
 

@@ -5,6 +5,9 @@ export function toFirstSchema(path: string): void {
   const database = new DatabaseSync(path)
   try {
     database.exec(`
+      drop index conversations_by_work_state;
+      drop index conversations_unreadable;
+      drop index tasks_by_feature;
       drop index conversations_due;
       alter table conversations drop column due_at;
       drop trigger message_stands;

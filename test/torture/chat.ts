@@ -56,7 +56,7 @@ export async function killedChat({ folder, turns, budget, kills, seed, onKill }:
   }
   const dice = random(seed)
   // The whole of it writes about this much; so the kills fall all over it.
-  const most = (turns * 50_000) / kills
+  const most = (turns * 250_000) / kills
   let killed = 0
   for (let at = 1; at <= kills; at++) {
     if ((await chat(settings, dice.between(most * 0.05, most))) === 'killed') killed++

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type ReadBead, readBeads } from '../../src/formats/beads/index.ts'
 import { random } from './random.ts'
 
 export interface StormBead {
@@ -18,37 +19,26 @@ const recorded = join(dirname(root), 'shared', 'data', 'beads', 'loom-issues.jso
 
 export const recordedBeadsAreThere = existsSync(recorded)
 
-interface Issue {
-  id: string
-  title: string
-  description?: string
-  priority: number
-  dependencies?: Array<{ depends_on_id: string }>
-}
-
 /** Those that depend on others first, with what they depend on; then others until there are enough. In an order in which they can be added. */
 export function recordedBeads(count: number): StormBead[] {
-  const lines = readFileSync(recorded, 'utf8').split('\n').filter(Boolean)
-  const issues = new Map(lines.map(line => JSON.parse(line) as Issue).map(issue => [issue.id, issue]))
+  const read = readBeads(readFileSync(recorded, 'utf8')).beads
+  const known = new Map(read.map(bead => [bead.beadId, bead]))
   const chosen = new Map<string, StormBead>()
-  const path = new Set<string>()
-  const add = (issue: Issue): void => {
-    if (chosen.has(issue.id) || path.has(issue.id)) return
-    path.add(issue.id)
-    const before = (issue.dependencies ?? []).flatMap(one => issues.get(one.depends_on_id) ?? [])
+  const add = ({ beadId, title, description, priority = 2, dependencies = [] }: ReadBead): void => {
+    if (chosen.has(beadId)) return
+    const before = dependencies.flatMap(id => known.get(id) ?? [])
     for (const one of before) add(one)
-    path.delete(issue.id)
-    chosen.set(issue.id, {
-      beadId: issue.id,
-      title: issue.title,
-      ...(issue.description && { description: issue.description.slice(0, 4_000) }),
-      priority: issue.priority,
-      dependencies: before.map(one => one.id).filter(id => chosen.has(id)),
+    chosen.set(beadId, {
+      beadId,
+      title,
+      ...(description && { description: description.slice(0, 4_000) }),
+      priority,
+      dependencies: before.map(one => one.beadId),
     })
   }
-  const all = [...issues.values()]
-  for (const issue of [...all.filter(one => one.dependencies?.length), ...all]) if (chosen.size < count) add(issue)
-  return [...chosen.values()]
+  for (const bead of [...read.filter(one => one.dependencies?.length), ...read]) if (chosen.size < count) add(bead)
+  // What somebody waits for comes before them, so that the first so many hold together.
+  return [...chosen.values()].slice(0, count)
 }
 
 export function madeBeads(count: number, seed: number): StormBead[] {

@@ -29,6 +29,7 @@ function dialectOf(model: string, effort: Effort | undefined): Dialect {
     cacheMark: { anthropic: { cacheControl: { type: 'ephemeral' } } },
     ...(effort && { callOptions: { anthropic: thinking(model, effort) } }),
     callId: plainCallId,
+    takesImages: true,
     reasoning({ text, signature }) {
       // Unsigned thinking is not this provider's and would be refused.
       if (signature === undefined) return undefined

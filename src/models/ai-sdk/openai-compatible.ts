@@ -12,11 +12,13 @@ export interface OpenAiCompatibleOptions extends ProviderOptions {
   isOpenAi?: boolean
   /** The provider is Mistral, which is particular about the ids of calls. */
   isMistral?: boolean
+  /** Whether the model sees. Default: those of OpenAI do. */
+  takesImages?: boolean
 }
 
 export function openAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
   const { model, name = `openai-compatible:${model}`, apiKey, baseUrl, headers, effort, silenceMs } = options
-  const { isOpenAi = false, isMistral = false } = options
+  const { isOpenAi = false, isMistral = false, takesImages } = options
   const provider = createOpenAICompatible({
     name: 'compatible',
     baseURL: baseUrl,
@@ -26,18 +28,20 @@ export function openAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
     fetch: watchedFetch(silenceMs),
     ...(isOpenAi && { transformRequestBody: withNewLimit }),
   })
-  return aiSdkModel({ name, model: provider(model), dialect: dialectOf({ isOpenAi, isMistral, effort }) })
+  return aiSdkModel({ name, model: provider(model), dialect: dialectOf({ isOpenAi, isMistral, takesImages, effort }) })
 }
 
 interface Manners {
+  takesImages: boolean | undefined
   isOpenAi: boolean
   isMistral: boolean
   effort: Effort | undefined
 }
 
-function dialectOf({ isOpenAi, isMistral, effort }: Manners): Dialect {
+function dialectOf({ isOpenAi, isMistral, takesImages, effort }: Manners): Dialect {
   return {
     ...(effort && { callOptions: { compatible: { reasoningEffort: effort } } }),
+    takesImages: takesImages ?? isOpenAi,
     callId: isMistral ? nineCharacterCallId : shortCallId,
     reasoning({ text, signature }, { isCurrentTurn }) {
       // Those who show their reasoning want it back between calls and refuse it later; OpenAI never shows any.

@@ -15,10 +15,21 @@ export interface Dialect {
   callOptions?: SharedV3ProviderOptions
   /** Marks a message up to which the provider shall cache; absent where it does so by itself. */
   cacheMark?: SharedV3ProviderOptions
+  /** Whether the model sees. Where it does not, the text names what there is to see. */
+  takesImages?: boolean
   /** A call's id as this provider takes it, where it is particular about them; the same for the same, always. */
   callId?(id: string): string
   /** How reasoning goes back to the model that had it; undefined where it must not. */
   reasoning(part: ReasoningPart, place: { isCurrentTurn: boolean }): AssistantPart | undefined
+}
+
+type UserPart = Extract<LanguageModelV3Message, { role: 'user' }>['content'][number]
+
+/** Nothing where nobody could look at it: the text beside it names it. */
+function imageOf({ mediaType, url, data }: Extract<RequestPart, { type: 'image' }>): UserPart[] {
+  const inside = /^data:[^,]*;base64,(.*)$/is.exec(url ?? '')?.[1]
+  const source = data ?? inside ?? (url !== undefined && /^https?:/i.test(url) ? new URL(url) : undefined)
+  return source === undefined ? [] : [{ type: 'file', mediaType, data: source }]
 }
 
 export type ReasoningPart = Extract<RequestPart, { type: 'reasoning' }>
@@ -83,10 +94,10 @@ function currentTurn(messages: readonly RequestMessage[]): number {
 function userMessages(
   message: RequestMessage,
   all: readonly RequestMessage[],
-  { callId = same }: Dialect,
+  { callId = same, takesImages = false }: Dialect,
 ): LanguageModelV3Message[] {
   const results: ToolPart[] = []
-  const words: { type: 'text'; text: string }[] = []
+  const words: UserPart[] = []
   for (const part of message.content) {
     if (part.type === 'tool-result') {
       results.push({
@@ -97,6 +108,7 @@ function userMessages(
         output: { type: part.isError ? 'error-text' : 'text', value: part.text === '' ? '(nothing)' : part.text },
       })
     } else if (part.type === 'text' && part.text !== '') words.push({ type: 'text', text: part.text })
+    else if (part.type === 'image' && takesImages) words.push(...imageOf(part))
   }
   return [
     ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),

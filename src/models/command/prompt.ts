@@ -9,7 +9,7 @@ import type { ModelRequest } from '../model.ts'
 
 export function promptText({ system, messages }: Pick<ModelRequest, 'system' | 'messages'>): string {
   const last = messages.at(-1)
-  const isAsked = last?.role === 'user' && last.content.every(part => part.type === 'text')
+  const isAsked = last?.role === 'user' && last.content.every(part => part.type === 'text' || part.type === 'image')
   const history = isAsked ? messages.slice(0, -1) : messages
   const earlier = history.map((message, index) => fence(textOf(message), `prompt ${index}`, message.role))
   return [
@@ -32,6 +32,8 @@ function written(part: RequestPart): string {
   switch (part.type) {
     case 'text':
       return part.text
+    // Its name, and where it is, stand in the text.
+    case 'image':
     case 'reasoning':
       return ''
     case 'tool-call':

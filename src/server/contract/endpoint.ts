@@ -67,11 +67,14 @@ export function endpoint<
 }
 
 /** What a caller hands in: the parameters of the path by name, the query, the body. */
-export type CallOf<E extends Endpoint> = Omit<z.input<E['params']>, 'project'> &
+export type CallOf<E extends Endpoint> = Named<z.input<E['params']>> &
   ('project' extends keyof z.input<E['params']> ? { project?: string } : unknown) &
   (Record<never, never> extends z.input<E['query']>
     ? { query?: z.input<E['query']> }
     : { query: z.input<E['query']> }) &
   (undefined extends z.input<E['body']> ? { body?: z.input<E['body']> } : { body: z.input<E['body']> })
+
+/** Where a path has no parameters any name would be refused otherwise, that of the query too. */
+type Named<Params> = string extends keyof Params ? unknown : Omit<Params, 'project'>
 
 export type AnswerOf<E extends Endpoint> = z.output<E['answer']>

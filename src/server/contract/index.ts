@@ -1,4 +1,5 @@
 /** The whole contract: every endpoint there is. What is not in here is not served. */
+import { building } from './building.ts'
 import { conversations } from './conversations.ts'
 import { dispatch } from './dispatch.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -11,7 +12,19 @@ import { sessions } from './sessions.ts'
 import { teams } from './teams.ts'
 import { work } from './work.ts'
 
-export const contract = { projects, conversations, past, sessions, teams, runs, work, dispatch, seed003, operations }
+export const contract = {
+  projects,
+  conversations,
+  past,
+  sessions,
+  teams,
+  runs,
+  work,
+  building,
+  dispatch,
+  seed003,
+  operations,
+}
 export type Contract = typeof contract
 
 export interface NamedEndpoint {

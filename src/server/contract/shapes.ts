@@ -391,7 +391,7 @@ export const Comparison = named(
     common: z.object({ conversationId: z.string(), version: z.int() }),
     left: Since,
     right: Since,
-    differences: z.array(z.object({ field: z.string(), left: z.unknown(), right: z.unknown() })),
+    differences: z.array(z.object({ field: z.string(), left: z.unknown().optional(), right: z.unknown().optional() })),
   }),
 )
 

@@ -323,12 +323,18 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     async close() {
       if (closed) return
       closed = true
-      await write.close()
-      await feeding.finish()
-      await side.close()
-      events.close()
-      await signal.close()
-      await database.close()
+      // Idle connections keep no process alive; taking leave of the server does, or the process would end in the middle.
+      const alive = setInterval(() => undefined, 1000)
+      try {
+        await write.close()
+        await feeding.finish()
+        await side.close()
+        events.close()
+        await signal.close()
+        await database.close()
+      } finally {
+        clearInterval(alive)
+      }
     },
   }
 }

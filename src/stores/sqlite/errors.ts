@@ -28,6 +28,8 @@ const code = {
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff
+  // No number of ours is too large for JavaScript, so one that is was not written by us.
+  if (error instanceof RangeError && error.message.includes('too large to be represented')) return code.corrupt
   // The driver gives no code for what fails while rows are fetched; SQLite's words tell it all the same.
   if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
   return wordings.find(([words]) => error.message.includes(words))?.[1] ?? code.io

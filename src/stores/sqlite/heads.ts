@@ -5,6 +5,7 @@
  * What is kept is good as long as nobody else wrote: `pragma data_version` changes when another connection commits, and
  * then everything kept is dropped.
  */
+import { StoreDamaged } from '../../errors.ts'
 import type { Audience } from '../../events/audience.ts'
 import type { BranchPoint } from '../../events/conversation.ts'
 import { idProblem } from '../../events/id.ts'
@@ -290,10 +291,20 @@ export function headStore(database: Database) {
       few.length <= fewLanes ? few : lanesOf(conversationRow, [viewer.sessionId, ...(viewer.continues ?? [])])
     const seen: SeenLane[] = []
     for (const [row, kind, audience] of rows) {
-      if (isVisible(JSON.parse(audience) as Audience, viewer)) seen.push({ row, kind })
+      if (isVisible(audienceIn(audience), viewer)) seen.push({ row, kind })
     }
     seenLanes.set(key, seen)
     return seen
+  }
+
+  /** Who sees a lane that no longer says for whom it is cannot be guessed. */
+  function audienceIn(text: string): Audience {
+    const audience = parsedOr<Audience | undefined>(text, () => undefined)
+    if (audience) return audience
+    throw new StoreDamaged(
+      `${database.path} is damaged (a lane does not say whom it is for). Nothing was overwritten. 'colloquy verify --salvage NEW' rescues what can be read.`,
+      { path: database.path },
+    )
   }
 
   function lanesOf(conversationRow: number, sessionIds: readonly string[]): LaneRow[] {

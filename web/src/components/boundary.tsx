@@ -15,9 +15,21 @@ export class Boundary extends Component<{ children: ReactNode }, { error: unknow
     return (
       <div className="page">
         <div className="page__inner">
-          <Failure error={error} onRetry={() => this.setState({ error: undefined })} />
+          {isOutdated(error) ? (
+            <Failure
+              error={new Error('This page is older than the server it came from.')}
+              onRetry={() => location.reload()}
+            />
+          ) : (
+            <Failure error={error} onRetry={() => this.setState({ error: undefined })} />
+          )}
         </div>
       </div>
     )
   }
+}
+
+/** A part of the page is not there any more: a newer build has other names. */
+function isOutdated(error: unknown): boolean {
+  return error instanceof TypeError && error.message.includes('imported module')
 }

@@ -6,7 +6,7 @@
  */
 import { ApiError, type Client, type LiveEvent, type LiveWords } from 'colloquy/client'
 import { type LiveAnswers, noAnswers, withEvent, withWords } from './live-answers.ts'
-import { type Store, store } from './store.ts'
+import { pacedStore, type Store, store } from './store.ts'
 
 /** `refused`: the server said no, and trying again would not help. */
 export type ConnectionState = 'connecting' | 'open' | 'lost' | 'paused' | 'refused'
@@ -36,7 +36,7 @@ const patienceMs = 500
 export function liveConnection(client: Client): LiveConnection {
   const state = store<ConnectionState>('connecting')
   const problem = store<string | undefined>(undefined)
-  const answers = store(noAnswers)
+  const answers = pacedStore(noAnswers)
   const eventListeners = new Set<(event: LiveEvent) => void>()
   const reopenedListeners = new Set<() => void>()
   let stream: AbortController | undefined

@@ -8,14 +8,41 @@ export interface Store<T> {
 }
 
 export function store<T>(initial: T): Store<T> {
+  return storeThatTells(initial, tell => tell())
+}
+
+/** One whose watchers are told once per frame, however often it changes: for what comes in a stream. */
+export function pacedStore<T>(initial: T): Store<T> {
+  return storeThatTells(initial, oncePerFrame())
+}
+
+/** Calls it with the next frame, once, however often it is asked to. A page that is not looked at has no frames. */
+export function oncePerFrame(): (call: () => void) => void {
+  let isDue = false
+  return call => {
+    if (isDue) return
+    isDue = true
+    const due = () => {
+      isDue = false
+      call()
+    }
+    if (typeof document === 'undefined' || document.hidden) setTimeout(due, 50)
+    else requestAnimationFrame(due)
+  }
+}
+
+function storeThatTells<T>(initial: T, pace: (tell: () => void) => void): Store<T> {
   const listeners = new Set<() => void>()
   let value = initial
+  const tell = () => {
+    for (const listener of [...listeners]) listener()
+  }
   return {
     get: () => value,
     set(next) {
       if (Object.is(next, value)) return
       value = next
-      for (const listener of [...listeners]) listener()
+      pace(tell)
     },
     subscribe(listener) {
       listeners.add(listener)

@@ -15,17 +15,19 @@ export interface Resource<T> {
 }
 
 /** No more often than this, however much happens. */
-const refreshEveryMs = 400
+const usualPaceMs = 400
 
 /**
  * @param key what is read: with another key everything starts anew
  * @param load reads it
  * @param isConcerned whether an event changes it; without it nothing does
+ * @param paceMs how long to wait before it is read again: longer for what costs the server something
  */
 export function useResource<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
   isConcerned?: (event: LiveEvent) => boolean,
+  paceMs: number = usualPaceMs,
 ): Resource<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: unknown; isLoading: boolean }>({
     key,
@@ -74,7 +76,7 @@ export function useResource<T>(
     timer.current = setTimeout(() => {
       timer.current = undefined
       reload()
-    }, refreshEveryMs)
+    }, paceMs)
   }, reload)
 
   const isCurrent = state.key === key

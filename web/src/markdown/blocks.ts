@@ -5,6 +5,8 @@ import type { Block, Inline, ListItem } from './tree.ts'
 const deepest = 8
 
 const fence = /^( {0,3})(`{3,}|~{3,})\s*([^`]*)$/
+/** Our own fences around what somebody else wrote, as they stand in requests: src/request/fence.ts. */
+const ownFence = /^<<([0-9a-z]{14}) (.*)$/
 const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/
 const rule = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/
 const quote = /^ {0,3}> ?/
@@ -57,6 +59,12 @@ interface Taken {
 }
 
 function codeAt(lines: readonly string[], at: number): Taken | undefined {
+  const own = ownFence.exec(lines[at]!)
+  const ownEnd = own ? lines.indexOf(`${own[1]}>>`, at + 1) : -1
+  if (own && ownEnd > 0) {
+    const text = lines.slice(at + 1, ownEnd).join('\n')
+    return { block: { type: 'code', language: own[2]!, text }, next: ownEnd + 1 }
+  }
   const open = fence.exec(lines[at]!)
   if (!open) return undefined
   const [, indent = '', mark = '', info = ''] = open

@@ -11,7 +11,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text }: { language:
   const shown = isLong && !isWhole ? lines.slice(0, shownLines).join('\n') : text
   const tokens = useMemo(() => highlight(shown, language), [shown, language])
   return (
-    <figure className="code">
+    <figure className={tokens.length === 1 && tokens[0]!.kind === 'plain' ? 'code code--plain' : 'code'}>
       <figcaption className="code__bar">
         <span>{language || 'code'}</span>
         <CopyButton text={text} />

@@ -1,7 +1,7 @@
 /** Light highlighting: comments, strings, numbers, keywords. One rough pass for all languages is right most of the time. */
 
 export interface Token {
-  kind: 'plain' | 'comment' | 'string' | 'number' | 'keyword'
+  kind: 'plain' | 'comment' | 'string' | 'number' | 'keyword' | 'added' | 'removed'
   text: string
 }
 
@@ -56,15 +56,24 @@ languages.zsh = languages.sh!
 languages.jsonc = cLike
 languages.jsonl = languages.json!
 
-const plain = words('text txt plain plaintext markdown md log output console diff')
+for (const name of 'ts tsx js jsx mjs cjs typescript javascript java kotlin kt c h cpp c++ cs csharp go rust rs swift php scala dart proto graphql'.split(
+  ' ',
+)) {
+  languages[name] = cLike
+}
+
 /** Longer ones are shown as they are. */
 const longest = 50_000
 
 /** @param info what stands behind the fence: the language is its first word */
 export function highlight(text: string, info: string): Token[] {
   const name = info.split(/[\s,{]/, 1)[0]!.toLowerCase()
-  if (text.length > longest || plain.has(name)) return [{ kind: 'plain', text }]
-  const { pattern, keywords, ignoresCase } = languages[name] ?? cLike
+  if (text.length > longest) return [{ kind: 'plain', text }]
+  if (name === 'diff' || /^diff --git /m.test(text.slice(0, 2000))) return differences(text)
+  // What has no name, or one that is not known, may be anything: better plain than wrong.
+  const language = Object.hasOwn(languages, name) ? languages[name] : undefined
+  if (!language) return [{ kind: 'plain', text }]
+  const { pattern, keywords, ignoresCase } = language
   const tokens: Token[] = []
   let last = 0
   const push = (kind: Token['kind'], piece: string) => {
@@ -83,4 +92,12 @@ export function highlight(text: string, info: string): Token[] {
   }
   push('plain', text.slice(last))
   return tokens
+}
+
+function differences(text: string): Token[] {
+  return text.split(/(?<=\n)/).map(line => {
+    if (/^(?:diff |index |@@|---|\+\+\+)/.test(line)) return { kind: 'comment', text: line }
+    if (line.startsWith('+')) return { kind: 'added', text: line }
+    return { kind: line.startsWith('-') ? 'removed' : 'plain', text: line }
+  })
 }

@@ -46,6 +46,16 @@ describe('Markdown', () => {
     ])
   })
 
+  it('shows what stands in our own fences as it is', () => {
+    const text = 'Look:\n\n<<0123456789abcd the difference\n+ one\n+ two\n\n# three\n0123456789abcd>>\n\nDone.'
+    expect(parseMarkdown(text)[1]).toEqual({
+      type: 'code',
+      language: 'the difference',
+      text: '+ one\n+ two\n\n# three',
+    })
+    expect(parseMarkdown('<<0123456789abcd never closed\n+ one').map(({ type }) => type)).toEqual(['paragraph', 'list'])
+  })
+
   it('loses no letter of any text', () => {
     const letters = (value: string) => value.replaceAll(/\P{L}/gu, '').toLowerCase()
     const pieces = fc.array(
@@ -113,7 +123,7 @@ describe('highlighting', () => {
     fc.assert(
       fc.property(
         fc.string(),
-        fc.constantFrom('ts', 'py', 'sql', 'json', 'sh', 'text', 'unheard-of'),
+        fc.constantFrom('ts', 'py', 'sql', 'json', 'sh', 'text', 'diff', 'unheard-of', 'constructor'),
         (source, name) => {
           expect(
             highlight(source, name)

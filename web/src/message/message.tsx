@@ -1,6 +1,6 @@
 /** A message in the timeline: who said it to whom, when, and what. */
 import type { MessageAdded } from 'colloquy/client'
-import { memo } from 'react'
+import { memo, useState } from 'react'
 import { Fold } from '../components/fold.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Time } from '../components/time.tsx'
@@ -13,6 +13,8 @@ export interface MessageProps {
   message: MessageAdded
   version: number
   at: string
+  /** The agent whose session it was said to, where nobody else is addressed. */
+  sessionAgent: string | undefined
   isPinned: boolean
   /** It was jumped to. */
   isMeant: boolean
@@ -22,14 +24,21 @@ export interface MessageProps {
 }
 
 export const MessageRow = memo(function MessageRow(props: MessageProps) {
-  const { message, version, at, isPinned, isMeant, actions, onLink } = props
+  const { message, version, at, sessionAgent, isPinned, isMeant, actions, onLink } = props
   const { author, role, addressees, audience, internal, parts, usage, redacted, agentType, metadata } = message
-  const to = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
+  const meant = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
+  const to = meant ?? (sessionAgent !== undefined && role !== 'assistant' ? [sessionAgent] : undefined)
   const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
-  const isAside = internal === true || role === 'system' || audience.to === 'internal'
+  // What has no words is folded part by part anyway.
+  const isAside = (internal === true || role === 'system' || audience.to === 'internal') && textOf(message) !== ''
+  const [isSource, setSource] = useState(false)
+  const items = () => [
+    ...actions(message, version),
+    { label: isSource ? 'Show as Markdown' : 'Show source', onChoose: () => setSource(!isSource) },
+  ]
   const words = (
     <>
-      <Parts parts={parts} />
+      {isSource ? <pre className="message__source">{textOf(message)}</pre> : <Parts parts={parts} />}
       {redacted && (
         <p className="small quiet">Taken out: {redacted.map(({ kind, count }) => `${count} × ${kind}`).join(', ')}</p>
       )}
@@ -40,12 +49,12 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
       className={`message message--${role} ${isTool ? 'message--tool' : ''} ${isMeant ? 'message--meant' : ''}`}
       aria-label={`${author}${to ? ` to ${to.join(', ')}` : ''}, version ${version}`}
       data-version={version}
+      tabIndex={-1}
     >
       <header className="message__head">
         <Author name={author} />
         {to && <span className="message__to cut">→ {to.join(', ')}</span>}
         {agentType !== undefined && agentType !== author && <span className="badge">{agentType}</span>}
-        {audience.to === 'session' && role === 'user' && <span className="unseen">to one session</span>}
         {metadata?.cutOff !== undefined && <span className="badge badge--warn">cut off</span>}
         {internal && <span className="badge">internal</span>}
         {role === 'system' && <span className="badge">system</span>}
@@ -66,13 +75,11 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
           {version}
         </a>
         <Time at={at} className="message__time numbers" />
-        <Menu label={`Actions on message ${version}`} items={() => actions(message, version)} />
+        <Menu label={`Actions on message ${version}`} items={items} />
       </header>
       <div className="message__body">
         {isAside ? (
-          <Fold summary={<span className="cut">{firstWords(textOf(message), 140) || `${parts.length} parts`}</span>}>
-            {() => words}
-          </Fold>
+          <Fold summary={<span className="cut">{firstWords(textOf(message), 140)}</span>}>{() => words}</Fold>
         ) : (
           words
         )}

@@ -2,9 +2,10 @@
 import type { CheckpointItem, CheckpointTaken } from 'colloquy/client'
 import { Fold } from '../components/fold.tsx'
 import { Time } from '../components/time.tsx'
-import { counted, dollars, duration, short } from '../format.ts'
+import { counted, dollars, duration } from '../format.ts'
 import { Link } from '../router/router.tsx'
 import './compaction-row.css'
+import { savings } from './savings.ts'
 
 interface Props {
   event: CheckpointTaken
@@ -12,14 +13,6 @@ interface Props {
   version: number
   at: string
   linkTo(version: number): string
-}
-
-/** 183k → 21k tokens · 240 → 12 messages */
-export function savings({ tokensBefore, tokensAfter, messages, kept }: CheckpointTaken): string {
-  const tokens = `${short(tokensBefore)} → ${short(tokensAfter)} tokens`
-  return kept === undefined
-    ? `${tokens} · ${counted(messages, 'message')} summarised`
-    : `${tokens} · ${short(messages + kept)} → ${counted(kept, 'message')}`
 }
 
 export function CompactionRow({ event, agent, version, at, linkTo }: Props) {

@@ -4,20 +4,23 @@ import { Time } from '../components/time.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
 import { Link } from '../router/router.tsx'
 import './divider.css'
-import type { Row } from './row-of.ts'
+import type { Row } from './row.ts'
 
 interface Props {
   row: Extract<Row, { kind: 'divider' | 'fact' }>
   version: number
   at: string
   actor: string
+  /** It was jumped to. */
+  isMeant?: boolean
   linkTo(conversationId: string, version?: number): string
 }
 
-export function Divider({ row, version, at, actor, linkTo }: Props) {
+export function Divider({ row, version, at, actor, isMeant = false, linkTo }: Props) {
+  const meant = isMeant ? ' divider--meant' : ''
   if (row.kind === 'fact') {
     return (
-      <div className="divider divider--fact">
+      <div className={`divider divider--fact${meant}`}>
         <span className="divider__text">{row.text}</span>
         <span className="divider__place numbers" title={`by ${actor}`}>
           v{version} · <Time at={at} />
@@ -27,7 +30,7 @@ export function Divider({ row, version, at, actor, linkTo }: Props) {
   }
   const { tone, text, detail, conversationId } = row
   return (
-    <div className={`divider divider--${tone}`}>
+    <div className={`divider divider--${tone}${meant}`}>
       <span className="divider__line" aria-hidden="true" />
       <div className="divider__text">
         {detail === undefined ? text : <Fold summary={text}>{() => <Markdown text={detail} />}</Fold>}

@@ -3,6 +3,7 @@
  * log of any length takes the same memory. What was read can always be read again.
  */
 import type { LiveEvent, RecordedEvent } from 'colloquy/client'
+import { oncePerFrame } from '../connection/store.ts'
 
 /** What a row needs of an event. */
 export type LogEvent = Pick<RecordedEvent, 'version' | 'at' | 'actor' | 'channel' | 'event'>
@@ -26,6 +27,7 @@ export class LogPages {
   readonly #pages = new Map<number, Page>()
   readonly #listeners = new Set<() => void>()
   readonly #end = new AbortController()
+  readonly #pace = oncePerFrame()
   #uses = 0
   #state = 0
   #error: unknown
@@ -133,7 +135,9 @@ export class LogPages {
 
   #changed(): void {
     this.#state++
-    for (const listener of [...this.#listeners]) listener()
+    this.#pace(() => {
+      for (const listener of [...this.#listeners]) listener()
+    })
   }
 }
 

@@ -4,18 +4,8 @@
  */
 import type { StoredEvent } from 'colloquy/client'
 import { counted, dollars, duration, short } from '../format.ts'
-
-export type Tone = 'quiet' | 'phase' | 'turn' | 'good' | 'warn' | 'bad'
-
-export type Row =
-  | { kind: 'message' }
-  | { kind: 'question' }
-  | { kind: 'compaction' }
-  | { kind: 'loop'; finding: string; agents: readonly string[] }
-  /** `detail` is shown on demand; `conversationId` is where it leads. */
-  | { kind: 'divider'; tone: Tone; text: string; detail?: string; conversationId?: string; version?: number }
-  /** Shown only where everything is. */
-  | { kind: 'fact'; text: string }
+import { divider, fact, type Row } from './row.ts'
+import { workRowOf } from './work-row-of.ts'
 
 /** @param agentOf the agent whose session it is, or a word for one that is not known */
 export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string): Row {
@@ -53,12 +43,12 @@ export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string
     case 'phase.changed': {
       const { from, to, agent } = event
       const text = `Phase: ${from === undefined ? to : `${from} → ${to}`}${agent === undefined ? '' : `, by ${agent}`}`
-      return divider('phase', text, said(event.message, event.reason, event.summary))
+      return divider('phase', text, event.message, event.reason, event.summary)
     }
     case 'phase.stuck':
       return divider('warn', `Phase ${event.phase} takes long: ${duration(event.forMs)}`)
     case 'turn.started':
-      return divider('turn', `Turn ${event.number} → ${event.agents.join(', ')}`, said(event.reason, event.instruction))
+      return divider('turn', `Turn ${event.number} → ${event.agents.join(', ')}`, event.reason, event.instruction)
     case 'completion.recorded': {
       const { agent, outcome, message } = event
       return outcome === 'failed'
@@ -171,19 +161,6 @@ export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string
     case 'context.gathered':
       return fact(`${agentOf(event.sessionId)}: ${event.type.replace('.', ' ')}`)
     default:
-      return fact((event as { type: string }).type)
+      return workRowOf(event) ?? fact((event as { type: string }).type)
   }
-}
-
-function divider(tone: Tone, text: string, detail?: string): Extract<Row, { kind: 'divider' }> {
-  return { kind: 'divider', tone, text, ...(detail !== undefined && detail !== '' && { detail }) }
-}
-
-function fact(text: string): Row {
-  return { kind: 'fact', text }
-}
-
-function said(...texts: (string | undefined)[]): string | undefined {
-  const found = texts.filter(text => text !== undefined && text !== '')
-  return found.length > 0 ? found.join('\n\n') : undefined
 }

@@ -3,6 +3,7 @@
  * it are read and measured; at the end it stays at the end.
  */
 import {
+  type KeyboardEvent,
   type ReactNode,
   type Ref,
   useCallback,
@@ -126,6 +127,8 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const onScroll = () => {
     const element = view.current!
     const { scrollTop, scrollHeight, clientHeight } = element
+    // Our own doing: the place that is meant stays meant, even where there is no room yet to show it there.
+    if (Math.abs(scrollTop - lastTop.current) <= 1) return
     // What grows below pushes nobody away from the end: only going up leaves it.
     const isUp = scrollTop < lastTop.current - 1
     const left = scrollHeight - scrollTop - clientHeight
@@ -165,8 +168,16 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
     )
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <section className="scroller" ref={view} onScroll={onScroll} aria-label={label} tabIndex={0}>
+    <section
+      className="scroller"
+      ref={view}
+      onScroll={onScroll}
+      onKeyDown={walk}
+      aria-label={label}
+      aria-keyshortcuts="j k"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+      tabIndex={0}
+    >
       <div className="scroller__space" style={{ height: heights.top(first) }} />
       {shown}
       <div className="scroller__space" style={{ height: Math.max(0, heights.total - heights.top(last + 1)) }} />
@@ -185,4 +196,18 @@ function placeOf(element: HTMLElement, { row, offset }: { row: number; offset: n
   const found = element.querySelector<HTMLElement>(`:scope > [data-row="${row}"]`)
   const top = found ? found.offsetTop : heights.top(row)
   return Math.max(0, Math.min(top + offset, element.scrollHeight - element.clientHeight))
+}
+
+/** `j` and `k` go to the next and the previous message. */
+function walk(event: KeyboardEvent<HTMLElement>): void {
+  if ((event.key !== 'j' && event.key !== 'k') || event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) return
+  const view = event.currentTarget
+  const articles = [...view.querySelectorAll<HTMLElement>('article')]
+  const at = articles.findIndex(article => article.contains(document.activeElement))
+  const { top } = view.getBoundingClientRect()
+  const first = articles.findIndex(article => article.getBoundingClientRect().bottom > top + 8)
+  const next = articles[at < 0 ? first : at + (event.key === 'j' ? 1 : -1)]
+  next?.focus({ preventScroll: true })
+  next?.scrollIntoView({ block: 'nearest' })
 }

@@ -13,25 +13,51 @@ import type { SessionBrief } from './use-conversation.ts'
 interface Props {
   conversation: Conversation
   sessions: readonly SessionBrief[]
+  /** Sessions elsewhere whose agents are likely to go on here. */
+  others: readonly SessionBrief[]
   /** Told when something was sent, so that one sees it arrive. */
   onSent(): void
 }
 
-/** To everybody: nobody is run. */
-const everybody = ''
-/** To an agent that has no session here yet. */
-const somebodyNew = 'new'
+type Recipient =
+  | { kind: 'session'; key: string; name: string; sessionId: string }
+  /** Has no session here yet: gets one with the first message. */
+  | { kind: 'newcomer'; key: string; name: string; agentType?: string }
+  /** Nobody is run. */
+  | { kind: 'everybody'; key: string; name: string }
 
-export function Composer({ conversation, sessions, onSent }: Props) {
+const everybody: Recipient = { kind: 'everybody', key: 'everybody', name: 'everybody' }
+const invitation = 'invitation'
+
+/** Whom one can write to: who is here, who is likely to come, everybody. */
+function recipientsOf({ sessions, others }: Props, invited: string | undefined): Recipient[] {
+  const here = sessions.filter(({ status }) => status === 'active')
+  const names = new Set(here.map(({ agentName }) => agentName))
+  const likely = new Map(others.filter(one => !names.has(one.agentName)).map(one => [one.agentName, one.agentType]))
+  return [
+    ...here.map(({ id, agentName }) => ({ kind: 'session', key: id, name: agentName, sessionId: id }) as const),
+    ...[...likely].map(([name, agentType]) => ({ kind: 'newcomer', key: `new ${name}`, name, agentType }) as const),
+    ...(invited === undefined || names.has(invited) || likely.has(invited)
+      ? []
+      : [{ kind: 'newcomer', key: `new ${invited}`, name: invited } as const]),
+    everybody,
+  ]
+}
+
+export function Composer(props: Props) {
+  const { conversation, onSent } = props
   const client = useClient()
   const project = useProject()
   const { id: conversationId, status } = conversation
   const [text, setText] = useDraft(`${project}/${conversationId}`)
-  const agents = sessions.filter(session => session.status === 'active')
   const [chosen, choose] = useState<string>()
-  const [newcomer, setNewcomer] = useState<string>()
-  const isNew = chosen === somebodyNew && newcomer !== undefined
-  const to = agents.find(({ id }) => id === chosen) ?? (chosen === everybody || isNew ? undefined : agents[0])
+  const [invited, setInvited] = useState<string>()
+  const recipients = recipientsOf(props, invited)
+  // A newcomer has a session once it was written to.
+  const to =
+    recipients.find(({ key }) => key === chosen) ??
+    recipients.find(({ name }) => `new ${name}` === chosen) ??
+    recipients[0]!
   const [isSending, setSending] = useState(false)
   const [error, setError] = useState<unknown>()
   const field = useRef<HTMLTextAreaElement>(null)
@@ -67,20 +93,17 @@ export function Composer({ conversation, sessions, onSent }: Props) {
     setSending(true)
     setError(undefined)
     try {
-      const message = { role: 'user', author: await ownName(), content } as const
-      if (isNew) {
-        const addressed = { ...message, addressees: [newcomer] }
-        await client.runs.startAgent({
-          conversationId,
-          body: { agent: newcomer, message: addressed, priority: 'person' },
-        })
-        choose(undefined)
-      } else if (!to) await client.conversations.say({ conversationId, body: message })
-      else {
-        const addressed = { ...message, addressees: [to.agentName] }
-        if (answered) await client.runs.start({ sessionId: to.id, body: { message: addressed, priority: 'person' } })
-        else await client.sessions.addMessage({ sessionId: to.id, body: addressed })
-      }
+      const author = await ownName()
+      const said = { role: 'user', author, content } as const
+      const message = { ...said, ...(to.kind !== 'everybody' && { addressees: [to.name] }) }
+      if (to.kind === 'everybody') await client.conversations.say({ conversationId, body: message })
+      else if (to.kind === 'newcomer') {
+        const { name: agent, agentType } = to
+        const who = { agent, ...(agentType !== undefined && { agentType }) }
+        await client.runs.startAgent({ conversationId, body: { ...who, message, priority: 'person' } })
+      } else if (answered) {
+        await client.runs.start({ sessionId: to.sessionId, body: { message, priority: 'person' } })
+      } else await client.sessions.addMessage({ sessionId: to.sessionId, body: message })
       setText('')
       onSent()
     } catch (problem) {
@@ -99,13 +122,14 @@ export function Composer({ conversation, sessions, onSent }: Props) {
       field: { label: 'Its name', isNeeded: true },
     })
     if (!given) return
-    setNewcomer(given.text.trim())
-    choose(somebodyNew)
+    const name = given.text.trim()
+    setInvited(name)
+    choose(props.sessions.find(one => one.agentName === name && one.status === 'active')?.id ?? `new ${name}`)
     field.current?.focus()
   }
 
-  const label = `Message to ${isNew ? newcomer : (to?.agentName ?? 'everybody')}`
-  const isWithoutModel = error instanceof ApiError && error.code.includes('model')
+  const label = `Message to ${to.name}`
+  const isWithoutModel = error instanceof ApiError && error.code.includes('model') && to.kind === 'session'
   return (
     <form
       className="composer"
@@ -131,16 +155,15 @@ export function Composer({ conversation, sessions, onSent }: Props) {
         <select
           id="composer-to"
           className="field composer__to"
-          value={isNew ? somebodyNew : (to?.id ?? everybody)}
-          onChange={event => (event.target.value === somebodyNew ? void invite() : choose(event.target.value))}
+          value={to.key}
+          onChange={event => (event.target.value === invitation ? void invite() : choose(event.target.value))}
         >
-          {agents.map(({ id, agentName }) => (
-            <option key={id} value={id}>
-              {agentName}
+          {recipients.map(({ key, name }) => (
+            <option key={key} value={key}>
+              {name}
             </option>
           ))}
-          <option value={everybody}>everybody</option>
-          <option value={somebodyNew}>{newcomer ?? 'another agent…'}</option>
+          <option value={invitation}>another agent…</option>
         </select>
         <textarea
           ref={field}

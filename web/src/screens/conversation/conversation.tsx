@@ -35,14 +35,17 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   const panelId = useQuery('panel')
   const panel = panels.find(({ id }) => id === panelId)
   const state = useConversation(conversationId, at)
-  const { head, now, version, sessions, branches, runs, compacting, error, reload } = state
+  const { head, now, version, sessions, parentSessions, branches, runs, compacting, error, reload } = state
   const scroller = useRef<ScrollerHandle>(null)
   const [isAtEnd, setAtEnd] = useState(meant === undefined)
   /** Undefined until something was read: what was there before is not new. */
   const [readUpTo, setReadUpTo] = useState<number>()
   useTitle(head?.title ?? 'Conversation')
 
-  const names = useMemo(() => new Map(sessions.map(({ id, agentName }) => [id, agentName])), [sessions])
+  const names = useMemo(
+    () => new Map([...parentSessions, ...sessions].map(({ id, agentName }) => [id, agentName])),
+    [parentSessions, sessions],
+  )
   const agentOf = useCallback((sessionId: string) => names.get(sessionId) ?? 'an agent', [names])
   const pins = head?.pins ?? noPins
   const actions = useCallback(
@@ -96,7 +99,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   return (
     <div className="conversation">
       {head ? (
-        <Header state={{ ...state, head }} showsEverything={showsEverything} />
+        <Header state={{ ...state, head }} at={at} showsEverything={showsEverything} />
       ) : (
         <div className="conversation-header conversation-header--waiting" />
       )}
@@ -111,6 +114,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
               count={count}
               meant={meant}
               showsEverything={showsEverything}
+              isPast={at !== undefined}
               pins={pins}
               branches={branches}
               agentOf={agentOf}
@@ -139,7 +143,12 @@ function ConversationView({ conversationId }: { conversationId: string }) {
         )}
       </div>
       {now && at === undefined && (
-        <Composer conversation={now} sessions={sessions} onSent={() => scroller.current?.jumpToEnd()} />
+        <Composer
+          conversation={now}
+          sessions={sessions}
+          others={parentSessions}
+          onSent={() => scroller.current?.jumpToEnd()}
+        />
       )}
     </div>
   )

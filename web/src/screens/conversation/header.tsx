@@ -16,10 +16,11 @@ const tones = { active: '', completed: 'badge--good', archived: 'badge--warn' }
 
 interface Props {
   state: ConversationState & { head: NonNullable<ConversationState['head']> }
+  at: number | undefined
   showsEverything: boolean
 }
 
-export function Header({ state: { head, now, version, sessions }, showsEverything }: Props) {
+export function Header({ state: { head, now, version, sessions }, at, showsEverything }: Props) {
   const client = useClient()
   const project = useProject()
   const panel = useQuery('panel')
@@ -67,14 +68,14 @@ export function Header({ state: { head, now, version, sessions }, showsEverythin
             branch at v{branchOf.version}
           </Link>
         )}
-        {stats.data && (
+        {stats.data && at === undefined && (
           <span>
             {counted(stats.data.messages, 'message')} · {counted(stats.data.tokens, 'token')}
           </span>
         )}
-        <span>{counted(version, 'event')}</span>
+        <span>{counted(at ?? version, 'event')}</span>
         <span className="cut">{agents(sessions)}</span>
-        {now && (
+        {now && at === undefined && (
           <span>
             active <Time at={now.activeAt} />
           </span>

@@ -35,6 +35,8 @@ interface Props {
   /** The version that was jumped to. */
   meant: number | undefined
   showsEverything: boolean
+  /** It is looked at as it was: nothing can be answered. */
+  isPast: boolean
   pins: readonly number[]
   branches: readonly Conversation[]
   agentOf(sessionId: string): string
@@ -47,8 +49,20 @@ interface Props {
 const restMs = 60
 
 export function LogView(props: Props) {
-  const { ref, conversationId, count, meant, showsEverything, pins, branches, agentOf, actions, onAtEnd, footer } =
-    props
+  const {
+    ref,
+    conversationId,
+    count,
+    meant,
+    showsEverything,
+    isPast,
+    pins,
+    branches,
+    agentOf,
+    actions,
+    onAtEnd,
+    footer,
+  } = props
   const client = useClient()
   const project = useProject()
   const open = useOpenQuestions(conversationId)
@@ -133,6 +147,7 @@ export function LogView(props: Props) {
             message={event}
             version={version}
             at={at}
+            sessionAgent={event.sessionId === undefined ? undefined : agentOf(event.sessionId)}
             isPinned={event.pinned === true || pins.includes(version)}
             isMeant={meant === version}
             actions={actions}
@@ -141,7 +156,13 @@ export function LogView(props: Props) {
         )
       }
       if (row.kind === 'question' && event.type === 'question.asked') {
-        return <AskedQuestion asked={event} at={at} open={open.find(one => one.id === event.questionId)} />
+        return (
+          <AskedQuestion
+            asked={event}
+            at={at}
+            open={isPast ? undefined : open.find(one => one.id === event.questionId)}
+          />
+        )
       }
       if (row.kind === 'loop') {
         return (
@@ -168,7 +189,7 @@ export function LogView(props: Props) {
         )
       }
       if (row.kind === 'divider' || (row.kind === 'fact' && (showsEverything || meant === version))) {
-        return <Divider row={row} version={version} at={at} actor={actor} linkTo={linkTo} />
+        return <Divider row={row} version={version} at={at} actor={actor} isMeant={meant === version} linkTo={linkTo} />
       }
       return null
     }

@@ -3,6 +3,7 @@ import type { QuestionAsked } from 'colloquy/client'
 import { useState } from 'react'
 import { tellFailure } from '../../components/notices.tsx'
 import { Time } from '../../components/time.tsx'
+import { When } from '../../components/when.tsx'
 import { useClient } from '../../connection/client.tsx'
 import type { OpenQuestion } from '../../connection/questions.tsx'
 import { Markdown } from '../../markdown/markdown.tsx'
@@ -53,7 +54,7 @@ export function QuestionCard({ question }: { question: OpenQuestion }) {
         <span className="grow" />
         {dueAt !== undefined && (
           <span className="quiet small">
-            until <Time at={dueAt} />
+            due <When at={dueAt} />
           </span>
         )}
       </div>

@@ -21,6 +21,8 @@ export interface ConversationState {
   /** The newest version. */
   version: number
   sessions: readonly SessionBrief[]
+  /** Sessions of the conversation that this one branches off. */
+  parentSessions: readonly SessionBrief[]
   branches: readonly Conversation[]
   runs: readonly RunningRun[]
   /** Sessions that are being compacted right now. */
@@ -63,6 +65,12 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     signal => client.sessions.list({ query: { conversationId: id, limit: 200 } }, { signal }),
     event => concerns(event) && (event.type.startsWith('session.') || event.type.startsWith('run.')),
   )
+  const parentId = now.data?.branchOf?.conversationId
+  const parents = useResource(`parents ${parentId}`, signal =>
+    parentId === undefined
+      ? Promise.resolve(undefined)
+      : client.sessions.list({ query: { conversationId: parentId, limit: 200 } }, { signal }),
+  )
   const branches = useResource(
     `branches ${id}`,
     signal => client.conversations.list({ query: { branchesOf: id, limit: 200 } }, { signal }),
@@ -80,6 +88,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     now: now.data,
     version: Math.max(seen, now.data?.version ?? 0),
     sessions: useMemo(() => shownSessions ?? [], [shownSessions]),
+    parentSessions: parents.data?.items ?? none,
     branches: branches.data?.items ?? none,
     runs: runs.data?.items ?? none,
     compacting,

@@ -82,12 +82,17 @@ export function FirstRun() {
           </section>
         </div>
         <p className="quiet small first-run__program">
+          A whole team from plan to merge, without a key: <code>{demo}</code> <CopyButton text={demo} />
+        </p>
+        <p className="quiet small first-run__program">
           From a program: <code>{program(project)}</code> <CopyButton text={program(project)} />
         </p>
       </div>
     </div>
   )
 }
+
+const demo = 'npx colloquy demo'
 
 function program(project: string): string {
   return `const colloquy = await openColloquy({ project: ${JSON.stringify(project)} })`

@@ -7,8 +7,8 @@ export function Statistics() {
   const client = useClient()
   const isChange = ({ type }: { type: string }) =>
     type === 'message.added' || type === 'checkpoint.taken' || type === 'conversation.created'
-  const stats = useResource('stats', signal => client.projects.stats({}, { signal }), isChange)
-  const totals = useResource('totals', signal => client.projects.totals({}, { signal }), isChange)
+  const stats = useResource('stats', signal => client.projects.stats({}, { signal }), isChange, 1500)
+  const totals = useResource('totals', signal => client.projects.totals({}, { signal }), isChange, 5000)
   const { data } = stats
   const spent = totals.data?.project
   const figures: [string, string, string?][] = [

@@ -3,10 +3,12 @@
  * the window says that the log keeps everything.
  */
 import type { Client } from 'colloquy/client'
+import { useCallback, useRef } from 'react'
 import { ask } from '../../components/ask.tsx'
 import { tell, tellFailure } from '../../components/notices.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { whole } from '../../format.ts'
+import { useCommands } from '../../palette/commands.ts'
 import { base } from '../../router/base.ts'
 import type { Session } from './types.ts'
 
@@ -19,17 +21,31 @@ interface Action {
 export function SessionActions({ session, onDone }: { session: Session; onDone: () => void }) {
   const client = useClient()
   const project = useProject()
+  const actions = actionsOf(client, project, session)
+  const start = ({ run }: Action) => run()?.catch(tellFailure).finally(onDone)
+  const newest = useRef({ actions, start })
+  newest.current = { actions, start }
+  const commands = useCallback(
+    () =>
+      newest.current.actions.map(action => ({
+        label: action.label,
+        ...(action.isOff && { isDisabled: true }),
+        onChoose: () => newest.current.start(action),
+      })),
+    [],
+  )
+  useCommands('this session', commands)
   return (
     <fieldset className="group session__actions" aria-label="Actions">
-      {actionsOf(client, project, session).map(({ label, isOff, run }) => (
+      {actions.map(action => (
         <button
-          key={label}
+          key={action.label}
           type="button"
           className="button button--small"
-          disabled={isOff}
-          onClick={() => run()?.catch(tellFailure).finally(onDone)}
+          disabled={action.isOff}
+          onClick={() => start(action)}
         >
-          {label}
+          {action.label}
         </button>
       ))}
     </fieldset>

@@ -64,7 +64,7 @@ export function GraphPicture({
               onClick={() => onChoose(taskId)}
               onKeyDown={event => onKeyDown(event, task)}
             >
-              <span className="graph__title cut">{title}</span>
+              <span className="graph__title">{title}</span>
               <span className="unseen">, </span>
               <span className="graph__state">
                 {stateName(state)}

@@ -90,11 +90,11 @@ function FeatureLine({ feature, isChosen }: { feature: FeatureSummary; isChosen:
         aria-current={isChosen || undefined}
         onClick={() => goWith({ feature: featureId, task: undefined })}
       >
-        <span className="grow cut">{name}</span>
-        <span className={badgeOf(state)}>{stateName(state)}</span>
-        <span className="quiet small work__sub">
+        <span className="cut work__name">{name}</span>
+        <span className="quiet small">
           {counted(tasks, 'task')} · priority {priority}
         </span>
+        <span className={badgeOf(state)}>{stateName(state)}</span>
       </button>
     </li>
   )

@@ -1,0 +1,140 @@
+/** Teams that build features: set to work, stopped, and where they stand. */
+import { z } from 'zod'
+import { Id } from '../../events/id.ts'
+import { LandingOutcome } from '../../events/landing.ts'
+import { Usage } from '../../events/message.ts'
+import { RalphLimits, RalphOutcome } from '../../events/ralph.ts'
+import { Verdict } from '../../events/review.ts'
+import { FeatureState, TaskState } from '../../events/work.ts'
+import { inProject, named } from './common.ts'
+import { endpoint } from './endpoint.ts'
+import { Question } from './runs.ts'
+import { Feature } from './work-shapes.ts'
+
+const ofFeature = `${inProject}/features/{featureId}`
+const FeaturePath = z.object({ project: Id, featureId: Id })
+const TaskPath = z.object({ project: Id, featureId: Id, taskId: Id })
+
+const names = z.array(z.string()).readonly()
+
+const Loop = named(
+  'RalphLoopState',
+  z.object({
+    id: z.string(),
+    sessionId: z.string(),
+    agent: z.string(),
+    version: z.int(),
+    round: z.int(),
+    checks: names,
+    limits: RalphLimits,
+    feedback: z.string().optional(),
+    iteration: z.int(),
+    passed: names,
+    failed: names,
+    lastError: z.string().optional(),
+    unchanged: z.int(),
+    tree: z.string().optional(),
+    commit: z.string().optional(),
+    usage: Usage,
+    attempts: z.array(z.int()).readonly(),
+    outcome: RalphOutcome.optional(),
+    reason: z.string().optional(),
+  }),
+)
+
+const TaskStatus = named(
+  'TaskStatus',
+  z.object({
+    taskId: z.string(),
+    title: z.string(),
+    state: TaskState,
+    reason: z.string().optional(),
+    ralph: Loop.optional(),
+    review: z
+      .object({
+        number: z.int(),
+        verdict: Verdict,
+        feedback: z.string(),
+        commit: z.string(),
+        version: z.int(),
+      })
+      .optional(),
+    landing: z
+      .object({
+        branch: z.string(),
+        tip: z.string(),
+        base: z.string(),
+        version: z.int(),
+        conflicts: names.optional(),
+        outcome: LandingOutcome.optional(),
+        commit: z.string().optional(),
+        reason: z.string().optional(),
+      })
+      .optional(),
+  }),
+)
+
+export const TeamStatus = named(
+  'TeamStatus',
+  z.object({
+    featureId: z.string(),
+    name: z.string(),
+    state: FeatureState,
+    /** Who works on it now, and until when its lease holds unless it is renewed. */
+    running: z.object({ holder: z.string(), until: z.string() }).optional(),
+    /** How the last run of a team on it ended. */
+    ended: z.object({ outcome: z.string(), reason: z.string().optional(), at: z.string() }).optional(),
+    worktree: z.object({ path: z.string(), branch: z.string() }).optional(),
+    tasks: z.array(TaskStatus),
+    questions: z.array(Question),
+  }),
+)
+
+/** What whoever sets a team to work may say. */
+const How = z.strictObject({
+  limits: RalphLimits.partial().optional(),
+  approvals: z.enum(['person', 'agent', 'yes', 'no']).optional(),
+  /** Tasks that failed or are blocked are taken up again where that happened. */
+  retries: z.boolean().optional(),
+})
+
+export const building = {
+  run: endpoint({
+    method: 'post',
+    path: `${ofFeature}/run`,
+    // It runs the checks of the project, which are programs on this machine.
+    scope: 'admin',
+    summary: 'Sets a team to work on a feature; answers as soon as it is, and it goes on by itself',
+    params: FeaturePath,
+    body: How.optional(),
+    answer: TeamStatus,
+    status: 202,
+  }),
+  ralph: endpoint({
+    method: 'post',
+    path: `${ofFeature}/tasks/{taskId}/ralph`,
+    scope: 'admin',
+    summary: 'Sets dev to work on one task, in a Ralph loop; answers as soon as it is',
+    params: TaskPath,
+    body: How.omit({ retries: true }).optional(),
+    answer: TeamStatus,
+    status: 202,
+  }),
+  stop: endpoint({
+    method: 'post',
+    path: `${ofFeature}/stop`,
+    scope: 'write',
+    summary: 'Stops the team on a feature, in whatever process it runs',
+    params: FeaturePath,
+    body: z.strictObject({ reason: z.string().max(10_000).optional() }).optional(),
+    answer: Feature,
+  }),
+  status: endpoint({
+    method: 'get',
+    path: `${ofFeature}/status`,
+    scope: 'read',
+    summary: 'Where the team on a feature stands: tasks with their loops, reviews and landings, and what it waits for',
+    params: FeaturePath,
+    answer: TeamStatus,
+  }),
+}
