@@ -82,6 +82,6 @@ describe('a request for a message that is more than text', () => {
     })
     const { messages, userPrompt } = await colloquy.sessions.buildRequest(dev.id, { messageId: id })
     expect(JSON.stringify(messages)).toContain('Remember the milk')
-    expect(userPrompt).toBe('Look at this\n[file notes.md]\nRemember the milk')
+    expect(userPrompt).toBe('Look at this\n\n[file notes.md]\nRemember the milk')
   })
 })
