@@ -7,13 +7,12 @@ import type { RalphLimits } from '../events/ralph.ts'
 import type { KeptLease } from '../work/kept-lease.ts'
 import type { OnProgress } from '../work/progress.ts'
 import { repositoryOf } from '../work/worktree.ts'
-import { leaseOf } from './dispatch-desk.ts'
 import { type FeaturePlace, featurePlace } from './feature-worktree.ts'
 import type { Feature } from './features.ts'
 import { type Harness, harness } from './harness.ts'
 import { type TaskRoom, taskRoom } from './task-room.ts'
 import type { TeamOptions, TeamParts } from './team-parts.ts'
-import { claimWork } from './work-lease.ts'
+import { claimWork, leaseName } from './work-lease.ts'
 
 export interface Shift {
   feature: Feature
@@ -71,7 +70,7 @@ export async function withShift<T>(
 }
 
 export function teamLease(featureId: string): string {
-  return `team ${leaseOf({ type: 'feature', featureId })}`
+  return leaseName('team', { type: 'feature', featureId })
 }
 
 function shiftOn(
@@ -105,7 +104,7 @@ function shiftOn(
     place: () => (place ??= opened()),
     async inRoom(taskId, work) {
       const { title, description, agent } = await parts.work.getTask(featureId, taskId)
-      const own = await claim(parts, `build ${leaseOf({ type: 'task', featureId, taskId })}`, options, signal)
+      const own = await claim(parts, leaseName('build', { type: 'task', featureId, taskId }), options, signal)
       try {
         const room = {
           ...{ engine, scope, sessions, agents, settings, model, onProgress, hears },

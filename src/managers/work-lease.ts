@@ -1,7 +1,9 @@
 /** Claims the lease of a piece of work, and waits for one whose holder is gone. */
+import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine, Scope } from '../engine.ts'
 import { LeaseHeld } from '../errors.ts'
+import { type WorkItem, workItemKey } from '../events/work-item.ts'
 import { type KeptLease, keepLease } from '../work/kept-lease.ts'
 
 /** How often it is looked whether a lease ran out. */
@@ -34,4 +36,9 @@ export async function claimWork(
     seen = held.expiresAt
     await wait(lookEveryMs, undefined, { signal })
   }
+}
+
+/** Ids may be as long as a lease's name may be, so the name has their digest. */
+export function leaseName(what: string, item: WorkItem): string {
+  return `${what} ${createHash('sha256').update(workItemKey(item)).digest('base64url')}`
 }
