@@ -28,7 +28,7 @@ export function addDemo(program: Command): void {
     .option('--dir <FOLDER>', 'where to make it', 'colloquy-demo')
     .addHelpText(
       'after',
-      examples(['demo', 'in the folder colloquy-demo, here'], ['demo --dir /tmp/till', 'somewhere else']),
+      examples(['demo', 'in the folder colloquy-demo, here'], ['demo --dir ../till', 'somewhere else']),
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<DemoOptions>()

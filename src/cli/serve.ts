@@ -114,6 +114,9 @@ async function serve(options: ServeOptions): Promise<void> {
       `Open      ${style.bold(entry)}`,
       `          ${style.dim('(good once, for ten minutes)')}`,
       `Programs  ${url}/api/v1 with the token in ${tokenFile}`,
+      ...(namesModel(configuration)
+        ? []
+        : ['No model is named: summaries are made offline; agents.model in the configuration lets agents answer.']),
       ...(conversations === 0 ? [style.dim("Nothing is in it yet: 'npx colloquy demo' shows a team at work.")] : []),
     ])
   }
@@ -146,4 +149,9 @@ function portNumber(text: string): number {
   const port = Number(text)
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('It must be a number up to 65535.')
   return port
+}
+
+/** For all agents or for one type of them; without one nobody answers. */
+function namesModel({ agents, requests }: Configuration): boolean {
+  return (agents?.model ?? requests?.model) !== undefined || Object.keys(agents?.models ?? {}).length > 0
 }
