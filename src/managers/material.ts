@@ -112,15 +112,22 @@ export function materialGatherer(
     const pastSums = away ? await store.measure(past) : sums
     const pastRead = await newest(store, past, { sums: pastSums, most, budget })
     const pins = new Set(info?.pins)
-    const seen = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
     // Results are not among talk, and a call without its result would be told as one that still runs.
-    const read = strategy.name === 'recent' ? seen.map(withoutCalls) : seen
+    const asTold = strategy.name === 'recent' ? withoutCalls : (message: Message) => message
+    const read: Message[] = []
+    const readVersions = new Set<number>()
+    for (const messages of [pastRead, away?.read ?? []]) {
+      for (const message of messages) {
+        read.push(asTold(withPin(message, pins)))
+        readVersions.add(message.version)
+      }
+    }
     const { trigger, rest: found } = await findTrigger({ store, head, asked, read, section: counted })
     // Seed 003 keeps the system message, whatever else goes.
     const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
-    const readVersions = new Set(read.map(message => message.version))
     const contents = await contentsBeyond(window, info, readVersions, trigger)
-    const rest = [...found, ...contents].filter(message => message.version !== system)
+    const rest = contents.length === 0 ? found : [...found, ...contents]
+    const others = system === undefined ? rest : rest.filter(message => message.version !== system)
     const outside = [...head.kept, ...pins].filter(
       version =>
         (head.kept.includes(version) || version > head.windowStart) &&
@@ -143,8 +150,8 @@ export function materialGatherer(
       tokens: Math.max(0, whole.tokens - found.reduce((sum, one) => sum + one.tokens.count, 0)),
     })
     const { known, unseen } = away
-      ? partUnseen(rest, { agentName: head.agentName, acknowledged: away.since })
-      : { known: rest, unseen: [] }
+      ? partUnseen(others, { agentName: head.agentName, acknowledged: away.since })
+      : { known: others, unseen: [] }
     const handOff =
       away &&
       handOffSince(info, {

@@ -70,8 +70,8 @@ export function pack(material: Material, options: PackOptions): Packed {
   const { estimator } = options
   const budget = options.budget - (options.reserve ?? 0)
   const shares = options.shares ?? defaultShares
-  const entries: LedgerEntry[] = []
-  const note = (entry: LedgerEntry) => entries.push(entry)
+  const cuts: LedgerEntry[] = []
+  const note = (entry: LedgerEntry) => cuts.push(entry)
 
   const fixed = fixedSize(material)
   let pinned = [...material.pinned]
@@ -162,26 +162,38 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
-  account({ material, context, changes, recall, pinned, history, omitted, catchUp, trigger, note })
-  const free = Math.max(0, budget - tokens)
-  const ledger: PackedLedger = { budget: options.budget, used: tokens, free, entries }
   const { description, checkpoint, state } = material
+  const chosen = { context, changes, recall, pinned, history, omitted, catchUp, trigger }
   return {
     description,
-    context,
     checkpoint,
-    pinned,
-    history,
-    omitted,
-    catchUp,
     state,
-    changes,
-    recall,
-    trigger,
+    ...chosen,
     tokens,
-    counted: countedIn({ material, context, changes, recall, pinned, history, catchUp, trigger }),
+    counted: countedIn({ material, ...chosen }),
     overflows,
-    ledger,
+    ledger: ledger(options.budget, { used: tokens, free: Math.max(0, budget - tokens) }, () => [
+      ...cuts,
+      ...account({ material, ...chosen }),
+    ]),
+  }
+}
+
+/** Its entries are written when somebody looks at them: there is one for every message, and most requests are only sent. */
+function ledger(
+  budget: number,
+  { used, free }: Pick<PackedLedger, 'used' | 'free'>,
+  write: () => LedgerEntry[],
+): PackedLedger {
+  let written: LedgerEntry[] | undefined
+  return {
+    budget,
+    used,
+    free,
+    get entries() {
+      written ??= write()
+      return written
+    },
   }
 }
 
