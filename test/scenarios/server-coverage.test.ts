@@ -6,6 +6,7 @@ import { opened } from '../support/colloquy.ts'
 /** Endpoints by the method they serve; what starts with `–` is a reason. */
 const served: Record<string, Record<string, string>> = {
   colloquy: {
+    onRecorded: '– of this process alone: `operations.metrics` counts by it',
     subscribe: 'operations.events',
     verify: 'operations.verify',
     repair: '– for whoever keeps the machine: `colloquy verify --repair`',
