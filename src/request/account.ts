@@ -86,7 +86,7 @@ export function account({
     note({
       what: 'recall',
       fate: isKept ? 'kept' : 'left-out',
-      tokens: isKept ? quote.tokens + overhead.message : 0,
+      tokens: isKept ? textSize(quote) : 0,
       why: !isKept ? 'no room in its share' : quote.beside ? `beside ${quote.beside}` : 'its words are in the message',
       versions: [quote.version],
     })

@@ -147,12 +147,12 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
-    const room = textSize(trigger) - (total() - budget) - overhead.message
+    const room = trigger.tokens - (total() - budget)
     trigger = withShortResults(trigger, room, estimator)
     if (options.mayOmit) dropDownTo(0)
   }
   if (total() > budget && !overflows) {
-    const room = textSize(trigger) - (total() - budget) - overhead.message
+    const room = trigger.tokens - (total() - budget)
     // Its stored count is of everything the message holds, also of what is not told of it.
     const tokens = Math.min(trigger.tokens, estimator.count(trigger.text))
     const cut = trimText(trigger.text, { to: room, tokens, estimator, how: 'the log has all of it' })
@@ -240,7 +240,7 @@ export function wholeSize(message: Message): number {
 
 function recallSize(quotes: readonly Quote[]): number {
   if (quotes.length === 0) return 0
-  return overhead.section + quotes.reduce((sum, quote) => sum + quote.tokens + overhead.message, 0)
+  return overhead.section + quotes.reduce((sum, quote) => sum + textSize(quote), 0)
 }
 
 /** Hits before their neighbours, the best first; a quote too large for the share is passed over. Given as they were said. */
