@@ -53,7 +53,6 @@ describe('a file that is brought along', () => {
     await bring(server, page, 'story.jsonl', archive)
     await page.getByText('It is of project bank').waitFor()
     await page.getByRole('heading', { name: 'Login page' }).waitFor()
-    await page.getByText('read_file').first().waitFor({ state: 'attached' })
     const { items } = await server.colloquy.conversations.listConversations()
     expect(items[0]?.id).not.toBe(conversationId)
     const messages = await server.colloquy.conversations.getMessages(items[0]!.id)

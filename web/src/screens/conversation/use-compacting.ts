@@ -28,7 +28,10 @@ export function useCompacting(conversationId: string): readonly string[] {
     const { items } = await client.sessions.compacting({ conversationId }, { signal })
     return { items, askedAt }
   })
-  const isNewer = (sessionId: string) => (told.get(sessionId)?.at ?? 0) > (data?.askedAt ?? 0) - moment
+  const isNewer = (sessionId: string) => {
+    const last = told.get(sessionId)
+    return last !== undefined && last.at > (data?.askedAt ?? 0) - moment
+  }
   const now = [
     ...(data?.items ?? []).filter(id => !isNewer(id)),
     ...[...told].filter(([id, { isOn }]) => isOn && isNewer(id)).map(([id]) => id),

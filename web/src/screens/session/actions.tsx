@@ -60,7 +60,7 @@ function actionsOf(client: Client, project: string, session: Session): Action[] 
     { label: 'Compact now', isOff, run: () => compact(client, session) },
     { label: 'Clear', isOff, run: () => clear(client, session) },
     { label: 'Reset', isOff, run: () => reset(client, session) },
-    status === 'archived'
+    status === 'archived' || status === 'expired'
       ? {
           label: 'Reopen',
           async run() {
