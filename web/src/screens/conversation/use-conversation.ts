@@ -41,8 +41,12 @@ export function useConversation(id: string, at: number | undefined): Conversatio
   const changesHead = (event: LiveEvent) => concerns(event) && !quietTypes.has(event.type)
 
   const compacting = useCompacting(id)
+  /** Runs that ended since they were read: they are not read again at once. */
+  const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
   useLiveEvents(event => {
-    if (concerns(event)) setSeen(before => Math.max(before, event.version))
+    if (!concerns(event)) return
+    setSeen(before => Math.max(before, event.version))
+    if (event.type === 'run.ended') setEnded(before => new Set(before).add(String(event.event?.runId)))
   })
   const now = useResource(
     `conversation ${id}`,
@@ -95,7 +99,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     sessions: useMemo(() => shownSessions ?? [], [shownSessions]),
     parentSessions: parents.data?.items ?? none,
     branches: shownBranches,
-    runs: runs.data?.items ?? none,
+    runs: useMemo(() => runs.data?.items.filter(({ runId }) => !ended.has(runId)) ?? none, [runs.data, ended]),
     compacting,
     error: now.error ?? past.error,
     reload: now.reload,

@@ -34,21 +34,23 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
   const task = data.tasks.find(({ taskId }) => taskId === chosen)
   return (
     <>
-      <fieldset className="group work__states" aria-label="Show tasks by state">
-        {[...states].map(([state, count]) => (
-          <button
-            key={state}
-            type="button"
-            className={`${badgeOf(state)} work__state`}
-            aria-pressed={only === state}
-            onClick={() => setOnly(only === state ? undefined : state)}
-          >
-            {stateName(state)} <b className="numbers">{count}</b>
-          </button>
-        ))}
-      </fieldset>
+      <div className="work__standing">
+        <fieldset className="group work__states" aria-label="Show tasks by state">
+          {[...states].map(([state, count]) => (
+            <button
+              key={state}
+              type="button"
+              className={`${badgeOf(state)} work__state`}
+              aria-pressed={only === state}
+              onClick={() => setOnly(only === state ? undefined : state)}
+            >
+              {stateName(state)} <b className="numbers">{count}</b>
+            </button>
+          ))}
+        </fieldset>
+        <AtWork titles={new Map(data.tasks.map(one => [one.conversationId, one.title]))} />
+      </div>
       <p className="unseen">{data.summary}</p>
-      <AtWork titles={new Map(data.tasks.map(one => [one.conversationId, one.title]))} />
       <GraphPicture
         graph={data}
         only={only}
