@@ -38,7 +38,8 @@ function sources(): string[] {
 function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8')
   const found: Import[] = []
-  for (const [, path] of text.matchAll(/(?:^|\n)(?:import|export)\b(?:[^'"=]*?\bfrom)?\s*['"](\.[^'"]+)['"]/g)) {
+  // Ours end in .ts; what programs in the demo's texts import does not.
+  for (const [, path] of text.matchAll(/(?:^|\n)(?:import|export)\b(?:[^'"=]*?\bfrom)?\s*['"](\.[^'"]+\.ts)['"]/g)) {
     found.push({ from: file, to: resolve(dirname(file), path!), onDemand: false })
   }
   for (const [, path] of text.matchAll(/\bimport\(\s*['"](\.[^'"]+)['"]\s*\)/g)) {

@@ -60,13 +60,18 @@ const leaseMs = 120_000
 /** Less than this is no progress worth a model call. */
 const leastProgress = 0.1
 
+/** Who holds it compacts the session. */
+export function compactionLease(sessionId: string): string {
+  return `compaction ${sessionId}`
+}
+
 export async function compact(engine: Engine, scope: Scope, input: CompactInput): Promise<CompactOutcome> {
   const { store, newId } = engine
   const { head } = input
   const { project } = scope
   let lease: Lease
   try {
-    lease = await store.claim({ project, name: `compaction ${head.id}`, holder: newId(), forMs: leaseMs })
+    lease = await store.claim({ project, name: compactionLease(head.id), holder: newId(), forMs: leaseMs })
   } catch (error) {
     if (error instanceof LeaseHeld) return { outcome: 'held' }
     throw error

@@ -1,10 +1,8 @@
 /** `colloquy demo`: a small repository, and a scripted team that builds a feature in it from plan to merge. */
 import { basename, join, relative, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { NotFound } from '../errors.ts'
-import type { Colloquy, OpenOptions } from '../index.ts'
+import type { OpenOptions } from '../index.ts'
 import { configurationFiles, readConfiguration } from '../managers/read-configuration.ts'
-import { demoFeature, demoRepository } from './demo/repository.ts'
 import { userName } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
@@ -14,9 +12,6 @@ import { printJson, printLines, style } from './terminal.ts'
 interface DemoOptions extends GlobalOptions {
   dir: string
 }
-
-/** A killed demo goes on after this long at the latest. */
-const leaseMs = 4_000
 
 export function addDemo(program: Command): void {
   program
@@ -38,21 +33,22 @@ export function addDemo(program: Command): void {
 
 async function demo(folder: string, { json = false }: GlobalOptions): Promise<void> {
   const startedAt = Date.now()
+  const [{ openColloquy }, { addDemoFeature, demoFeature, demoRepository, demoSettings }] = await Promise.all([
+    import('../index.ts'),
+    import('../demo/index.ts'),
+  ])
   await demoRepository(folder)
-  const [{ openColloquy }, { demoModels }] = await Promise.all([import('../index.ts'), import('./demo/team.ts')])
   const configuration = await readConfiguration({ file: join(folder, configurationFiles[0]), env: {} })
   const colloquy = await openColloquy({
     ...(configuration as OpenOptions),
+    ...(await demoSettings(folder)),
     store: `sqlite:${join(folder, '.colloquy', 'colloquy.db')}`,
-    root: folder,
     actor: userName(),
     channel: 'cli',
     sweepEveryMs: null,
-    agents: { models: demoModels(), leaseMs },
-    work: { ...(configuration.work as OpenOptions['work']), leaseMs, approvals: 'yes' },
   })
   try {
-    await addedFeature(colloquy)
+    await addDemoFeature(colloquy)
     const screen = teamScreen({ asksPerson: false })
     if (!json) await printLines([`A till in ${safeLine(folder)} is to learn about coupons.`, ''])
     const result = await colloquy.team.run(demoFeature.featureId, json ? {} : { onProgress: screen.show })
@@ -68,15 +64,6 @@ async function demo(folder: string, { json = false }: GlobalOptions): Promise<vo
     if (result.outcome !== 'done') process.exitCode = 1
   } finally {
     await colloquy.close()
-  }
-}
-
-async function addedFeature({ work }: Colloquy): Promise<void> {
-  try {
-    await work.getFeature(demoFeature.featureId)
-  } catch (error) {
-    if (!(error instanceof NotFound)) throw error
-    await work.addFeature(demoFeature)
   }
 }
 

@@ -117,7 +117,7 @@ async function serve(options: ServeOptions): Promise<void> {
       ...(namesModel(configuration)
         ? []
         : ['No model is named: summaries are made offline; agents.model in the configuration lets agents answer.']),
-      ...(conversations === 0 ? [style.dim("Nothing is in it yet: 'npx colloquy demo' shows a team at work.")] : []),
+      ...(conversations === 0 ? [style.dim('Nothing is in it yet: the page offers a demo, which needs no key.')] : []),
     ])
   }
   await stopped(async () => {

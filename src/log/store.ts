@@ -3,11 +3,12 @@ import type { Accounts } from './accounts.ts'
 import type { Directory } from './directory.ts'
 import type { EventLog } from './event-log.ts'
 import type { Leases } from './leases.ts'
+import type { Nodes } from './nodes.ts'
 import type { Search } from './search.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Windows } from './windows.ts'
 
-export interface Store extends EventLog, Leases, Windows, Directory, Search, Accounts, Upkeep {
+export interface Store extends EventLog, Leases, Nodes, Windows, Directory, Search, Accounts, Upkeep {
   /** Writes that wait to be committed, and the most that did since this was last asked. */
   queue(): WriteQueue
   /** Finishes what is under way, then lets go of the file or the connections. */

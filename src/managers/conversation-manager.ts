@@ -303,8 +303,17 @@ export class ConversationManager extends TeamConversations {
   /** Brings back the conversation in an archive file. */
   async restoreFrom(archive: string): Promise<Conversation> {
     const places = await this.#archives(archive)
+    return this.restoreLines(places.read(archive))
+  }
+
+  /**
+   * Brings back the conversation of an archive's lines, as `export` gives them: hashes checked, all of it or nothing.
+   *
+   * @throws {IllegalState} when it is there already, of another project, damaged or not whole
+   */
+  async restoreLines(lines: AsyncIterable<string>): Promise<Conversation> {
     const { project, ...origin } = this.#scope
-    return shown(await this.#engine.store.restore({ project, lines: places.read(archive), origin }))
+    return shown(await this.#engine.store.restore({ project, lines, origin }))
   }
 
   /**

@@ -8,6 +8,7 @@ import { idProblem } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Listed, ProjectTotals } from '../log/directory.ts'
+import type { Nodes } from '../log/nodes.ts'
 import type { Store, StoreOptions, WriteQueue } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
@@ -30,7 +31,7 @@ import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
 import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
-import { projectParts } from './project-parts.ts'
+import { type ProjectParts, projectParts } from './project-parts.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { allProjectSettings, type ProjectOptions } from './project-settings.ts'
 import { readConfiguration, withoutOverridden } from './read-configuration.ts'
@@ -148,10 +149,15 @@ export interface Colloquy {
   audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
   /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
   queues(): Queues
+  /** The processes that serve this store, of all projects. */
+  readonly nodes: Nodes
   /** Runs the maintenance sweep now. */
   maintain(): Promise<Swept>
-  /** The same store as somebody else, through something else, or in another project. */
-  as(scope: Partial<Scope>): Colloquy
+  /**
+   * The same store as somebody else, through something else, or in another project. `settings` hold there instead of
+   * those it was opened with, for whoever uses this object.
+   */
+  as(scope: Partial<Scope>, settings?: ProjectOptions): Colloquy
   /** The projects this store holds. */
   projects(): Promise<string[]>
   close(): Promise<void>
@@ -193,8 +199,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Map<Dispatcher, string>()
   const shifts = new Set<RunningShift>()
-  const teamOf = (scope: Scope) => {
-    const { scribe, team: settings, root } = parts.of(scope.project)
+  const teamOf = (scope: Scope, { scribe, team: settings, root } = parts.of(scope.project)) => {
     return team({ engine: core, scope, scribe, settings, keeper, root })
   }
   const caretaker = { ...scope, actor: 'maintenance' }
@@ -212,9 +217,15 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     : undefined
 
   const autoruns: Array<() => Promise<void>> = []
+  const nodes: Nodes = {
+    announceNode: node => store.announceNode(node),
+    forgetNode: id => store.forgetNode(id),
+    nodes: () => store.nodes(),
+  }
 
   /** Each part when it is first asked for: a server makes one of these for every request, and most need one part. */
-  function within(scope: Scope): Colloquy {
+  function within(scope: Scope, meant?: ProjectParts): Colloquy {
+    const ownParts = meant ?? parts.of(scope.project)
     const {
       settings,
       team: teamSettings,
@@ -226,7 +237,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       root,
       mcp,
       features,
-    } = parts.of(scope.project)
+    } = ownParts
     const base = { engine: core, scope, scribe }
     const asked = once(() =>
       sessionRequests({ engine: core, scope, settings: requests, model, estimator, computed: computedSections }),
@@ -235,7 +246,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       const lookedUp = references({ ...base, estimator, desk })
       return agentViews({ engine: core, scope, settings, requests: asked(), references: lookedUp })
     })
-    const team = once(() => teamOf(scope))
+    const team = once(() => teamOf(scope, ownParts))
     const { phases } = teamSettings
     const sessions = once(() => new SessionManager({ ...base, settings, requests: asked, phases }))
     const work = once(() => new WorkManager({ engine: core, scope, phases, sessions: sessions() }))
@@ -256,7 +267,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
         scope,
         requests: asked(),
         views: views(),
-        team: teamOf(scope),
+        team: teamOf(scope, ownParts),
         settings: agents,
         isOn: features.agents,
         defaultModel: requests.model,
@@ -349,8 +360,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       totals: page => totals(scope.project, page),
       audit: (query = {}) => store.audit({ ...query, project: scope.project }),
       queues: () => ({ writes: store.queue(), models: modelQueues(), live: live.queue(), runs: runs.count() }),
+      nodes,
       maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
-      as: changes => within(checkedScope({ ...scope, ...changes })),
+      as(changes, settings) {
+        const next = checkedScope({ ...scope, ...changes })
+        return within(next, settings ? parts.made(settings) : next.project === scope.project ? meant : undefined)
+      },
       projects: () => store.projects(),
       async close() {
         clearInterval(timer)

@@ -5,7 +5,12 @@ import type { ReferenceResolver } from '../context/resolver.ts'
 import type { Engine } from '../engine.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { conversationResolver } from './conversation-resolver.ts'
-import type { AllProjectSettings, ProjectSettings } from './project-settings.ts'
+import {
+  type AllProjectSettings,
+  completeProjectSettings,
+  type ProjectOptions,
+  type ProjectSettings,
+} from './project-settings.ts'
 import type { ReferenceDesk } from './references.ts'
 import { type Scribe, scribe } from './scribe.ts'
 
@@ -18,6 +23,8 @@ export interface ProjectParts extends ProjectSettings {
 
 export interface AllProjectParts {
   of(project: string): ProjectParts
+  /** For settings of a caller's own; kept until the end. */
+  made(options: ProjectOptions): ProjectParts
   /** Ends what was started for them. */
   close(): Promise<void>
 }
@@ -53,10 +60,16 @@ export function projectParts(
 
   const own = new Map([...named].map(([project, settings]) => [project, partsOf(settings)]))
   const shared = partsOf(others)
+  const made: ProjectParts[] = []
   return {
     of: project => own.get(project) ?? shared,
+    made(options) {
+      const parts = partsOf(completeProjectSettings(options))
+      made.push(parts)
+      return parts
+    },
     async close() {
-      for (const { mcp } of own.values()) await mcp?.close()
+      for (const { mcp } of [...own.values(), ...made]) await mcp?.close()
     },
   }
 }

@@ -83,7 +83,7 @@ export function allProjectSettings(given: {
 }
 
 /** @throws {InvalidInput} naming the setting */
-function completeProjectSettings(options: ProjectOptions & TeamSettingsInput): ProjectSettings {
+export function completeProjectSettings(options: ProjectOptions & TeamSettingsInput): ProjectSettings {
   const features = { ...defaultFeatures, ...defined(options.features ?? {}) }
   const agents = completeAgentSettings(options.agents)
   return {

@@ -1,6 +1,6 @@
 /** When a session is compacted, and with what: the run itself is the agent's. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type CompactInput, type CompactOutcome, compact } from '../agent/compact.ts'
+import { type CompactInput, type CompactOutcome, compact, compactionLease } from '../agent/compact.ts'
 import type { ComputedSections } from '../compaction/computed.ts'
 import type { CompactionReason } from '../events/checkpoint.ts'
 import type { Model } from '../models/model.ts'
@@ -99,7 +99,7 @@ export function sessionCompaction({
 
   /** Another run compacts this session: its checkpoint will do. */
   async function untilReleased(sessionId: string): Promise<void> {
-    const lease = { project: scope.project, name: `compaction ${sessionId}` }
+    const lease = { project: scope.project, name: compactionLease(sessionId) }
     const deadline = performance.now() + longestWaitMs
     while (performance.now() < deadline && (await engine.store.holderOf(lease))) await wait(20)
   }

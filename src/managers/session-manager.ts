@@ -1,7 +1,7 @@
 /**
  * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
  */
-import type { CompactOutcome } from '../agent/compact.ts'
+import { type CompactOutcome, compactionLease } from '../agent/compact.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
@@ -112,6 +112,16 @@ export class SessionManager {
   async listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
     const { items, next } = await this.#engine.store.sessions({ project: this.#scope.project, ...query })
     return { items: await Promise.all(items.map(head => this.#session(head))), ...(next !== undefined && { next }) }
+  }
+
+  /** Sessions of a conversation that somebody compacts right now, in whatever process. One that died is not among them for long. */
+  async getCompacting(conversationId: string): Promise<string[]> {
+    const { project } = this.#scope
+    const { items } = await this.#engine.store.sessions({ project, conversationId, status: ['active'], limit: 200 })
+    const held = await Promise.all(
+      items.map(({ id }) => this.#engine.store.holderOf({ project, name: compactionLease(id) })),
+    )
+    return items.flatMap(({ id }, index) => (held[index] ? [id] : []))
   }
 
   /** Links from a work item and its states to the sessions that worked on it. */

@@ -19,11 +19,13 @@ import { gate, meantHeader, type Owner } from './gate.ts'
 import type { Handler } from './handler.ts'
 import { securityHeaders } from './headers.ts'
 import { jobs } from './jobs.ts'
+import { nodeRegister } from './nodes.ts'
 import type { ServerParts } from './parts.ts'
 import { demandProject, demandScope, type Principal } from './principal.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
+import { demoHandlers } from './resources/demo.ts'
 import { dispatchHandlers } from './resources/dispatch.ts'
 import { operationHandlers } from './resources/operations.ts'
 import { pastHandlers } from './resources/past.ts'
@@ -85,7 +87,12 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     figures: counted,
     onFailure: (error, project) => trace?.error({ error, project }, 'a maintenance sweep failed'),
   })
-  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted }
+  const nodes = nodeRegister({
+    colloquy,
+    streams: live,
+    onFailure: error => trace?.debug({ error }, 'this node could not say that it is there'),
+  })
+  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted, nodes }
   let isStopping = false
 
   const handlers = {
@@ -98,6 +105,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     work: workHandlers(),
     dispatch: dispatchHandlers(),
     building: buildingHandlers(),
+    demo: demoHandlers(),
     seed003: seed003Handlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>
@@ -214,6 +222,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
       live.stop()
       counted.close()
       await working.close()
+      await nodes.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** What a server counts of itself, and how Prometheus reads it. */
-import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy, ModelQueue, ProjectTotals } from '../index.ts'
+import { nodeName } from './nodes.ts'
 import type { Streams } from './streams.ts'
 import { version } from './version.ts'
 
@@ -135,7 +135,7 @@ export function figures(colloquy: Colloquy): Figures {
 
 /** Which process of those that serve one store this is. */
 const node: ReadonlyMap<string, number> = new Map([
-  [`node="${escaped(`${hostname()} ${process.pid}`)}",version="${version}"`, Math.round(performance.timeOrigin / 1000)],
+  [`node="${escaped(nodeName)}",version="${version}"`, Math.round(performance.timeOrigin / 1000)],
 ])
 
 type Totals = ReadonlyArray<readonly [project: string, totals: ProjectTotals]>

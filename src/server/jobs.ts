@@ -1,5 +1,6 @@
-/** Work in the background: the maintenance sweep of every project, and the compactions that are under way. */
+/** Work in the background: the maintenance sweep of every project, compactions that are under way, the demo. */
 import type { z } from 'zod'
+import { IllegalState } from '../errors.ts'
 import type { Colloquy, Swept } from '../index.ts'
 import type { Job } from './contract/operations.ts'
 import type { Figures } from './figures.ts'
@@ -10,6 +11,12 @@ export interface Jobs {
   list(isVisible: (project: string) => boolean): JobState[]
   /** Runs the sweep of a project now, and notes how it went. */
   maintain(colloquy: Colloquy): Promise<Swept>
+  /**
+   * Does something of a project's once, and notes how it went; what it gives is its outcome.
+   *
+   * @throws {IllegalState} while it is at it already
+   */
+  perform(name: string, project: string, work: () => Promise<Record<string, unknown>>): Promise<void>
   close(): Promise<void>
 }
 
@@ -21,33 +28,29 @@ export function jobs(parts: {
 }): Jobs {
   const { colloquy, everyMs, figures, onFailure } = parts
   const sweeps = new Map<string, JobState>()
+  const performed = new Map<string, JobState>()
   const caretaker = colloquy.as({ actor: 'maintenance', channel: 'server' })
   let running: Promise<void> = Promise.resolve()
   let isClosed = false
 
   async function maintain(within: Colloquy): Promise<Swept> {
     const { project } = within
-    const before = sweeps.get(project)
-    const job: JobState = {
-      name: 'maintenance',
-      project,
-      everyMs,
-      isRunning: true,
-      runs: (before?.runs ?? 0) + 1,
-      lastStartedAt: new Date().toISOString(),
-    }
+    const job = started('maintenance', project, everyMs, sweeps.get(project))
     sweeps.set(project, job)
-    try {
-      const swept = await within.maintain()
-      job.lastOutcome = { ...swept }
-      return swept
-    } catch (error) {
-      job.lastError = error instanceof Error ? error.message : String(error)
-      throw error
-    } finally {
-      job.isRunning = false
-      job.lastEndedAt = new Date().toISOString()
+    return noting(job, () => within.maintain())
+  }
+
+  async function perform(name: string, project: string, work: () => Promise<Record<string, unknown>>): Promise<void> {
+    const key = `${name} ${project}`
+    const before = performed.get(key)
+    if (before?.isRunning) {
+      throw new IllegalState(`The ${name} of ${project} is under way already; it began at ${before.lastStartedAt}.`, {
+        project,
+      })
     }
+    const job = started(name, project, null, before)
+    performed.set(key, job)
+    await noting(job, work)
   }
 
   async function sweepAll(): Promise<void> {
@@ -68,17 +71,40 @@ export function jobs(parts: {
 
   return {
     list: isVisible => [
-      ...[...sweeps.values()].filter(({ project }) => isVisible(project)),
+      ...[...sweeps.values(), ...performed.values()].filter(({ project }) => isVisible(project)),
       ...[...figures.compacting].flatMap(([sessionId, { project, since }]) =>
         isVisible(project) ? [compaction(sessionId, project, since)] : [],
       ),
     ],
     maintain,
+    perform,
     async close() {
       isClosed = true
       clearInterval(timer)
       await running
     },
+  }
+}
+
+function started(name: string, project: string, everyMs: number | null, before: JobState | undefined): JobState {
+  return {
+    ...{ name, project, everyMs, isRunning: true },
+    runs: (before?.runs ?? 0) + 1,
+    lastStartedAt: new Date().toISOString(),
+  }
+}
+
+async function noting<T extends object>(job: JobState, work: () => Promise<T>): Promise<T> {
+  try {
+    const outcome = await work()
+    job.lastOutcome = { ...(outcome as Record<string, unknown>) }
+    return outcome
+  } catch (error) {
+    job.lastError = error instanceof Error ? error.message : String(error)
+    throw error
+  } finally {
+    job.isRunning = false
+    job.lastEndedAt = new Date().toISOString()
   }
 }
 
@@ -90,5 +116,6 @@ function compaction(sessionId: string, project: string, since: string): JobState
     isRunning: true,
     runs: 1,
     lastStartedAt: since,
+    sessionId,
   }
 }

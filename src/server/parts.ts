@@ -2,6 +2,7 @@
 import type { Colloquy } from '../index.ts'
 import type { Figures } from './figures.ts'
 import type { Jobs } from './jobs.ts'
+import type { NodeRegister } from './nodes.ts'
 import type { ServerSettings } from './settings.ts'
 import type { Streams } from './streams.ts'
 
@@ -12,4 +13,5 @@ export interface ServerParts {
   streams: Streams
   jobs: Jobs
   figures: Figures
+  nodes: NodeRegister
 }

@@ -81,7 +81,11 @@ describe('actions on a conversation', () => {
     await page.getByRole('heading', { name: 'Another way' }).waitFor()
     await page.getByText('Branch, from version 38 of another conversation').waitFor()
     const { items } = await server.colloquy.conversations.listConversations()
-    expect(items.find(({ title }) => title === 'Another way')?.branchOf?.version).toBe(38)
+    const branch = items.find(({ title }) => title === 'Another way')!
+    expect(branch.branchOf?.version).toBe(38)
+    await page.getByRole('button', { name: 'Undo' }).last().click()
+    await page.getByRole('heading', { name: 'Login page', exact: true }).waitFor()
+    expect((await server.colloquy.conversations.getConversation(branch.id)).status).toBe('archived')
   })
 
   it('export it as a file', async () => {

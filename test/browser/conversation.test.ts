@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
+import { heldModel } from '../support/held-model.ts'
 import { served } from '../support/server.ts'
 import { type Story, tellStory } from '../support/story.ts'
 
@@ -104,8 +105,48 @@ describe('a conversation', () => {
     await expect.poll(() => page.locator('.conversation-header .badge--note').textContent()).toBe('plan')
     await page.reload()
     await page.getByText('v6 of 43').waitFor()
+    // What can be done to it now is not offered, but to branch off there.
+    await page.getByRole('button', { name: 'Actions', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Branch here…' }).waitFor()
+    expect(await page.getByRole('menuitem', { name: 'Archive…' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Back to now' }).click()
     await page.getByText('The checks pass: 14 of 14.').waitFor()
+  })
+
+  it('shows a branch only from when it was made', async () => {
+    const { server, story } = await withStory()
+    const { version } = await server.colloquy.conversations.getConversation(story.conversationId)
+    const made = (await server.colloquy.conversations.getConversation(story.branchId)).branchOf!.version
+    const { page } = await visit(server, { path: addressOf(story, `?at=${version}`) })
+    const branch = page.getByText('Branch: Login page with a magic link')
+    await branch.waitFor()
+    await page.goto(server.running.url + addressOf(story, `?at=${made}`))
+    await page.getByText(`v${made} of`).waitFor()
+    await branch.waitFor({ state: 'detached' })
+    await page.getByText('never send a password by mail').waitFor()
+  })
+
+  it('says that a session is being compacted, after a reload too, and no longer when it failed', async () => {
+    const model = heldModel('half', ' a summary that is none')
+    const server = await served({ open: { model } })
+    const { sessions } = server.colloquy
+    const session = await sessions.getOrCreateSession({ type: 'thread', threadId: 't', agentType: 'assistant' })
+    for (const number of [1, 2, 3, 4]) {
+      await sessions.addMessage(session.id, {
+        role: 'user',
+        content: `Number ${number}. ${'More words. '.repeat(100)}`,
+      })
+    }
+    const { page } = await visit(server, { path: addressOf(session) })
+    await page.getByText('Number 4.').waitFor()
+    const outcome = sessions.forceCompact(session.id, { keep: { messages: 1 } })
+    await page.getByText('compacting', { exact: true }).waitFor()
+    await page.reload()
+    await page.getByText('compacting', { exact: true }).waitFor()
+    model.goOn()
+    expect(await outcome).toMatchObject({ outcome: 'failed' })
+    await page.getByText('compacting', { exact: true }).waitFor({ state: 'detached' })
   })
 
   it('is walked message by message with j and k', async () => {

@@ -1,11 +1,10 @@
 /** Getting around: a project's page, search and palette, by keyboard alone. */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
 import { served } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 describe("a project's page", () => {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -55,25 +54,42 @@ describe("a project's page", () => {
 })
 
 describe('an empty project', () => {
-  it('offers an example, which is written and shown', async () => {
-    const server = await served()
+  it('offers the demo, which builds a feature before one’s eyes, in a project of its own', async () => {
+    const server = await served({ configuration: { root: temporaryFolder() } })
     const { page } = await visit(server)
     await page.getByRole('heading', { name: 'shop is empty' }).waitFor()
     expect(await accessibilityProblems(page)).toEqual([])
+    await page.getByRole('button', { name: 'Start the demo' }).click()
+    await page.waitForURL(/#\/till\/work\?feature=coupons/)
+    await page.getByText('is at work on').first().waitFor()
+    const graph = page.getByRole('region', { name: 'Task graph' })
+    await graph.getByRole('button', { name: /^Read a coupon ?, in dev/ }).waitFor()
+    await graph.getByRole('button', { name: /^Read a coupon ?, merged/ }).waitFor({ timeout: 60_000 })
+    // From the graph to the words, while they are said.
+    await page.getByRole('link', { name: /is at work on Take a coupon/ }).click()
+    await page.getByRole('article', { name: /^dev/ }).first().waitFor()
+    expect(await server.colloquy.stats()).toMatchObject({ conversations: 0 })
+  })
+
+  it('offers an example, which is written and shown', async () => {
+    const server = await served()
+    const { page } = await visit(server)
     await page.getByRole('button', { name: 'Write the example' }).click()
     await page.getByRole('heading', { name: 'Example: a login page' }).waitFor()
     await page.getByText('Looks good. Ship it on Friday.').waitFor()
-    await page.getByText('messages', { exact: false }).first().waitFor()
   })
 
-  it('takes a file along', async () => {
+  it('tells who may only read that there is nothing to begin with', async () => {
     const server = await served()
-    const file = join(server.folder, 'chat.json')
-    writeFileSync(file, JSON.stringify({ title: 'Old chat', messages: [{ role: 'user', content: 'Long ago' }] }))
-    const { page } = await visit(server)
-    await page.getByLabel('Choose a file').setInputFiles(file)
-    await page.getByRole('heading', { name: 'Old chat' }).waitFor()
-    await page.getByText('Long ago').waitFor()
+    const { token } = server.book.add({ name: 'reader', scope: 'read', projects: ['shop'] })
+    // As a proxy in front does that knows who is who.
+    const extraHTTPHeaders = { authorization: `Bearer ${token}` }
+    const { page } = await visit(server, { isStranger: true, path: '/#/shop', extraHTTPHeaders })
+    await page.getByText('You may only read here').waitFor()
+    for (const name of ['Start the demo', 'New chat', 'Write the example']) {
+      expect(await page.getByRole('button', { name }).isDisabled()).toBe(true)
+    }
+    expect(await page.getByLabel('Choose a file').isDisabled()).toBe(true)
   })
 
   it('begins with a first chat, by keyboard alone', async () => {
@@ -117,6 +133,24 @@ describe('search', () => {
     await page.getByLabel('Author').fill('nobody')
     await page.getByText('Nothing was found').waitFor()
   })
+
+  it('shows the best first, and more where there are more, by button and by arrows', async () => {
+    const server = await served()
+    const { conversations } = server.colloquy
+    const { id } = await conversations.createConversation({ title: 'Many words' })
+    for (let number = 0; number < 130; number++) {
+      await conversations.addEvent(id, { role: 'user', content: `Number ${number} of the needles` })
+    }
+    const { page } = await visit(server, { path: '/#/shop/search?q=needles' })
+    const found = page.getByRole('listbox', { name: 'Found' }).getByRole('option')
+    await expect.poll(() => found.count()).toBe(50)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(() => found.count()).toBe(100)
+    await page.getByRole('combobox', { name: 'Search shop' }).focus()
+    for (let step = 0; step < 13; step++) await page.keyboard.press('PageDown')
+    await expect.poll(() => found.count()).toBe(130)
+    await page.getByText('That is all.').waitFor()
+  })
 })
 
 describe('the palette', () => {
@@ -137,5 +171,26 @@ describe('the palette', () => {
     await page.getByRole('dialog', { name: 'Rename' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('follows what happens while it is open, keeps what is chosen, and closes when one goes elsewhere', async () => {
+    const server = await served()
+    const story = await tellStory(server.colloquy)
+    const { page } = await visit(server, { path: `/#/shop/conversations/${story.conversationId}` })
+    await page.goto(`${server.running.url}/#/shop`)
+    await page.getByRole('list', { name: 'Conversations' }).getByText('Login page', { exact: true }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('page')
+    const options = page.getByRole('listbox', { name: 'Choices' }).getByRole('option')
+    await options.filter({ hasText: 'Login page' }).first().waitFor()
+    await page.keyboard.press('ArrowDown')
+    const chosen = page.getByRole('dialog').getByRole('option', { selected: true })
+    const before = await chosen.textContent()
+    await server.colloquy.conversations.createConversation({ title: 'page' })
+    await options.filter({ hasText: /^page/ }).waitFor()
+    expect(await chosen.textContent()).toBe(before)
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByText('The checks pass: 14 of 14.').waitFor()
   })
 })

@@ -1,6 +1,8 @@
 /** How the server does, drawn from its own figures. */
 import { expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
+import { freshPlace } from '../support/postgres.ts'
+import { served } from '../support/server.ts'
 import { servedDemo } from '../support/ui.ts'
 
 it('shows subscribers, latencies, what was recorded and what runs, and goes on by itself', async () => {
@@ -18,7 +20,22 @@ it('shows subscribers, latencies, what was recorded and what runs, and goes on b
   await expect.poll(() => tile('Compactions').textContent(), { timeout: 15_000 }).toContain('3 done, 0 failed')
   await page.getByRole('region', { name: 'Events by type' }).getByText('message.added').waitFor()
   await page.getByRole('region', { name: 'Jobs' }).getByText('maintenance').waitFor()
-  await page.getByRole('region', { name: 'Node' }).getByText(`${process.pid}`).waitFor()
+  const nodes = page.getByRole('region', { name: 'Nodes' })
+  await nodes.getByText(`${process.pid}`).waitFor()
+  await nodes.getByText('this one').waitFor()
+  expect(await nodes.getByRole('img').count()).toBe(2)
   await page.getByRole('region', { name: 'Projects' }).getByText('shop').waitFor()
   expect(await tile('Events').getByRole('img').getAttribute('aria-label')).toContain('Events')
+})
+
+it('shows every server of a store on PostgreSQL, and forgets one that goes', async () => {
+  const { url } = await freshPlace()
+  const server = await served({ open: { store: url } })
+  const other = await served({ open: { store: url } })
+  const { page } = await visit(server, { path: '/#/shop/health' })
+  const nodes = page.getByRole('region', { name: 'Nodes' })
+  await nodes.getByText('2 servers of this store').waitFor()
+  expect(await nodes.getByText('this one').count()).toBe(1)
+  await other.running.stop()
+  await nodes.getByText('1 server of this store').waitFor()
 })

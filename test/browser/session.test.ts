@@ -134,6 +134,11 @@ describe('the session inspector', () => {
     await page.getByText(`as at version ${taken[1]! - 1}`).waitFor()
     await page.getByRole('tab', { name: 'Checkpoint 1' }).waitFor()
     await page.getByText('rendered again from its manifest').waitFor()
+    // The slider is here, too, and what leads elsewhere stays in that time.
+    await page.getByRole('button', { name: 'One version on' }).click()
+    await page.getByText(`as at version ${taken[1]!}`).waitFor()
+    await page.getByRole('tab', { name: 'Checkpoint 2' }).waitFor()
+    expect(await page.locator('.session__head a').first().getAttribute('href')).toContain(`at=${taken[1]}`)
     await page.goto(`${running.url}/#/shop/sessions/${sessionId}?at=2`)
     await page
       .getByText(/was not there at version|none yet/)

@@ -3,6 +3,7 @@ import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
+import { describeNodes } from './nodes.ts'
 import { openPostgres } from './open-postgres.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
@@ -11,6 +12,7 @@ import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('postgres', openPostgres)
 describeLeases('postgres', openPostgres)
+describeNodes('postgres', openPostgres)
 describeWindows('postgres', openPostgres)
 describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)

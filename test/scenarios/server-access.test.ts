@@ -83,7 +83,7 @@ function expectation(at: { who: string; isPlaceRight: boolean; scope: string; is
   if (who === 'reader' && scope !== 'read') return 403
   if (who === 'writer' && scope === 'admin') return 403
   if (who === 'stranger' && isOfProject) return 403
-  if (path === '/metrics' && who !== 'owner') return 403
+  if (['/metrics', '/api/v1/nodes'].includes(path) && who !== 'owner') return 403
   return 'in'
 }
 

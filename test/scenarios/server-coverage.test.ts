@@ -20,6 +20,11 @@ const served: Record<string, Record<string, string>> = {
     projects: 'projects.list',
     close: '– ends with the server',
   },
+  nodes: {
+    nodes: 'operations.nodes',
+    announceNode: '– every server does it for itself',
+    forgetNode: '– every server does it for itself',
+  },
   sessions: {
     getOrCreateSession: 'sessions.getOrCreate',
     createSession: 'sessions.getOrCreate',
@@ -27,6 +32,7 @@ const served: Record<string, Record<string, string>> = {
     getSession: 'sessions.get',
     listSessions: 'sessions.list',
     getSessionLinks: 'projects.workItem',
+    getCompacting: 'sessions.compacting',
     addMessage: 'sessions.addMessage',
     getRecentContext: 'sessions.messages',
     getRecentMessages: 'sessions.messages',
@@ -79,6 +85,7 @@ const served: Record<string, Record<string, string>> = {
     archive: 'conversations.archive',
     restore: 'conversations.restore',
     restoreFrom: '– reads any file of the machine; `colloquy restore FILE`',
+    restoreLines: 'conversations.restoreArchive',
     at: 'conversations.at',
     replay: 'past.replay',
     branch: 'conversations.branch',

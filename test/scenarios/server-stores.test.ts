@@ -82,6 +82,7 @@ async function operations({ operations }: Client): Promise<void> {
   await operations.whoami()
   await operations.maintain()
   expect((await operations.jobs()).items.length).toBeGreaterThan(0)
+  expect((await operations.nodes()).items).toMatchObject([{ isHere: true }])
 }
 
 async function sessions({ sessions }: Client) {
@@ -115,6 +116,7 @@ async function sessions({ sessions }: Client) {
   const [item] = (await sessions.checkpoint({ sessionId }))!.items
   await sessions.checkpointItem({ sessionId, itemId: item!.id })
   await sessions.metrics({ sessionId })
+  expect((await sessions.compacting({ conversationId })).items).toEqual([])
   const { id: other } = await sessions.getOrCreate({ query: { fresh: true }, body: { ...task, agentName: 'second' } })
   await sessions.clear({ sessionId: other })
   await sessions.reset({ sessionId: other })
@@ -148,9 +150,12 @@ async function conversations({ conversations, exportLines }: Client): Promise<vo
   await conversations.reopen({ conversationId })
   await conversations.archive({ conversationId })
   await conversations.restore({ conversationId })
-  expect(String(await conversations.export({ conversationId: branch.id }))).toContain('\n')
+  const archive = String(await conversations.export({ conversationId: branch.id }))
+  expect(archive).toContain('\n')
   const lines: string[] = []
   for await (const line of exportLines({ conversationId })) lines.push(line)
+  await conversations.purge({ conversationId: branch.id, body: { confirm: branch.id } })
+  expect((await conversations.restoreArchive({ body: { archive } })).id).toBe(branch.id)
   await conversations.purge({ conversationId: branch.id, body: { confirm: branch.id } })
   expect((await conversations.restore({ conversationId: branch.id })).id).toBe(branch.id)
 }

@@ -5,6 +5,7 @@ export function toFirstSchema(path: string): void {
   const database = new DatabaseSync(path)
   try {
     database.exec(`
+      drop table nodes;
       drop index conversations_by_work_state;
       drop index conversations_unreadable;
       drop index tasks_by_feature;

@@ -120,6 +120,17 @@ export const conversations = {
     answer: Conversation,
     keyed: true,
   }),
+  restoreArchive: endpoint({
+    method: 'post',
+    path: `${inProject}/archives`,
+    // What it says of who did what is proved unchanged, but not who wrote it.
+    scope: 'admin',
+    summary: 'Brings back the conversation of an archive, given as the text that export wrote; every hash is checked',
+    params: Project,
+    body: z.strictObject({ archive: z.string().min(1) }),
+    answer: Conversation,
+    status: 201,
+  }),
   purge: endpoint({
     method: 'post',
     path: `${ofConversation}/purge`,

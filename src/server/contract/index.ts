@@ -1,6 +1,7 @@
 /** The whole contract: every endpoint there is. What is not in here is not served. */
 import { building } from './building.ts'
 import { conversations } from './conversations.ts'
+import { demo } from './demo.ts'
 import { dispatch } from './dispatch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { operations } from './operations.ts'
@@ -22,6 +23,7 @@ export const contract = {
   work,
   building,
   dispatch,
+  demo,
   seed003,
   operations,
 }

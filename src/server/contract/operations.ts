@@ -1,7 +1,7 @@
 /** The server itself: health, metrics, its description, jobs, live events. */
 import { z } from 'zod'
 import { Id } from '../../events/id.ts'
-import { api, inProject, Project, QueryFlag } from './common.ts'
+import { api, inProject, named, Project, QueryFlag } from './common.ts'
 import { endpoint } from './endpoint.ts'
 
 const Ok = z.object({ status: z.literal('ok') })
@@ -16,7 +16,25 @@ export const Job = z.object({
   lastEndedAt: z.string().optional(),
   lastOutcome: z.record(z.string(), z.unknown()).optional(),
   lastError: z.string().optional(),
+  /** Of a compaction: whose. */
+  sessionId: z.string().optional(),
 })
+
+export const ServerNode = named(
+  'ServerNode',
+  z.object({
+    id: z.string(),
+    /** Its machine and process. */
+    name: z.string(),
+    version: z.string(),
+    startedAt: z.string(),
+    seenAt: z.string(),
+    /** It is the one that answers. */
+    isHere: z.boolean(),
+    /** What it counts of itself: memoryBytes, loopDelayMs, subscribers, writesWaiting, runs, modelCalls, modelCallsWaiting. */
+    figures: z.record(z.string(), z.number()).readonly(),
+  }),
+)
 
 export const Swept = z.object({ expired: z.int(), archived: z.int(), skipped: z.boolean() })
 
@@ -96,8 +114,15 @@ export const operations = {
     method: 'get',
     path: `${api}/jobs`,
     scope: 'read',
-    summary: 'Background work: the maintenance sweep (expiry, time-outs, archiving) and compactions',
+    summary: 'Background work: the maintenance sweep (expiry, time-outs, archiving), compactions, the demo',
     answer: z.object({ items: z.array(Job) }),
+  }),
+  nodes: endpoint({
+    method: 'get',
+    path: `${api}/nodes`,
+    scope: 'read',
+    summary: 'Servers of this store that are there now, and how each does; for tokens that are good for all projects',
+    answer: z.object({ items: z.array(ServerNode) }),
   }),
   maintain: endpoint({
     method: 'post',

@@ -10,9 +10,11 @@ import { Metadata } from '../../events/metadata.ts'
 import { SessionConfigured } from '../../events/session.ts'
 import { Strategy } from '../../events/strategy.ts'
 import {
+  ConversationPath,
   inProject,
   Limit,
   listOf,
+  ofConversation,
   ofSession,
   oneOrMore,
   Paging,
@@ -309,6 +311,14 @@ export const sessions = {
     params: SessionPath,
     body: PreviewBody,
     answer: AgentRequest,
+  }),
+  compacting: endpoint({
+    method: 'get',
+    path: `${ofConversation}/compacting`,
+    scope: 'read',
+    summary: 'Sessions of a conversation that are being compacted right now, in whatever process',
+    params: ConversationPath,
+    answer: z.object({ items: z.array(z.string()) }),
   }),
   metrics: endpoint({
     method: 'get',

@@ -1,5 +1,6 @@
 /** Teams over HTTP. A team belongs to the server once it is at work: no client's leaving ends it. */
 import type { Colloquy, TeamOptions } from '../../index.ts'
+import { atWork } from '../at-work.ts'
 import type { Handlers } from '../handler.ts'
 
 export function buildingHandlers(): Handlers<'building'> {
@@ -27,21 +28,6 @@ export function buildingHandlers(): Handlers<'building'> {
 async function status(colloquy: Colloquy, featureId: string) {
   const { questions, ...found } = await colloquy.team.status(featureId)
   return { ...found, questions: questions.map(one => ({ project: colloquy.project, ...one })) }
-}
-
-/** Until it holds its lease; what goes wrong before is the caller's to know, and later the trace's. */
-function atWork(
-  work: (options: Pick<TeamOptions, 'onBegun'>) => Promise<unknown>,
-  onFailure: (error: unknown) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let isBegun = false
-    const onBegun = () => {
-      isBegun = true
-      resolve()
-    }
-    work({ onBegun }).catch(error => (isBegun ? onFailure(error) : reject(error)))
-  })
 }
 
 function given(body: object | undefined): TeamOptions {

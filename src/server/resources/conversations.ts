@@ -18,6 +18,7 @@ export function conversationHandlers(): Handlers<'conversations'> {
       colloquy.conversations.archive(params.conversationId, body?.reason, write),
     restore: ({ colloquy, params, body, write }) =>
       colloquy.conversations.restore(params.conversationId, body?.reason, write),
+    restoreArchive: ({ colloquy, body }) => colloquy.conversations.restoreLines(linesOf(body.archive)),
     async purge({ colloquy, params, body }) {
       if (body.confirm !== params.conversationId) {
         throw new InvalidRequest([{ field: 'body.confirm', message: 'must be the id of the conversation' }])
@@ -58,4 +59,8 @@ export function conversationHandlers(): Handlers<'conversations'> {
       })
     },
   }
+}
+
+async function* linesOf(text: string): AsyncGenerator<string> {
+  for (const line of text.split('\n')) if (line.trim() !== '') yield line
 }

@@ -62,6 +62,10 @@ export function operationHandlers({
     jobs: async ({ principal, server }) => ({
       items: server.jobs.list(project => principal.projects === 'all' || principal.projects.includes(project)),
     }),
+    async nodes({ principal, server }) {
+      demandAllProjects(principal)
+      return { items: await server.nodes.list() }
+    },
     maintain: ({ colloquy, server }) => server.jobs.maintain(colloquy),
     verify: ({ colloquy }) => colloquy.verify(),
   }

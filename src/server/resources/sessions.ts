@@ -75,6 +75,9 @@ export function sessionHandlers(): Handlers<'sessions'> {
       const request = await colloquy.sessions.previewRequest(params.sessionId, message, options)
       return explain ? explained(request) : request
     },
+    compacting: async ({ colloquy, params }) => ({
+      items: await colloquy.sessions.getCompacting(params.conversationId),
+    }),
     metrics: ({ colloquy, params }) => colloquy.sessions.getMetrics(params.sessionId),
   }
 }

@@ -24,6 +24,7 @@ import { importConversation, linesIn } from './import.ts'
 import { leaseKeeper } from './leases.ts'
 import { maintenance } from './maintenance.ts'
 import { migrate } from './migrate.ts'
+import { nodeRegister } from './nodes.ts'
 import { placeOf } from './place.ts'
 import { projectNumbers } from './projects.ts'
 import { purge } from './purge.ts'
@@ -76,6 +77,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const lists = directory({ database, projects })
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
+  const register = nodeRegister({ database, leaseClock })
   const side = beside({ url, durability, busyTimeoutMs, base })
   const index = searchIndex({ database, base, beside: side.feed })
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
@@ -199,6 +201,9 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     renew: request => writing(() => keeper.leases.renew(request)),
     release: request => writing(() => keeper.leases.release(request)),
     holderOf: request => reading(() => keeper.leases.holderOf(request)),
+    announceNode: node => writing(() => register.announceNode(node)),
+    forgetNode: id => writing(() => register.forgetNode(id)),
+    nodes: () => reading(() => register.nodes()),
 
     messages: (window, page) => reading(() => windows.messages(window, page)),
     measure: window => reading(() => windows.measure(window)),

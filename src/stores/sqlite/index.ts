@@ -23,6 +23,7 @@ import { headStore } from './heads.ts'
 import { leaseKeeper } from './leases.ts'
 import { maintenance } from './maintenance.ts'
 import { migrate, readAsToday, refuseForeign } from './migrate.ts'
+import { nodeRegister } from './nodes.ts'
 import { filing } from './places.ts'
 import { reader } from './read.ts'
 import { feed } from './subscribe.ts'
@@ -169,6 +170,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     position: () => reading(() => events.position()),
 
     ...keeper.leases({ reading, writing }),
+    ...nodeRegister({ database, clock, reading, writing }),
 
     messages: (window, page) => reading(() => windows.messages(window, page)),
     measure: window => reading(() => windows.measure(window)),

@@ -9,12 +9,13 @@ import { log } from './migrations/001-log.ts'
 import { places, placesInOlderFile } from './migrations/002-places.ts'
 import { due } from './migrations/003-due.ts'
 import { work } from './migrations/004-work.ts'
+import { nodes } from './migrations/005-nodes.ts'
 import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
 const applicationId = 0x434c5159
 
-const migrations: readonly string[] = [log, places, due, work]
+const migrations: readonly string[] = [log, places, due, work, nodes]
 
 export const newestSchema = migrations.length
 

@@ -7,12 +7,31 @@ import { type LiveConnection, liveConnection } from './live.ts'
 /** Calls that belong to no project: the list of projects, who we are. */
 export const server: Client = connect({ url: base() })
 
-let known: Promise<string> | undefined
+export type Me = Awaited<ReturnType<Client['operations']['whoami']>>
+
+let known: Promise<Me> | undefined
+
+/** Whom the token says we are, and what it is good for. */
+export function whoAmI(): Promise<Me> {
+  known ??= server.operations.whoami().catch(error => {
+    known = undefined
+    throw error
+  })
+  return known
+}
 
 /** The name that the token goes by: what is written here carries it. */
-export function ownName(): Promise<string> {
-  known ??= server.operations.whoami().then(({ name }) => name)
-  return known
+export async function ownName(): Promise<string> {
+  return (await whoAmI()).name
+}
+
+/** Undefined until it is known. */
+export function useMe(): Me | undefined {
+  const [me, setMe] = useState<Me>()
+  useEffect(() => {
+    whoAmI().then(setMe, () => undefined)
+  }, [])
+  return me
 }
 
 interface Connected {

@@ -32,6 +32,7 @@ export function Shortcuts() {
     addEventListener('keydown', onKeyDown)
     return () => removeEventListener('keydown', onKeyDown)
   }, [project])
+  useEffect(() => () => isPaletteOpen.set(false), [])
   if (!isOpen) return null
   return (
     <Palette

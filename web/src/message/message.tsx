@@ -74,7 +74,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
         >
           {version}
         </a>
-        <Time at={at} className="message__time numbers" />
+        <Time at={saidAt(metadata) ?? at} className="message__time numbers" />
         <Menu label={`Actions on message ${version}`} items={items} />
       </header>
       <div className="message__body">
@@ -87,6 +87,12 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
     </article>
   )
 })
+
+/** When it was said, where it was brought along from elsewhere. */
+function saidAt(metadata: MessageAdded['metadata']): string | undefined {
+  const said = metadata?.originalTimestamp
+  return typeof said === 'string' && !Number.isNaN(Date.parse(said)) ? said : undefined
+}
 
 export function textOf({ parts }: Pick<MessageAdded, 'parts'>): string {
   return parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n\n')

@@ -5,8 +5,8 @@ import { Marked } from '../components/marked.tsx'
 import { useClient, useProject } from '../connection/client.tsx'
 import { useStore } from '../connection/store.ts'
 import { useResource } from '../connection/use-resource.ts'
-import { address } from '../router/address.ts'
-import { go } from '../router/router.tsx'
+import { type Address, address } from '../router/address.ts'
+import { go, useAddress } from '../router/router.tsx'
 import { routes } from '../routes.tsx'
 import { choose, type Theme } from '../theme/theme.ts'
 import { commandGroups } from './commands.ts'
@@ -24,9 +24,15 @@ const most = 40
 
 export function Palette({ onClose }: { onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const place = placeOf(useAddress())
+  const opened = useRef(place)
   useEffect(() => {
     dialog.current?.showModal()
   }, [])
+  // Who goes elsewhere, with the browser's buttons, is done here.
+  useEffect(() => {
+    if (place !== opened.current) dialog.current?.close()
+  }, [place])
   return (
     <dialog
       ref={dialog}
@@ -43,6 +49,11 @@ export function Palette({ onClose }: { onClose(): void }) {
   )
 }
 
+/** Not the words of a search, which follow what was typed a moment ago. */
+function placeOf({ segments, query: { q: _, ...rest } }: Address): string {
+  return JSON.stringify([segments, rest])
+}
+
 function Choices({ onDone }: { onDone(): void }) {
   const [query, setQuery] = useState('')
   const entries = useEntries(query)
@@ -52,6 +63,18 @@ function Choices({ onDone }: { onDone(): void }) {
     shown[index]?.entry.onChoose()
   }
   const box = useCombobox('Choices', shown.length, run)
+  const { active, setActive } = box
+  // What is chosen stays chosen when something comes before it.
+  const chosen = useRef<string>(undefined)
+  const key = shown[active]?.entry.key
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the list is another
+  useEffect(() => {
+    const at = shown.findIndex(({ entry }) => entry.key === chosen.current)
+    if (at > 0 && at !== active) setActive(at)
+  }, [shown])
+  useEffect(() => {
+    chosen.current = key
+  }, [key])
   return (
     <>
       <input
@@ -61,6 +84,7 @@ function Choices({ onDone }: { onDone(): void }) {
         value={query}
         onChange={event => {
           setQuery(event.target.value)
+          chosen.current = undefined
           box.setActive(0)
         }}
         {...box.field}
@@ -87,7 +111,11 @@ function useEntries(query: string): readonly Entry[] {
   const client = useClient()
   const project = useProject()
   const groups = useStore(commandGroups)
-  const { data } = useResource('palette', signal => client.conversations.list({ query: { limit: 200 } }, { signal }))
+  const { data } = useResource(
+    'palette',
+    signal => client.conversations.list({ query: { limit: 200 } }, { signal }),
+    ({ type }) => type.startsWith('conversation.'),
+  )
   return useMemo(() => {
     const here = groups.flatMap(({ title, items }) =>
       items()

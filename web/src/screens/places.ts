@@ -1,8 +1,8 @@
 /** Where things are shown; `at` keeps the version that is looked at. */
 import { address } from '../router/address.ts'
 
-export function conversationPlace(project: string, conversationId: string, version?: number): string {
-  return address([project, 'conversations', conversationId], { v: version })
+export function conversationPlace(project: string, conversationId: string, version?: number, at?: number): string {
+  return address([project, 'conversations', conversationId], { v: version, at })
 }
 
 export function sessionPlace(project: string, sessionId: string, at?: number): string {

@@ -11,6 +11,7 @@ import { type Explained, RequestView } from '../../request/request-view.tsx'
 import { useAt } from '../../router/at.ts'
 import { goWith, Link, useQuery } from '../../router/router.tsx'
 import type { ScreenProps } from '../../routes.tsx'
+import { TimeBar } from '../conversation/time-bar.tsx'
 import { conversationPlace, sessionPlace } from '../places.ts'
 import './agent-view.css'
 
@@ -36,11 +37,16 @@ export function AgentViewScreen({ params }: ScreenProps) {
   useTitle(title === undefined ? 'Agents' : `${agent ?? 'Agents'}, ${title}`)
   return (
     <div className="page">
+      {at !== undefined && data && (
+        <TimeBar conversationId={conversationId} at={at} version={data.conversation.version} />
+      )}
       <div className="page__inner agent-view">
         <header>
           <h1>As an agent sees it</h1>
           <p className="quiet">
-            {data && <Link to={conversationPlace(project, conversationId)}>{data.conversation.title}</Link>}
+            {data && (
+              <Link to={conversationPlace(project, conversationId, undefined, at)}>{data.conversation.title}</Link>
+            )}
             {at !== undefined && <span className="badge badge--note">as at version {at}</span>}
           </p>
         </header>

@@ -20,8 +20,15 @@ function attempt(doing: () => Promise<unknown>): void {
   doing().catch(tellFailure)
 }
 
-export function conversationActions(place: Place, now: Conversation): MenuItem[] {
-  const { conversationId } = place
+/** `at`: it is looked at as it was, so nothing can be changed but by branching off there. */
+export function conversationActions(place: Place, now: Conversation, at?: number): MenuItem[] {
+  if (at !== undefined) {
+    return [
+      { label: 'Branch here…', hint: `At version ${at}`, onChoose: () => attempt(() => branch(place, at)) },
+      { label: 'Back to now', onChoose: () => travelTo(undefined) },
+      ...always(place),
+    ]
+  }
   const { status, title, branchOf, mergedInto } = now
   const isOpen = status === 'active'
   return [
@@ -40,6 +47,13 @@ export function conversationActions(place: Place, now: Conversation): MenuItem[]
     { label: 'Take back the last turn…', isDisabled: !isOpen, onChoose: () => attempt(() => undoTurn(place)) },
     { label: 'Acknowledge a loop…', isDisabled: !isOpen, onChoose: () => attempt(() => acknowledgeLoop(place)) },
     { label: 'Look back in time', hint: 'Every panel as it was', onChoose: () => travelTo(now.version) },
+    ...always(place),
+  ]
+}
+
+function always(place: Place): MenuItem[] {
+  const { conversationId } = place
+  return [
     { label: 'Export', hint: 'Every event with its hashes, as lines of JSON', onChoose: () => exportLines(place) },
     {
       label: 'Copy id',
@@ -52,7 +66,12 @@ export function conversationActions(place: Place, now: Conversation): MenuItem[]
   ]
 }
 
-export function messageActions(place: Place, message: MessageAdded, version: number, isPinned: boolean): MenuItem[] {
+export function messageActions(
+  place: Place,
+  message: MessageAdded,
+  version: number,
+  { isPinned, isPast }: { isPinned: boolean; isPast: boolean },
+): MenuItem[] {
   const link = () => address([place.project, 'conversations', place.conversationId], { v: version })
   return [
     { label: 'Copy text', onChoose: () => attempt(() => navigator.clipboard.writeText(textOf(message))) },
@@ -60,11 +79,15 @@ export function messageActions(place: Place, message: MessageAdded, version: num
       label: 'Copy link',
       onChoose: () => attempt(() => navigator.clipboard.writeText(`${base()}/${link()}`)),
     },
-    {
-      label: isPinned ? 'Unpin' : 'Pin',
-      hint: 'A pinned message stays in every request word for word',
-      onChoose: () => attempt(() => pin(place, message.messageId, !isPinned)),
-    },
+    ...(isPast
+      ? []
+      : [
+          {
+            label: isPinned ? 'Unpin' : 'Pin',
+            hint: 'A pinned message stays in every request word for word',
+            onChoose: () => attempt(() => pin(place, message.messageId, !isPinned)),
+          },
+        ]),
     { label: 'Branch here…', onChoose: () => attempt(() => branch(place, version)) },
     { label: 'Look at this moment', hint: 'Every panel as it was', onChoose: () => travelTo(version) },
   ]
@@ -162,8 +185,13 @@ async function branch({ client, project, conversationId }: Place, version: numbe
   const title = given.text.trim()
   const body = { ...(version !== undefined && { version }), ...(title !== '' && { title }) }
   const made = await client.conversations.branch({ conversationId, body })
+  const before = location.hash
   go(address([project, 'conversations', made.id]))
-  tell('This is the branch.')
+  tell('This is the branch.', async () => {
+    await client.conversations.archive({ conversationId: made.id, body: { reason: 'The branch was taken back' } })
+    go(before)
+    tell('The branch is archived: nothing is ever deleted.')
+  })
 }
 
 async function merge({ client, conversationId }: Place): Promise<void> {

@@ -50,18 +50,16 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   const pins = head?.pins ?? noPins
   const actions = useCallback(
     (message: MessageAdded, version: number) =>
-      messageActions(
-        { client, project, conversationId },
-        message,
-        version,
-        pins.includes(version) || message.pinned === true,
-      ),
-    [client, project, conversationId, pins],
+      messageActions({ client, project, conversationId }, message, version, {
+        isPinned: pins.includes(version) || message.pinned === true,
+        isPast: at !== undefined,
+      }),
+    [client, project, conversationId, pins, at],
   )
 
   const commands = useCallback(
     () => [
-      ...(now ? conversationActions({ client, project, conversationId }, now) : []),
+      ...(now ? conversationActions({ client, project, conversationId }, now, at) : []),
       {
         label: 'Search this conversation',
         onChoose: () => go(address([project, 'search'], { conversation: conversationId })),
@@ -71,7 +69,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
         onChoose: () => void jumpToVersion(version),
       },
     ],
-    [client, project, conversationId, now, version],
+    [client, project, conversationId, now, version, at],
   )
   useCommands('this conversation', commands)
 

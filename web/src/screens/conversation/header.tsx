@@ -59,7 +59,9 @@ export function Header({ state: { head, now, version, sessions }, at, showsEvery
         >
           All events
         </button>
-        {now && <Menu label="Actions" items={() => conversationActions({ client, project, conversationId }, now)} />}
+        {now && (
+          <Menu label="Actions" items={() => conversationActions({ client, project, conversationId }, now, at)} />
+        )}
       </div>
       <div className="conversation-header__line conversation-header__facts small quiet numbers">
         <span>{itemName(workItem)}</span>

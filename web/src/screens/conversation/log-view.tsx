@@ -128,7 +128,7 @@ export function LogView(props: Props) {
             <span className="divider__line" aria-hidden="true" />
             <span className="divider__text">
               Branch: <Link to={linkTo(id)}>{title}</Link>{' '}
-              {status !== 'active' && <span className="badge">{status}</span>}
+              {!isPast && status !== 'active' && <span className="badge">{status}</span>}
             </span>
             <span className="divider__line" aria-hidden="true" />
           </div>
@@ -171,13 +171,15 @@ export function LogView(props: Props) {
               <span className="badge badge--bad">loop</span>
               <span>Routing to {row.agents.join(', ')} is blocked.</span>
               <span className="grow" />
-              <button
-                type="button"
-                className="button button--small"
-                onClick={() => void acknowledgeLoop({ client, project, conversationId }).catch(tellFailure)}
-              >
-                Acknowledge…
-              </button>
+              {!isPast && (
+                <button
+                  type="button"
+                  className="button button--small"
+                  onClick={() => void acknowledgeLoop({ client, project, conversationId }).catch(tellFailure)}
+                >
+                  Acknowledge…
+                </button>
+              )}
             </div>
             <p className="quiet">{row.finding}</p>
           </div>

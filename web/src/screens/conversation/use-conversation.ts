@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react'
 import { useClient } from '../../connection/client.tsx'
 import { useLiveEvents } from '../../connection/use-live.ts'
 import { useResource } from '../../connection/use-resource.ts'
+import { useCompacting } from './use-compacting.ts'
 
 export interface SessionBrief {
   id: string
@@ -39,27 +40,28 @@ export function useConversation(id: string, at: number | undefined): Conversatio
   const concerns = (event: LiveEvent) => event.conversationId === id
   const changesHead = (event: LiveEvent) => concerns(event) && !quietTypes.has(event.type)
 
-  const [compacting, setCompacting] = useState<readonly string[]>(none)
+  const compacting = useCompacting(id)
+  /** Runs that ended since they were read: they are not read again at once. */
+  const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
   useLiveEvents(event => {
     if (!concerns(event)) return
     setSeen(before => Math.max(before, event.version))
-    const { sessionId, type } = event
-    if (sessionId === undefined) return
-    if (type === 'compaction.started') setCompacting(before => [...before, sessionId])
-    else if (type === 'checkpoint.taken' || type === 'compaction.failed') {
-      setCompacting(before => before.filter(one => one !== sessionId))
-    }
+    if (event.type === 'run.ended') setEnded(before => new Set(before).add(String(event.event?.runId)))
   })
   const now = useResource(
     `conversation ${id}`,
     signal => client.conversations.get({ conversationId: id }, { signal }),
     changesHead,
   )
-  const past = useResource(`past ${id} ${at}`, signal =>
-    at === undefined
-      ? Promise.resolve(undefined)
-      : client.conversations.at({ conversationId: id, version: at, query: { limit: 1 } }, { signal }),
-  )
+  const past = useResource(`past ${id} ${at}`, async signal => {
+    if (at === undefined) return undefined
+    const moment = { from: at, to: at, limit: 1 }
+    const [then, { items }] = await Promise.all([
+      client.conversations.at({ conversationId: id, version: at, query: { limit: 1 } }, { signal }),
+      client.conversations.events({ conversationId: id, query: moment }, { signal }),
+    ])
+    return { ...then, moment: items[0]?.at }
+  })
   const sessions = useResource(
     `sessions ${id}`,
     signal => client.sessions.list({ query: { conversationId: id, limit: 200 } }, { signal }),
@@ -82,6 +84,13 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     event => concerns(event) && event.type.startsWith('run.'),
   )
   const head = at === undefined ? now.data : past.data?.conversation
+  const moment = past.data?.moment
+  const shownBranches = useMemo(() => {
+    const all = branches.data?.items ?? none
+    if (at === undefined) return all
+    // Those that were not there yet are not shown, nor what became of the others.
+    return all.filter(branch => moment !== undefined && branch.createdAt <= moment)
+  }, [branches.data, at, moment])
   const shownSessions = at === undefined ? sessions.data?.items : past.data?.sessions
   return {
     head,
@@ -89,8 +98,8 @@ export function useConversation(id: string, at: number | undefined): Conversatio
     version: Math.max(seen, now.data?.version ?? 0),
     sessions: useMemo(() => shownSessions ?? [], [shownSessions]),
     parentSessions: parents.data?.items ?? none,
-    branches: branches.data?.items ?? none,
-    runs: runs.data?.items ?? none,
+    branches: shownBranches,
+    runs: useMemo(() => runs.data?.items.filter(({ runId }) => !ended.has(runId)) ?? none, [runs.data, ended]),
     compacting,
     error: now.error ?? past.error,
     reload: now.reload,

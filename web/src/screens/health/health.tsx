@@ -6,10 +6,11 @@ import { When } from '../../components/when.tsx'
 import { useClient } from '../../connection/client.tsx'
 import { useTitle } from '../../connection/questions.tsx'
 import { useResource } from '../../connection/use-resource.ts'
-import { bytes, duration, short, whole } from '../../format.ts'
+import { duration, short, whole } from '../../format.ts'
 import { Chart } from './chart.tsx'
 import './health.css'
 import { byLabel, quantile, rate, type Sample, total } from './metrics.ts'
+import { Nodes } from './nodes.tsx'
 import { useSamples } from './use-samples.ts'
 
 export function HealthScreen() {
@@ -27,8 +28,8 @@ export function HealthScreen() {
             <Tile key={tile.title} {...tile} samples={samples} />
           ))}
         </div>
+        {newest && <Nodes samples={samples} />}
         <div className="health__lists">
-          {newest && <Nodes sample={newest} />}
           <Jobs />
           {newest && <Happened sample={newest} />}
           {newest && <Projects sample={newest} />}
@@ -158,44 +159,6 @@ function Jobs() {
               {job.lastEndedAt !== undefined && <When at={job.lastEndedAt} />}
               {job.everyMs !== null && <> · every {duration(job.everyMs)}</>}
             </span>
-          </li>
-        ))}
-      </ul>
-    </section>
-  )
-}
-
-/** The process that the page came from. Others that serve the same store have pages of their own. */
-function Nodes({ sample }: { sample: Sample }) {
-  const [[name, started] = ['', 0]] = byLabel(sample, 'colloquy_node_started_seconds', 'node')
-  const [[version] = ['']] = byLabel(sample, 'colloquy_node_started_seconds', 'version')
-  const delays = byLabel(sample, 'colloquy_event_loop_delay_seconds', 'quantile')
-  const rows: ReadonlyArray<readonly [string, ReactNode]> = [
-    ['memory', bytes(total(sample, 'colloquy_resident_bytes'))],
-    ['delay of its event loop (99 %)', duration((delays.get('0.99') ?? 0) * 1000)],
-    ['writes that wait', whole(total(sample, 'colloquy_writes_waiting'))],
-    ['agents at work', whole(total(sample, 'colloquy_runs_running'))],
-    [
-      'calls of models',
-      `${whole(total(sample, 'colloquy_model_calls_running'))} under way, ${whole(total(sample, 'colloquy_model_calls_waiting'))} wait`,
-    ],
-  ]
-  return (
-    <section aria-label="Node">
-      <h2>Node</h2>
-      <ul className="health__rows">
-        <li>
-          <span className="grow cut">
-            <code>{name}</code> <span className="quiet">Colloquy {version}</span>
-          </span>
-          <span className="quiet small">
-            since <When at={new Date(started * 1000).toISOString()} />
-          </span>
-        </li>
-        {rows.map(([what, value]) => (
-          <li key={what}>
-            <span className="grow">{what}</span>
-            <span className="numbers">{value}</span>
           </li>
         ))}
       </ul>

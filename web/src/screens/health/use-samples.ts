@@ -1,4 +1,5 @@
 /** The server's figures, every few seconds while somebody looks, and a while back. */
+import type { Client } from 'colloquy/client'
 import { useEffect, useState } from 'react'
 import { useClient } from '../../connection/client.tsx'
 import { parseMetrics, type Sample } from './metrics.ts'
@@ -6,9 +7,16 @@ import { parseMetrics, type Sample } from './metrics.ts'
 const everyMs = 3000
 const kept = 100
 
-export function useSamples(): { samples: readonly Sample[]; error: unknown } {
+export type ServerNode = Awaited<ReturnType<Client['operations']['nodes']>>['items'][number]
+
+/** One look: the figures of the server that the page came from, and the nodes that serve the same store. */
+export interface Look extends Sample {
+  nodes: readonly ServerNode[]
+}
+
+export function useSamples(): { samples: readonly Look[]; error: unknown } {
   const client = useClient()
-  const [samples, setSamples] = useState<readonly Sample[]>([])
+  const [samples, setSamples] = useState<readonly Look[]>([])
   const [error, setError] = useState<unknown>()
   useEffect(() => {
     const ending = new AbortController()
@@ -17,8 +25,11 @@ export function useSamples(): { samples: readonly Sample[]; error: unknown } {
     async function read(): Promise<void> {
       if (document.visibilityState === 'visible') {
         try {
-          const text = await client.operations.metrics({}, { signal })
-          const sample = parseMetrics(text, Date.now())
+          const [text, { items: nodes }] = await Promise.all([
+            client.operations.metrics({}, { signal }),
+            client.operations.nodes({}, { signal }),
+          ])
+          const sample = { ...parseMetrics(text, Date.now()), nodes }
           setSamples(before => [...before.slice(1 - kept), sample])
           setError(undefined)
         } catch (problem) {

@@ -13,6 +13,8 @@ import { itemName } from '../conversation/header.tsx'
 import { QuestionCard } from '../conversation/question-card.tsx'
 import { FirstRun } from './first-run.tsx'
 import './home.css'
+import { ImportButton } from './import/import-button.tsx'
+import { ImportFailure } from './import/import-failure.tsx'
 import { newChat } from './new-chat.ts'
 import { Statistics } from './statistics.tsx'
 
@@ -40,6 +42,7 @@ export function Home() {
     signal => client.runs.list({}, { signal }),
     event => event.type.startsWith('run.'),
   )
+  const [problem, setProblem] = useState<unknown>()
   const [start] = useState(() => () => newChat(client, project))
   const [commands] = useState(() => () => [{ label: 'New chat…', onChoose: start }])
   useCommands('project', commands)
@@ -55,10 +58,12 @@ export function Home() {
       <div className="page__inner home">
         <div className="row">
           <h1 className="grow cut">{project}</h1>
+          <ImportButton label="Bring along" onBusy={isOn => isOn && setProblem(undefined)} onFailure={setProblem} />
           <button type="button" className="button button--main" onClick={start}>
             New chat
           </button>
         </div>
+        {problem !== undefined && <ImportFailure error={problem} />}
         <Statistics />
         {questions.length > 0 && (
           <section aria-label="Open questions" className="home__questions">

@@ -15,7 +15,9 @@ import { itemName } from '../conversation/header.tsx'
 import './search.css'
 
 const restMs = 160
-const most = 50
+const pageSize = 50
+/** What the server gives at once. */
+const most = 1000
 const nothing: Found = { messages: [], conversations: [] }
 const roles = ['user', 'assistant', 'system'] as const
 
@@ -34,11 +36,14 @@ export function Search() {
     return () => clearTimeout(timer)
   }, [text])
 
-  const { data, error, reload } = useResource(JSON.stringify(query), signal => {
+  const asking = JSON.stringify(query)
+  const [{ of, limit }, setShown] = useState({ of: asking, limit: pageSize })
+  const wanted = of === asking ? limit : pageSize
+  const { data, error, reload } = useResource(`${asking} ${wanted}`, signal => {
     if (q === '') return Promise.resolve(nothing)
     const asked = {
       text: q,
-      limit: most,
+      limit: wanted,
       ...(author !== undefined && { author }),
       ...(roles.some(one => one === role) && { role: role as (typeof roles)[number] }),
       ...(phase !== undefined && { phase }),
@@ -61,7 +66,15 @@ export function Search() {
     else if (hit) go(address([project, 'conversations', hit.conversationId], { v: hit.version }))
   }
   const count = conversations.length + messages.length
+  const hasMore = Math.max(messages.length, conversations.length) >= wanted && wanted < most
+  const showMore = () => setShown({ of: asking, limit: Math.min(most, wanted * 2) })
   const box = useCombobox('Found', count, open)
+  // Arrows go on beyond the last one.
+  const isAtLast = count > 0 && box.active === count - 1
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when it is reached, once
+  useEffect(() => {
+    if (isAtLast && hasMore) showMore()
+  }, [isAtLast])
   return (
     <div className="search">
       <h1 className="unseen">Search {project}</h1>
@@ -113,8 +126,21 @@ export function Search() {
           </div>
         ))}
       </div>
-      {messages.length === most && (
-        <p className="quiet small">The best {most} are shown. More words, or a filter, narrow it down.</p>
+      {count > 0 && (
+        <div className="search__more quiet small">
+          {hasMore ? (
+            <>
+              <span>The best {Math.max(messages.length, conversations.length)} are shown.</span>{' '}
+              <button type="button" className="button button--small" onClick={showMore}>
+                Show more
+              </button>
+            </>
+          ) : messages.length >= most ? (
+            `The best ${most} are shown. More words, or a filter, narrow it down.`
+          ) : (
+            'That is all.'
+          )}
+        </div>
       )}
       {q !== '' && data && count === 0 && (
         <p className="search__nothing quiet">

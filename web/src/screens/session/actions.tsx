@@ -25,6 +25,7 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
   const start = ({ run }: Action) => run()?.catch(tellFailure).finally(onDone)
   const newest = useRef({ actions, start })
   newest.current = { actions, start }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what can be done depends on it, so the palette is told anew
   const commands = useCallback(
     () =>
       newest.current.actions.map(action => ({
@@ -32,7 +33,7 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
         ...(action.isOff && { isDisabled: true }),
         onChoose: () => newest.current.start(action),
       })),
-    [],
+    [session.status],
   )
   useCommands('this session', commands)
   return (
@@ -59,7 +60,7 @@ function actionsOf(client: Client, project: string, session: Session): Action[] 
     { label: 'Compact now', isOff, run: () => compact(client, session) },
     { label: 'Clear', isOff, run: () => clear(client, session) },
     { label: 'Reset', isOff, run: () => reset(client, session) },
-    status === 'archived'
+    status === 'archived' || status === 'expired'
       ? {
           label: 'Reopen',
           async run() {

@@ -1,5 +1,5 @@
 /** One session: how it stands, what its agent would be sent and why, what its checkpoint remembers; and what can be done. */
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { Tabs } from '../../components/tabs.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
@@ -8,6 +8,8 @@ import { useResource } from '../../connection/use-resource.ts'
 import { useAt } from '../../router/at.ts'
 import { goWith, Link, useQuery } from '../../router/router.tsx'
 import type { ScreenProps } from '../../routes.tsx'
+import { TimeBar } from '../conversation/time-bar.tsx'
+import { useCompacting } from '../conversation/use-compacting.ts'
 import { agentViewPlace, conversationPlace } from '../places.ts'
 import { SessionActions } from './actions.tsx'
 import { CheckpointPanel } from './checkpoint-panel.tsx'
@@ -40,8 +42,11 @@ export function SessionScreen({ params }: ScreenProps) {
     if (at === undefined || !now.data) return undefined
     const conversationId = now.data.conversation.id
     const { sessions } = await client.conversations.at({ conversationId, version: at, query: { limit: 1 } }, { signal })
-    return sessions.find(({ id }) => id === sessionId) ?? null
+    return { at, head: sessions.find(({ id }) => id === sessionId) ?? null }
   })
+  // While one slides through time, what was shown stays until the next is there.
+  const [shown, setShown] = useState(past.data)
+  if (past.data !== undefined && past.data !== shown) setShown(past.data)
   const name = now.data?.session.agentName
   useTitle(name === undefined ? 'Session' : `${name}, session`)
   if (now.error !== undefined && !now.data) {
@@ -55,32 +60,37 @@ export function SessionScreen({ params }: ScreenProps) {
   }
   if (!now.data) return <div className="page" aria-busy="true" />
   const { session, conversation, metrics } = now.data
-  const head = at !== undefined && past.data ? past.data : session
+  const then = at === undefined ? undefined : (past.data ?? shown)
+  const head = then?.head ?? session
   return (
     <div className="page">
+      {at !== undefined && <TimeBar conversationId={conversation.id} at={at} version={conversation.version} />}
       <div className="page__inner session">
         <header className="session__head">
           <div className="grow">
             <h1>
               {session.agentName} <span className={statusBadge[head.status]}>{head.status}</span>
               {at !== undefined && <span className="badge badge--note">as at version {at}</span>}
+              {at === undefined && <Compacting conversationId={conversation.id} sessionId={sessionId} />}
             </h1>
             <p className="quiet">
               session of {session.agentType} on{' '}
-              <Link to={conversationPlace(project, conversation.id)}>{conversation.title}</Link>
+              <Link to={conversationPlace(project, conversation.id, undefined, at)}>{conversation.title}</Link>
               {session.taskState !== undefined && <> in state {session.taskState}</>} ·{' '}
-              <Link to={agentViewPlace(project, conversation.id, session.agentName)}>as it sees the conversation</Link>
+              <Link to={agentViewPlace(project, conversation.id, session.agentName, at)}>
+                as it sees the conversation
+              </Link>
             </p>
           </div>
           {at === undefined && <SessionActions session={session} onDone={now.reload} />}
         </header>
-        {at !== undefined && past.data === undefined ? (
+        {at !== undefined && then === undefined ? (
           past.error === undefined ? (
             <div aria-busy="true" />
           ) : (
             <Failure error={past.error} onRetry={past.reload} />
           )
-        ) : at !== undefined && past.data === null ? (
+        ) : then?.head === null ? (
           <p className="quiet">This session was not there at version {at}.</p>
         ) : (
           <>
@@ -98,7 +108,7 @@ export function SessionScreen({ params }: ScreenProps) {
               onChoose={name => goWith({ tab: name === 'request' ? undefined : name }, { replace: true })}
             >
               {tab === 'request' ? (
-                <RequestPanel session={session} at={at} version={conversation.version} metrics={metrics} />
+                <RequestPanel session={session} at={then?.at} version={conversation.version} metrics={metrics} />
               ) : (
                 <CheckpointPanel
                   session={session}
@@ -111,4 +121,8 @@ export function SessionScreen({ params }: ScreenProps) {
       </div>
     </div>
   )
+}
+
+function Compacting({ conversationId, sessionId }: { conversationId: string; sessionId: string }) {
+  return useCompacting(conversationId).includes(sessionId) && <span className="badge badge--note">compacting</span>
 }

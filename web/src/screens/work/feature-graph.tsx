@@ -1,9 +1,10 @@
 /** The task graph of one feature, drawn; what is chosen in it is told beside it. */
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
-import { useClient } from '../../connection/client.tsx'
+import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
-import { goWith, useQuery } from '../../router/router.tsx'
+import { goWith, Link, useQuery } from '../../router/router.tsx'
+import { conversationPlace } from '../places.ts'
 import { GraphPicture } from './graph-picture.tsx'
 import { badgeOf, stateName } from './states.ts'
 import { TaskPanel } from './task-panel.tsx'
@@ -20,25 +21,35 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
   const chosen = useQuery('task')
   if (error !== undefined && !data) return <Failure error={error} onRetry={reload} />
   if (!data) return <div aria-busy="true" />
-  if (data.tasks.length === 0) return <p className="quiet">No tasks are planned yet.</p>
+  if (data.tasks.length === 0) {
+    return (
+      <>
+        <AtWork titles={noTitles} />
+        <p className="quiet">No tasks are planned yet.</p>
+      </>
+    )
+  }
   const states = new Map<string, number>()
   for (const { state } of data.tasks) states.set(state, (states.get(state) ?? 0) + 1)
   const task = data.tasks.find(({ taskId }) => taskId === chosen)
   return (
     <>
-      <fieldset className="group work__states" aria-label="Show tasks by state">
-        {[...states].map(([state, count]) => (
-          <button
-            key={state}
-            type="button"
-            className={`${badgeOf(state)} work__state`}
-            aria-pressed={only === state}
-            onClick={() => setOnly(only === state ? undefined : state)}
-          >
-            {stateName(state)} <b className="numbers">{count}</b>
-          </button>
-        ))}
-      </fieldset>
+      <div className="work__standing">
+        <fieldset className="group work__states" aria-label="Show tasks by state">
+          {[...states].map(([state, count]) => (
+            <button
+              key={state}
+              type="button"
+              className={`${badgeOf(state)} work__state`}
+              aria-pressed={only === state}
+              onClick={() => setOnly(only === state ? undefined : state)}
+            >
+              {stateName(state)} <b className="numbers">{count}</b>
+            </button>
+          ))}
+        </fieldset>
+        <AtWork titles={new Map(data.tasks.map(one => [one.conversationId, one.title]))} />
+      </div>
       <p className="unseen">{data.summary}</p>
       <GraphPicture
         graph={data}
@@ -50,5 +61,30 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
         <TaskPanel key={task.taskId} task={task} titles={new Map(data.tasks.map(one => [one.taskId, one.title]))} />
       )}
     </>
+  )
+}
+
+const noTitles: ReadonlyMap<string | undefined, string> = new Map()
+
+/** Who is at work right now, with the way to watch it. Its place is kept while nobody is. */
+function AtWork({ titles }: { titles: ReadonlyMap<string | undefined, string> }) {
+  const client = useClient()
+  const project = useProject()
+  const { data } = useResource(
+    'runs',
+    signal => client.runs.list({}, { signal }),
+    event => event.type.startsWith('run.'),
+    200,
+  )
+  const runs = data?.items.filter(({ isDead }) => !isDead) ?? []
+  return (
+    <p className="work__at-work small" aria-live="off">
+      {runs.map(({ runId, agent, conversationId }) => (
+        <Link key={runId} to={conversationPlace(project, conversationId)}>
+          <span className="badge badge--accent">{agent}</span> is at work on{' '}
+          {titles.get(conversationId) ?? 'the feature'}
+        </Link>
+      ))}
+    </p>
   )
 }

@@ -5,9 +5,10 @@
  * So it goes on rightly after a crash, wherever that was.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Model, ModelRequest } from '../../models/model.ts'
-import { type Scripted, scriptedModel } from '../../models/scripted/index.ts'
+import type { Model, ModelRequest } from '../models/model.ts'
+import { type Scripted, scriptedModel } from '../models/scripted/index.ts'
 import { type DemoTask, demoTasks } from './scripts.ts'
 
 interface Call {
@@ -21,8 +22,13 @@ interface Done extends Call {
   isError: boolean
 }
 
-export function demoModels(): Record<string, Model> {
-  const model = (name: string, answer: (request: ModelRequest) => Scripted) => scriptedModel(answer, `demo:${name}`)
+/** `paceMs`: how long each thinks about an answer, so that one can follow. */
+export function demoModels({ paceMs = 0 } = {}): Record<string, Model> {
+  const model = (name: string, answer: (request: ModelRequest) => Scripted) =>
+    scriptedModel(async request => {
+      if (paceMs > 0) await wait(paceMs, undefined, { signal: request.signal }).catch(() => undefined)
+      return answer(request)
+    }, `demo:${name}`)
   return {
     pm: model('pm', planner),
     dev: model('dev', developer),

@@ -1,9 +1,9 @@
 /** The repository of the demo: a small shop till in plain JavaScript, with tests of its own and nothing to install. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { IllegalState } from '../../errors.ts'
-import { configurationFiles } from '../../managers/read-configuration.ts'
-import { git, gitOr, identity } from '../../work/git.ts'
+import { IllegalState } from '../errors.ts'
+import { configurationFiles } from '../managers/read-configuration.ts'
+import { git, gitOr, identity } from '../work/git.ts'
 
 const opening = '# The demo of Colloquy made this project: a shop till that learns about coupons.'
 
@@ -91,7 +91,10 @@ export async function demoRepository(folder: string): Promise<{ isNew: boolean }
   const marker = join(folder, configurationFiles[0])
   const isKnown = existsSync(marker) && readFileSync(marker, 'utf8').startsWith(opening)
   if (!isKnown && readdirSync(folder).length > 0) {
-    throw new IllegalState(`${folder} holds something else already. Name another folder with --dir.`, { folder })
+    throw new IllegalState(
+      `${folder} holds something else already. Nothing was changed; name another folder, or move it away.`,
+      { folder },
+    )
   }
   if (existsSync(join(folder, '.git')) && (await gitOr(folder, 'rev-parse', '--verify', '--quiet', 'HEAD')))
     return { isNew: false }

@@ -1,0 +1,34 @@
+/** The demo: a team that plays from a script, in a store that is served. */
+import { z } from 'zod'
+import { FeatureState } from '../../events/work.ts'
+import { inProject, named, Project } from './common.ts'
+import { endpoint } from './endpoint.ts'
+
+export const StartedDemo = named(
+  'StartedDemo',
+  z.object({
+    project: z.string(),
+    featureId: z.string(),
+    conversationId: z.string(),
+    /** `done` when there was nothing left to do. */
+    state: FeatureState,
+    /** Its repository, on the server's machine. */
+    folder: z.string(),
+  }),
+)
+
+export const demo = {
+  start: endpoint({
+    method: 'post',
+    path: `${inProject}/demo`,
+    // It makes a repository, and runs the tests in it, on this machine.
+    scope: 'admin',
+    summary:
+      'Sets a team that plays from a script to work on a feature, in a project that holds nothing else; answers as soon as it is, and it goes on by itself',
+    params: Project,
+    /** How long each agent thinks about an answer, so that one can follow. Default 400. */
+    body: z.strictObject({ paceMs: z.int().min(0).max(10_000).optional() }).optional(),
+    answer: StartedDemo,
+    status: 202,
+  }),
+}

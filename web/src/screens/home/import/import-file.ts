@@ -1,0 +1,100 @@
+/**
+ * A file becomes a conversation. An archive of this project is brought back as it was, every hash checked; from all else
+ * the messages are taken, into a conversation of its own. What comes is said, and what does not.
+ */
+import { ApiError, type Client } from 'colloquy/client'
+import { counted } from '../../../format.ts'
+import { type ReadFile, readFile } from './read-file.ts'
+
+export interface Imported {
+  conversationId: string
+  /** What came along, and what did not. */
+  note: string
+}
+
+/** It was broken off. What was written by then is kept. */
+export class ImportCutShort extends Error {
+  readonly conversationId: string
+
+  constructor({
+    conversationId,
+    done,
+    of,
+    cause,
+  }: { conversationId: string; done: number; of: number; cause: unknown }) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`It was broken off: ${done} of ${counted(of, 'message')} came along and are kept. ${why}`, { cause })
+    this.conversationId = conversationId
+  }
+}
+
+/**
+ * @throws {SyntaxError} when it cannot be read; nothing was written
+ * @throws {ImportCutShort} when it came along in part
+ */
+export async function importFile(
+  { client, project, mayRestore }: { client: Client; project: string; mayRestore: boolean },
+  file: File,
+  onProgress: (done: number, of: number) => void,
+): Promise<Imported> {
+  const text = await textOf(file)
+  const read = readFile(text)
+  if (read.archive?.project === project && mayRestore) return restored(client, text, read.archive.conversationId)
+  if (read.messages.length === 0) throw new SyntaxError(nothingIn(file.name, read))
+  return written(client, file.name, read, onProgress)
+}
+
+/** Packed or not: what `colloquy export --output x.jsonl.gz` writes is packed. */
+async function textOf(file: File): Promise<string> {
+  const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
+  if (first !== 0x1f || second !== 0x8b) return file.text()
+  return new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).text()
+}
+
+async function restored(client: Client, archive: string, conversationId: string): Promise<Imported> {
+  try {
+    const { id, version } = await client.conversations.restoreArchive({ body: { archive } })
+    return { conversationId: id, note: `It is back as it was: ${counted(version, 'event')}, every hash checked.` }
+  } catch (error) {
+    if (!(error instanceof ApiError) || !error.message.includes('is there already')) throw error
+    return { conversationId, note: 'It is there already; nothing was changed.' }
+  }
+}
+
+async function written(
+  client: Client,
+  name: string,
+  { title, messages, problems, aside, archive }: ReadFile,
+  onProgress: (done: number, of: number) => void,
+): Promise<Imported> {
+  const session = await client.sessions.getOrCreate({
+    body: { type: 'thread', threadId: crypto.randomUUID(), agentType: 'assistant', title: title ?? name },
+  })
+  const { id: sessionId, conversationId } = session
+  const of = messages.length
+  for (const [done, message] of messages.entries()) {
+    onProgress(done, of)
+    try {
+      await client.sessions.addMessage({ sessionId, body: message })
+    } catch (cause) {
+      throw new ImportCutShort({ conversationId, done, of, cause })
+    }
+  }
+  const notes = [
+    `${counted(of, 'message')} came along.`,
+    ...(archive ? [`It is of project ${archive.project}, so it is a new conversation without the hashes.`] : []),
+    ...(problems.length > 0 ? [`${counted(problems.length, 'entry', 'entries')} did not: ${some(problems)}.`] : []),
+    ...(aside > 0 ? [`${counted(aside, 'message')} on other lines stayed behind.`] : []),
+  ]
+  return { conversationId, note: notes.join(' ') }
+}
+
+function nothingIn(name: string, { problems }: ReadFile): string {
+  const found = problems.length > 0 ? ` (${some(problems)})` : ''
+  return `${name} has no messages${found}. A message has a role (user, assistant, system) and a content. Nothing was brought along.`
+}
+
+function some(problems: readonly string[]): string {
+  const more = problems.length - 3
+  return `${problems.slice(0, 3).join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+}

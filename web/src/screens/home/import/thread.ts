@@ -1,0 +1,75 @@
+/**
+ * The entries of a session whose records name the one before them (Claude Code, pi): the line that leads to the newest,
+ * in order. Pure. What was tried and left, what an agent did aside, and what a record was replaced by, stays out.
+ */
+import { type Entry, isFields, textIn } from './entries.ts'
+
+export interface Thread {
+  entries: readonly Entry[]
+  /** Records with words that are on another line. */
+  aside: number
+}
+
+/** Undefined when the entries name nothing before them. */
+export function threadOf(list: readonly Entry[]): Thread | undefined {
+  const named = list.flatMap(entry => {
+    const id = idOf(entry)
+    return id === undefined ? [] : [[id, entry] as const]
+  })
+  if (!named.some(([, { fields }]) => fields.parentUuid !== undefined || fields.parentId !== undefined))
+    return undefined
+  // Written again, the later one counts, in the place of the first.
+  const records = new Map(named)
+  const order = [...records.keys()]
+  const isMain = (id: string) => {
+    const { isSidechain, isMeta } = records.get(id)!.fields
+    return isSidechain !== true && isMeta !== true
+  }
+  const main = order.some(isMain) ? order.filter(isMain) : order
+  const before = new Map(main.map((id, index) => [id, main[index - 1]]))
+  const line: Entry[] = []
+  const seen = new Set<string>()
+  let at = main.findLast(id => isTalk(records.get(id)!)) ?? main.at(-1)
+  while (at !== undefined && !seen.has(at)) {
+    seen.add(at)
+    const entry = records.get(at)!
+    line.unshift(entry)
+    const { fields } = entry
+    const parent = textIn(fields, 'parentUuid', 'parentId', 'logicalParentUuid')
+    // A line that was begun anew goes on from what stands before it.
+    at = parent !== undefined && records.has(parent) ? parent : before.get(at)
+  }
+  const aside = [...records].filter(([id, entry]) => !seen.has(id) && isTalk(entry)).length
+  return { entries: joined(line), aside }
+}
+
+function idOf({ fields }: Entry): string | undefined {
+  return textIn(fields, 'uuid') ?? (fields.parentId === undefined ? undefined : textIn(fields, 'id'))
+}
+
+function isTalk({ fields }: Entry): boolean {
+  return isFields(fields.message)
+}
+
+/** One answer is written a block at a time: records that share its id are one message. */
+function joined(line: readonly Entry[]): Entry[] {
+  const found: Entry[] = []
+  for (const entry of line) {
+    const [last, next] = [answerIn(found.at(-1)), answerIn(entry)]
+    if (last === undefined || next === undefined || last.id !== next.id) {
+      found.push(entry)
+      continue
+    }
+    const whole = found.pop()!
+    const message = { ...(whole.fields.message as object), content: [...last.content, ...next.content] }
+    found.push({ place: whole.place, fields: { ...whole.fields, message } })
+  }
+  return found
+}
+
+function answerIn(entry: Entry | undefined): { id: string; content: readonly unknown[] } | undefined {
+  const message = entry?.fields.message
+  if (!isFields(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return undefined
+  const id = textIn(message, 'id')
+  return id === undefined ? undefined : { id, content: message.content }
+}
