@@ -12,6 +12,7 @@ import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
 import { work } from './migrations/006-work.ts'
 import { landmarks } from './migrations/007-landmarks.ts'
+import { appendArrays } from './migrations/008-append-arrays.ts'
 
 const migrations: ReadonlyArray<readonly string[]> = [
   log,
@@ -21,6 +22,7 @@ const migrations: ReadonlyArray<readonly string[]> = [
   searchFilters,
   work,
   landmarks,
+  appendArrays,
 ]
 
 export const newestSchema = migrations.length
