@@ -225,6 +225,8 @@ export function windowReader({ database, projects }: { database: Database; proje
       read.forget(conversation)
       return undefined
     }
+    // A window that starts behind the end has nothing, and says nothing of what comes until its start.
+    if (start >= version) return []
     const rows = found.rows.flatMap(([, , ...row]) => (row[0] === null ? [] : [row])).sort((a, b) => b[0] - a[0])
     const upTo = known.isCold && !isOpen ? Math.min(version, before - 1) : version
     let stretches = withNewer(known.stretches, await messagesIn(rows), { upTo, isAll: rows.length < limit })
