@@ -23,9 +23,31 @@ export interface Figures {
   /** Counts what happens in a project from now on. */
   watch(colloquy: Colloquy): void
   render(colloquy: Colloquy, streams: Streams): Promise<string>
-  /** Compactions under way now: session ids by project. */
-  readonly compacting: ReadonlyMap<string, { project: string; since: string }>
+  /** Compactions under way now. */
+  compacting(): Compaction[]
   close(): void
+}
+
+interface Compaction {
+  sessionId: string
+  project: string
+  since: string
+}
+
+/** Longer than the lease of a compaction holds: whose process died says nothing any more. */
+const longestCompactionMs = 150_000
+
+function compactionsUnderWay() {
+  const known = new Map<string, Compaction & { heardAt: number }>()
+  return {
+    started: (of: Compaction) => known.set(of.sessionId, { ...of, heardAt: performance.now() }),
+    ended: (sessionId: string) => known.delete(sessionId),
+    now(): Compaction[] {
+      const oldest = performance.now() - longestCompactionMs
+      for (const [sessionId, { heardAt }] of known) if (heardAt < oldest) known.delete(sessionId)
+      return [...known.values()]
+    },
+  }
 }
 
 export function figures(): Figures {
@@ -36,7 +58,7 @@ export function figures(): Figures {
     other: histogram(),
   }
   const happened = new Map<string, number>()
-  const compacting = new Map<string, { project: string; since: string }>()
+  const compacting = compactionsUnderWay()
   const watched = new Set<string>()
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
@@ -49,8 +71,8 @@ export function figures(): Figures {
       const { event } = recorded
       const key = `type="${event.type}"`
       happened.set(key, (happened.get(key) ?? 0) + 1)
-      if (event.type === 'compaction.started') compacting.set(event.sessionId, { project, since: at })
-      if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.delete(event.sessionId)
+      if (event.type === 'compaction.started') compacting.started({ sessionId: event.sessionId, project, since: at })
+      if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.ended(event.sessionId)
     }
   }
 
@@ -67,7 +89,7 @@ export function figures(): Figures {
   }
 
   return {
-    compacting,
+    compacting: compacting.now,
     answered(method, status, seconds, kind) {
       const key = `method="${method}",status="${status}"`
       requests.set(key, (requests.get(key) ?? 0) + 1)
@@ -139,7 +161,7 @@ export function figures(): Figures {
         ...series('colloquy_node_started_seconds', 'gauge', 'When this process began, by its name.', node),
         ...single('colloquy_resident_bytes', 'gauge', 'Memory of the process.', rss),
         ...single('colloquy_heap_bytes', 'gauge', 'Of it, JavaScript objects.', heapUsed),
-        ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.size),
+        ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.now().length),
         ...projectLines(totals),
       ].join('\n')
     },
