@@ -151,7 +151,8 @@ try {
 /** Something for the charts to show: appends and requests over HTTP, more and less of them. */
 async function busy(): Promise<void> {
   const { connect } = await import('colloquy/client')
-  const client = connect({ url: running.url, token, project: 'shop' })
+  // Elsewhere: no other picture shows it.
+  const client = connect({ url: running.url, token, project: 'workshop' })
   const session = await client.sessions.getOrCreate({ body: { type: 'thread', agentType: 'dev', threadId: 'load' } })
   for (let round = 0; round < 60; round++) {
     const many = 2 + Math.round(6 * (1 + Math.sin(round / 6)))

@@ -91,7 +91,8 @@ async function written(
   return { conversationId, note: notes.join(' ') }
 }
 
-function nothingIn(name: string, { problems }: ReadFile): string {
+function nothingIn(name: string, { problems, isBeads }: ReadFile): string {
+  if (isBeads) return `${name} has issues of beads, and no messages: \`colloquy bead import FILE\` takes them as work.`
   const found = problems.length > 0 ? ` (${some(problems)})` : ''
   return `${name} has no messages${found}. A message has a role (user, assistant, system) and a content. Nothing was brought along.`
 }
