@@ -175,4 +175,18 @@ describe('the palette', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByText('The checks pass: 14 of 14.').waitFor()
   })
+
+  it('finds conversations that are too many to be listed', async () => {
+    const server = await served()
+    const { conversations } = server.colloquy
+    await conversations.createConversation({ title: 'The needle of long ago' })
+    for (let number = 0; number < 210; number++) await conversations.createConversation({ title: `Straw ${number}` })
+    const { page } = await visit(server)
+    await page.getByText('Straw 209').waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('needle')
+    await page.getByRole('option', { name: /The needle of long ago/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'The needle of long ago' }).waitFor()
+  })
 })
