@@ -47,6 +47,12 @@ describe('an empty project', () => {
     const graph = page.getByRole('region', { name: 'Task graph' })
     await graph.getByRole('button', { name: /^Read a coupon ?, in dev/ }).waitFor()
     await graph.getByRole('button', { name: /^Read a coupon ?, merged/ }).waitFor({ timeout: 60_000 })
+    // It is stopped, and set to work again.
+    await page.getByRole('button', { name: 'Stop…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('heading', { name: /^Coupons stopped/ }).waitFor()
+    await page.getByRole('button', { name: 'Go on…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Set to work' }).click()
     // From the graph to the words, while they are said.
     await page.getByRole('link', { name: /is at work on Take a coupon/ }).click()
     await page.getByRole('article', { name: /^dev/ }).first().waitFor()
