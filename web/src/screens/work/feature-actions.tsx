@@ -1,4 +1,5 @@
 /** What can be done with a feature: a team set to work on it, stopped, set to work again. */
+import { useEffect, useState } from 'react'
 import { ask } from '../../components/ask.tsx'
 import { tell, tellFailure } from '../../components/notices.tsx'
 import { useClient, useMe } from '../../connection/client.tsx'
@@ -13,6 +14,7 @@ interface Props {
 export function FeatureActions({ feature: { featureId, name, state }, isQuiet }: Props) {
   const client = useClient()
   const me = useMe()
+  const isLeft = useLasting(isQuiet)
   if (!me || me.scope === 'read' || state === 'done') return null
   const run = () => client.building.run({ featureId, body: { retries: true } })
   const begin = async () => {
@@ -37,7 +39,7 @@ export function FeatureActions({ feature: { featureId, name, state }, isQuiet }:
   }
   return (
     <div className="row">
-      {me.scope === 'admin' && (state !== 'in_progress' || isQuiet) && (
+      {me.scope === 'admin' && (state !== 'in_progress' || isLeft) && (
         <button type="button" className="button button--small" onClick={() => void begin().catch(tellFailure)}>
           {state === 'planning' ? 'Set a team to work…' : 'Go on…'}
         </button>
@@ -49,4 +51,18 @@ export function FeatureActions({ feature: { featureId, name, state }, isQuiet }:
       )}
     </div>
   )
+}
+
+/** Between two agents, and while checks run, nobody is at work for a moment: that is not being left. */
+const momentMs = 8000
+
+function useLasting(isSo: boolean): boolean {
+  const [isLong, setLong] = useState(false)
+  useEffect(() => {
+    setLong(false)
+    if (!isSo) return
+    const timer = setTimeout(() => setLong(true), momentMs)
+    return () => clearTimeout(timer)
+  }, [isSo])
+  return isLong
 }
