@@ -85,8 +85,9 @@ describe('every screen', () => {
     expect(wide).toEqual({})
   })
 
-  it('works below a path, with everything it loads and every call it makes', async () => {
-    const server = await servedDemo({ configuration: { basePath: '/tools/colloquy' } })
+  it('works below a path and on PostgreSQL, with everything it loads and every call it makes, live', async () => {
+    const { url } = await freshPlace()
+    const server = await servedDemo({ open: { store: url }, configuration: { basePath: '/tools/colloquy' } })
     const { page } = await visit(server)
     const elsewhere: string[] = []
     page.on('request', request => {
@@ -95,16 +96,6 @@ describe('every screen', () => {
     })
     expect(new URL(page.url()).pathname).toBe('/tools/colloquy/')
     for (const screen of screens) await show(page, server.running.url, screen, server.demo)
-    await page.goto(server.running.url)
-    expect(new URL(page.url()).pathname).toBe('/tools/colloquy/')
-    expect(elsewhere.filter(path => path !== '/tools/colloquy')).toEqual([])
-  })
-
-  it('works on PostgreSQL', async () => {
-    const { url } = await freshPlace()
-    const server = await servedDemo({ open: { store: url } })
-    const { page } = await visit(server)
-    for (const screen of screens) await show(page, server.running.url, screen, server.demo)
     const { demo, client } = server
     await show(page, server.running.url, screens.find(({ name }) => name === 'session')!, demo)
     await client.sessions.addMessage({
@@ -112,5 +103,8 @@ describe('every screen', () => {
       body: { role: 'user', content: 'Live on PostgreSQL' },
     })
     await page.locator('.piece', { hasText: 'Live on PostgreSQL' }).waitFor()
+    await page.goto(server.running.url)
+    expect(new URL(page.url()).pathname).toBe('/tools/colloquy/')
+    expect(elsewhere.filter(path => path !== '/tools/colloquy')).toEqual([])
   })
 })
