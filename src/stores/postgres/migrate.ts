@@ -12,7 +12,7 @@ import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
 import { work } from './migrations/006-work.ts'
 import { landmarks } from './migrations/007-landmarks.ts'
-import { nodes } from './migrations/008-nodes.ts'
+import { nodes } from './migrations/009-nodes.ts'
 
 const migrations: ReadonlyArray<readonly string[]> = [
   log,
