@@ -9,7 +9,7 @@ import { configurationFiles, readConfiguration } from '../managers/read-configur
 import { demoFeature } from './repository.ts'
 import { demoModels } from './team.ts'
 
-export { demoFeature, demoRepository } from './repository.ts'
+export { demoFeature, demoRepository, isDemoFolder } from './repository.ts'
 
 /** A killed demo goes on after this long at the latest. */
 const leaseMs = 4_000

@@ -81,6 +81,11 @@ function complain(text) {
 `,
 }
 
+export function isDemoFolder(folder: string): boolean {
+  const marker = join(folder, configurationFiles[0])
+  return existsSync(marker) && readFileSync(marker, 'utf8').startsWith(opening)
+}
+
 /**
  * Makes the repository, or what is missing of it.
  *
@@ -88,9 +93,7 @@ function complain(text) {
  */
 export async function demoRepository(folder: string): Promise<{ isNew: boolean }> {
   mkdirSync(folder, { recursive: true })
-  const marker = join(folder, configurationFiles[0])
-  const isKnown = existsSync(marker) && readFileSync(marker, 'utf8').startsWith(opening)
-  if (!isKnown && readdirSync(folder).length > 0) {
+  if (!isDemoFolder(folder) && readdirSync(folder).length > 0) {
     throw new IllegalState(
       `${folder} holds something else already. Nothing was changed; name another folder, or move it away.`,
       { folder },

@@ -23,7 +23,7 @@ export interface ProjectParts extends ProjectSettings {
 
 export interface AllProjectParts {
   of(project: string): ProjectParts
-  /** For settings of a caller's own; kept until the end. */
+  /** For settings of a caller's own; the same for the same object. */
   made(options: ProjectOptions): ProjectParts
   /** Ends what was started for them. */
   close(): Promise<void>
@@ -60,7 +60,7 @@ export function projectParts(
 
   const own = new Map([...all.named].map(([project, settings]) => [project, partsOf(settings)]))
   let shared: ProjectParts | undefined
-  const made: ProjectParts[] = []
+  const made = new Map<ProjectOptions, ProjectParts>()
   return {
     of(project) {
       const found = own.get(project) ?? shared
@@ -69,12 +69,12 @@ export function projectParts(
       return shared
     },
     made(options) {
-      const parts = partsOf(completeProjectSettings(options))
-      made.push(parts)
+      const parts = made.get(options) ?? partsOf(completeProjectSettings(options))
+      made.set(options, parts)
       return parts
     },
     async close() {
-      for (const { mcp } of [...own.values(), ...made]) await mcp?.close()
+      for (const { mcp } of [...own.values(), ...made.values()]) await mcp?.close()
     },
   }
 }

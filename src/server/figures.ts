@@ -17,9 +17,31 @@ export interface Figures {
   /** A request was answered. `kind` is 'append' or 'request' for those whose time matters most. */
   answered(method: string, status: number, seconds: number, kind: 'append' | 'request' | 'other'): void
   render(colloquy: Colloquy, streams: Streams): Promise<string>
-  /** Compactions under way now: session ids by project. */
-  readonly compacting: ReadonlyMap<string, { project: string; since: string }>
+  /** Compactions under way now. */
+  compacting(): Compaction[]
   close(): void
+}
+
+interface Compaction {
+  sessionId: string
+  project: string
+  since: string
+}
+
+/** Longer than the lease of a compaction holds: whose process died says nothing any more. */
+const longestCompactionMs = 150_000
+
+function compactionsUnderWay() {
+  const known = new Map<string, Compaction & { heardAt: number }>()
+  return {
+    started: (of: Compaction) => known.set(of.sessionId, { ...of, heardAt: performance.now() }),
+    ended: (sessionId: string) => known.delete(sessionId),
+    now(): Compaction[] {
+      const oldest = performance.now() - longestCompactionMs
+      for (const [sessionId, { heardAt }] of known) if (heardAt < oldest) known.delete(sessionId)
+      return [...known.values()]
+    },
+  }
 }
 
 export function figures(colloquy: Colloquy): Figures {
@@ -30,15 +52,15 @@ export function figures(colloquy: Colloquy): Figures {
     other: histogram(),
   }
   const happened = new Map<string, number>()
-  const compacting = new Map<string, { project: string; since: string }>()
+  const compacting = compactionsUnderWay()
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
   let summed: { at: number; totals: Promise<Totals> } | undefined
   const stopCounting = colloquy.onRecorded(events => {
     for (const { event, project, at } of events) {
       happened.set(event.type, (happened.get(event.type) ?? 0) + 1)
-      if (event.type === 'compaction.started') compacting.set(event.sessionId, { project, since: at })
-      if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.delete(event.sessionId)
+      if (event.type === 'compaction.started') compacting.started({ sessionId: event.sessionId, project, since: at })
+      if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.ended(event.sessionId)
     }
   })
 
@@ -55,7 +77,7 @@ export function figures(colloquy: Colloquy): Figures {
   }
 
   return {
-    compacting,
+    compacting: compacting.now,
     answered(method, status, seconds, kind) {
       const key = `method="${method}",status="${status}"`
       requests.set(key, (requests.get(key) ?? 0) + 1)
@@ -122,7 +144,7 @@ export function figures(colloquy: Colloquy): Figures {
         ...series('colloquy_node_started_seconds', 'gauge', 'When this process began, by its name.', node),
         ...single('colloquy_resident_bytes', 'gauge', 'Memory of the process.', rss),
         ...single('colloquy_heap_bytes', 'gauge', 'Of it, JavaScript objects.', heapUsed),
-        ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.size),
+        ...single('colloquy_compactions_running', 'gauge', 'Compactions under way.', compacting.now().length),
         ...projectLines(totals),
       ].join('\n')
     },

@@ -72,9 +72,11 @@ export function jobs(parts: {
   return {
     list: isVisible => [
       ...[...sweeps.values(), ...performed.values()].filter(({ project }) => isVisible(project)),
-      ...[...figures.compacting].flatMap(([sessionId, { project, since }]) =>
-        isVisible(project) ? [compaction(sessionId, project, since)] : [],
-      ),
+      ...figures
+        .compacting()
+        .flatMap(({ sessionId, project, since }) =>
+          isVisible(project) ? [compaction(sessionId, project, since)] : [],
+        ),
     ],
     maintain,
     perform,

@@ -88,6 +88,28 @@ describe('actions on a conversation', () => {
     expect((await server.colloquy.conversations.getConversation(branch.id)).status).toBe('archived')
   })
 
+  it('take the conclusion of a branch to its parent, and take back a turn', async () => {
+    const { page, server, story, conversation } = await onStory()
+    await server.colloquy.conversations.startOrchestratorTurn(story.conversationId, {
+      agents: ['dev'],
+      reason: 'Too early',
+      instruction: 'Begin',
+    })
+    await page.getByText('Turn 2 → dev').waitFor()
+    await choose(page, 'Take back the last turn…')
+    await page.getByLabel('Why').fill('not yet')
+    await confirm(page, 'Take back')
+    await page.getByText('Taken back.').waitFor()
+    await page.goto(`${server.running.url}/#/shop/conversations/${story.branchId}`)
+    await page.getByRole('heading', { name: 'Login page with a magic link' }).waitFor()
+    await choose(page, 'Merge into its parent…')
+    await page.getByLabel(/^Conclusion/).fill('A link is enough')
+    await confirm(page, 'Merge')
+    await page.getByText('Its conclusion stands in the parent now.').waitFor()
+    const [last] = await server.colloquy.conversations.getMessages((await conversation()).id, { limit: 1 })
+    expect(last?.content).toContain('A link is enough')
+  })
+
   it('export it as a file', async () => {
     const { page, story } = await onStory()
     const download = page.waitForEvent('download')

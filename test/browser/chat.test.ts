@@ -6,6 +6,7 @@ import { visit } from '../support/browser.ts'
 import { cutLine } from '../support/cut-line.ts'
 import { heldModel } from '../support/held-model.ts'
 import { served } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 const thread = { type: 'thread', agentType: 'assistant', threadId: 'hello', title: 'Hello' } as const
 
@@ -92,6 +93,22 @@ describe('a chat', () => {
     await question.getByRole('button', { name: 'green' }).click()
     await page.getByText('Green it is.').waitFor()
     await page.waitForFunction(() => document.title.startsWith('Hello'))
+  })
+
+  it('asks for leave, which is given where it stands', async () => {
+    const run = { calls: [{ name: 'run_command', input: { command: 'node --version' } }] }
+    const model = scriptedModel([run, 'It ran.'])
+    const server = await served({ open: { root: temporaryFolder(), agents: { model } } })
+    const session = await server.colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'dev' })
+    const { page } = await visit(server, { path: `/#/shop/conversations/${session.conversationId}` })
+    await page.getByRole('textbox', { name: 'Message to dev' }).fill('Which version?')
+    await page.keyboard.press('Enter')
+    const question = page.getByRole('region', { name: 'dev asks' })
+    await question.getByText('asks for leave').waitFor()
+    await question.getByText('node --version').first().waitFor()
+    await question.getByRole('button', { name: 'yes' }).click()
+    await page.getByText('It ran.').waitFor()
+    await question.waitFor({ state: 'detached' })
   })
 
   it('goes on in a branch with the agents of its parent, and lets others join', async () => {

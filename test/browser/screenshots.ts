@@ -14,6 +14,8 @@ interface Picture {
   /** What must be there before the picture is taken, and what is done for it. */
   ready(page: Page, demo: Demo): Promise<unknown>
   height?: number
+  /** Happens once: both pictures are taken of the same moment. */
+  isOnce?: boolean
 }
 
 const pictures: readonly Picture[] = [
@@ -94,6 +96,18 @@ const pictures: readonly Picture[] = [
     ready: page => page.getByRole('heading', { level: 1 }).waitFor(),
   },
   {
+    name: 'demo',
+    path: () => '#/till/work?feature=coupons&task=apply-coupon',
+    async ready(page) {
+      const { connect } = await import('colloquy/client')
+      await connect({ url: running.url, token, project: 'till' }).demo.start()
+      await page.locator('[data-task="apply-coupon"]', { hasText: 'in qa' }).waitFor()
+      await page.locator('.work__at-work a').first().waitFor()
+    },
+    height: 620,
+    isOnce: true,
+  },
+  {
     name: 'beads',
     path: () => '#/shop/work?show=beads',
     ready: page => page.getByText('Order list is slow').waitFor(),
@@ -118,7 +132,7 @@ await filling.close()
 
 const colloquy = await openColloquy({ store, project: 'shop' })
 const token = newToken()
-const server = createServer({ colloquy, owner: { token, name: 'owner' } })
+const server = createServer({ colloquy, owner: { token, name: 'owner' }, configuration: { root: folder } })
 const running = await listen(server, { port: 0, token })
 const browser = await launchChromium()
 mkdirSync(target, { recursive: true })
@@ -127,17 +141,21 @@ try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme })
     const page = await context.newPage()
     await page.goto(running.entry())
-    for (const { name, path, ready, height = 800 } of pictures) {
-      if (only.length > 0 && !only.includes(name)) continue
+    for (const { name, path, ready, height = 800, isOnce = false } of pictures) {
+      if ((only.length > 0 && !only.includes(name)) || (isOnce && colorScheme === 'dark')) continue
       await page.setViewportSize({ width: 1280, height })
       // Anew: what the picture before left open is closed.
       await page.goto('about:blank')
       await page.goto(`${running.url}/${path(demo)}`)
       if (name === 'health') busy().catch(() => undefined)
       await ready(page, demo)
-      await page.waitForTimeout(400)
-      await page.screenshot({ path: join(target, `${name}-${colorScheme}.png`) })
-      console.log(`${name}-${colorScheme}.png`)
+      if (!isOnce) await page.waitForTimeout(400)
+      for (const shown of isOnce ? (['light', 'dark'] as const) : [colorScheme]) {
+        await page.emulateMedia({ colorScheme: shown })
+        await page.screenshot({ path: join(target, `${name}-${shown}.png`) })
+        console.log(`${name}-${shown}.png`)
+      }
+      await page.emulateMedia({ colorScheme })
     }
     await context.close()
   }
@@ -151,7 +169,8 @@ try {
 /** Something for the charts to show: appends and requests over HTTP, more and less of them. */
 async function busy(): Promise<void> {
   const { connect } = await import('colloquy/client')
-  const client = connect({ url: running.url, token, project: 'shop' })
+  // Elsewhere: no other picture shows it.
+  const client = connect({ url: running.url, token, project: 'workshop' })
   const session = await client.sessions.getOrCreate({ body: { type: 'thread', agentType: 'dev', threadId: 'load' } })
   for (let round = 0; round < 60; round++) {
     const many = 2 + Math.round(6 * (1 + Math.sin(round / 6)))

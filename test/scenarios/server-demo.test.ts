@@ -36,6 +36,8 @@ describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_
     expect(started!.folder.startsWith(join(root, '.colloquy'))).toBe(true)
     expect(await colloquy.as({ project: 'till' }).verify()).toMatchObject({ clean: true })
     expect(await client.demo.start(quick)).toMatchObject({ state: 'done' })
+    const status = await client.building.status({ project: 'till', featureId: 'coupons' })
+    expect(status).toMatchObject({ state: 'done', ended: { outcome: 'done' } })
     expect(await colloquy.stats()).toMatchObject({ conversations: 0 })
   })
 })
@@ -43,8 +45,13 @@ describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_
 describe('the demo', () => {
   it('is refused where something else is, without a folder, and to who may not run programs', async () => {
     const { client, running, book } = await served({ configuration: { root: temporaryFolder() } })
-    await client.conversations.create({ body: { title: 'Mine' } })
-    await expect(client.demo.start({ body: { paceMs: 0 } })).rejects.toMatchObject({
+    const refusal = (project: string) => client.demo.start({ project, body: { paceMs: 0 } }).catch(error => error)
+    expect(await refusal('shop')).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('has a folder of its own'),
+    })
+    await client.conversations.create({ project: 'bank', body: { title: 'Mine' } })
+    expect(await refusal('bank')).toMatchObject({
       status: 409,
       message: expect.stringContaining('holds work of its own'),
     })

@@ -1,27 +1,31 @@
 /** Teams over HTTP. A team belongs to the server once it is at work: no client's leaving ends it. */
 import type { Colloquy, TeamOptions } from '../../index.ts'
 import { atWork } from '../at-work.ts'
+import { withDemo } from '../demo-place.ts'
 import type { Handlers } from '../handler.ts'
 
 export function buildingHandlers(): Handlers<'building'> {
   return {
-    async run({ colloquy, params, body, server }) {
+    async run({ colloquy: asked, params, body, server }) {
       const { featureId } = params
+      const colloquy = await withDemo(asked, server.settings)
       await atWork(
         options => colloquy.team.run(featureId, { ...given(body), ...options }),
         error => server.settings.trace?.warn({ error, featureId }, 'a team could not go on'),
       )
       return status(colloquy, featureId)
     },
-    async ralph({ colloquy, params: { featureId, taskId }, body, server }) {
+    async ralph({ colloquy: asked, params: { featureId, taskId }, body, server }) {
+      const colloquy = await withDemo(asked, server.settings)
       await atWork(
         options => colloquy.team.ralph({ featureId, taskId }, { ...given(body), ...options }),
         error => server.settings.trace?.warn({ error, featureId, taskId }, 'a loop could not go on'),
       )
       return status(colloquy, featureId)
     },
-    stop: ({ colloquy, params, body }) => colloquy.team.stop(params.featureId, body?.reason),
-    status: ({ colloquy, params }) => status(colloquy, params.featureId),
+    stop: async ({ colloquy, params, body, server }) =>
+      (await withDemo(colloquy, server.settings)).team.stop(params.featureId, body?.reason),
+    status: async ({ colloquy, params, server }) => status(await withDemo(colloquy, server.settings), params.featureId),
   }
 }
 

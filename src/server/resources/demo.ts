@@ -1,12 +1,9 @@
 /** The demo over HTTP. Like any team it belongs to the server once it is at work. */
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { IllegalState, NotFound } from '../../errors.ts'
 import type { Colloquy } from '../../index.ts'
 import { atWork } from '../at-work.ts'
+import { demoFolder, usualPaceMs } from '../demo-place.ts'
 import type { Handlers } from '../handler.ts'
-
-const usualPaceMs = 400
 
 export function demoHandlers(): Handlers<'demo'> {
   return {
@@ -17,8 +14,13 @@ export function demoHandlers(): Handlers<'demo'> {
         throw new IllegalState('This server has no folder to make a repository in. `colloquy demo` makes one anywhere.')
       }
       const demo = await import('../../demo/index.ts')
-      const folder = join(root, '.colloquy', 'demo', folderName(project))
+      const folder = demoFolder(root, project)
       const known = await knownFeature(colloquy, demo.demoFeature)
+      if (colloquy.root !== undefined) {
+        throw new IllegalState(`Project ${project} has a folder of its own. The demo needs a project without one.`, {
+          project,
+        })
+      }
       if (known?.state === 'done') {
         const { featureId, conversationId, state } = known
         return { project, featureId, conversationId, state, folder }
@@ -58,9 +60,4 @@ async function knownFeature(colloquy: Colloquy, { featureId, goal }: { featureId
   throw new IllegalState(`Project ${project} holds work of its own. The demo needs a project that is empty.`, {
     project,
   })
-}
-
-/** Names of projects may be anything; those of folders may not. */
-function folderName(project: string): string {
-  return /^[\w-]{1,64}$/.test(project) ? project : createHash('sha256').update(project).digest('hex').slice(0, 16)
 }

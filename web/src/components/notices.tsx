@@ -12,6 +12,8 @@ interface Notice {
 
 const notices = store<readonly Notice[]>([])
 const shownForMs = 8000
+/** Who wants it back may need a while to get there. */
+const takenBackWithinMs = 20_000
 let newest = 0
 
 /** Says that something was done. `undo` takes it back. */
@@ -26,7 +28,7 @@ export function tellFailure(error: unknown): void {
 function add(notice: Omit<Notice, 'id'>): void {
   const id = ++newest
   notices.set([...notices.get().slice(-3), { ...notice, id }])
-  setTimeout(() => dismiss(id), notice.isFailure ? 2 * shownForMs : shownForMs)
+  setTimeout(() => dismiss(id), notice.isFailure || notice.undo ? takenBackWithinMs : shownForMs)
 }
 
 function dismiss(id: number): void {

@@ -116,13 +116,22 @@ function useEntries(query: string): readonly Entry[] {
     signal => client.conversations.list({ query: { limit: 200 } }, { signal }),
     ({ type }) => type.startsWith('conversation.'),
   )
+  // Where there are more than fit here, what is typed finds the others.
+  const words = query.trim()
+  const isAsked = data?.next !== undefined && words.length > 1
+  const others = useResource(`palette ${isAsked} ${words}`, async signal =>
+    isAsked ? (await client.projects.search({ query: { text: words, limit: most } }, { signal })).conversations : [],
+  )
   return useMemo(() => {
     const here = groups.flatMap(({ title, items }) =>
       items()
         .filter(({ isDisabled }) => !isDisabled)
         .map(({ label, onChoose }) => ({ key: `${title} ${label}`, group: title, label, onChoose })),
     )
-    const conversations = (data?.items ?? []).map(({ id, title, status }) => ({
+    const known = (data?.items ?? []).map(({ id, title, status }) => ({ id, title, status }))
+    const found = (others.data ?? []).map(({ conversationId: id, title, status }) => ({ id, title, status }))
+    const all = new Map([...known, ...found].map(one => [one.id, one]))
+    const conversations = [...all.values()].map(({ id, title, status }) => ({
       key: id,
       group: status === 'active' ? 'conversation' : status,
       label: title,
@@ -147,7 +156,7 @@ function useEntries(query: string): readonly Entry[] {
     }
     const projects = { key: 'projects', group: 'screen', label: 'All projects', onChoose: () => go(address([])) }
     return [...here, ...conversations, ...screens, projects, ...themes, search]
-  }, [groups, data, project, query])
+  }, [groups, data, others.data, project, query])
 }
 
 function ranked(entries: readonly Entry[], query: string): { entry: Entry; fit: Fit }[] {

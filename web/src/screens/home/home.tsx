@@ -13,7 +13,7 @@ import { itemName } from '../conversation/header.tsx'
 import { QuestionCard } from '../conversation/question-card.tsx'
 import { FirstRun } from './first-run.tsx'
 import './home.css'
-import { ImportButton } from './import/import-button.tsx'
+import { chooseFile, ImportButton } from './import/import-button.tsx'
 import { ImportFailure } from './import/import-failure.tsx'
 import { newChat } from './new-chat.ts'
 import { Statistics } from './statistics.tsx'
@@ -44,7 +44,10 @@ export function Home() {
   )
   const [problem, setProblem] = useState<unknown>()
   const [start] = useState(() => () => newChat(client, project))
-  const [commands] = useState(() => () => [{ label: 'New chat…', onChoose: start }])
+  const [commands] = useState(() => () => [
+    { label: 'New chat…', onChoose: start },
+    { label: 'Bring a file along…', onChoose: chooseFile },
+  ])
   useCommands('project', commands)
 
   const isEmpty = data?.items.length === 0 && status === undefined && type === undefined

@@ -20,7 +20,8 @@ export function Statistics() {
     ['In / out', spent ? `${short(spent.input)} / ${short(spent.output)}` : '–', 'As providers reported it'],
     [
       'Cost',
-      spent ? dollars(spent.cost) : '–',
+      // Nothing known is not nothing spent.
+      !spent ? '–' : spent.calls > 0 && spent.unpriced === spent.calls ? 'unknown' : dollars(spent.cost),
       spent && spent.unpriced > 0 ? `${spent.unpriced} calls have no known price` : 'Of the calls whose price is known',
     ],
   ]

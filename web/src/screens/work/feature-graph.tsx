@@ -4,27 +4,46 @@ import { Failure } from '../../components/failure.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
 import { goWith, Link, useQuery } from '../../router/router.tsx'
+import type { RunningRun } from '../conversation/use-conversation.ts'
 import { conversationPlace } from '../places.ts'
+import { FeatureActions } from './feature-actions.tsx'
 import { GraphPicture } from './graph-picture.tsx'
 import { badgeOf, stateName } from './states.ts'
 import { TaskPanel } from './task-panel.tsx'
+import type { FeatureSummary } from './types.ts'
 import { isOfWork } from './work.tsx'
 
-export function FeatureGraph({ featureId }: { featureId: string }) {
+export function FeatureGraph({ feature }: { feature: FeatureSummary }) {
+  const { featureId } = feature
   const client = useClient()
   const { data, error, reload } = useResource(
     `graph of ${featureId}`,
     signal => client.work.graph({ featureId }, { signal }),
     isOfWork,
   )
+  const running = useResource(
+    'runs',
+    async signal => (await client.runs.list({}, { signal })).items.filter(({ isDead }) => !isDead),
+    event => event.type.startsWith('run.'),
+    200,
+  )
   const [only, setOnly] = useState<string>()
   const chosen = useQuery('task')
   if (error !== undefined && !data) return <Failure error={error} onRetry={reload} />
   if (!data) return <div aria-busy="true" />
+  const titles = new Map(data.tasks.map(one => [one.conversationId, one.title]))
+  // Of this feature: of its own conversation, and of its tasks'.
+  const runs = (running.data ?? []).filter(
+    ({ conversationId }) => conversationId === feature.conversationId || titles.has(conversationId),
+  )
+  const actions = <FeatureActions feature={feature} isQuiet={runs.length === 0} />
   if (data.tasks.length === 0) {
     return (
       <>
-        <AtWork titles={noTitles} />
+        <div className="work__standing">
+          <AtWork runs={runs} titles={noTitles} />
+          {actions}
+        </div>
         <p className="quiet">No tasks are planned yet.</p>
       </>
     )
@@ -48,7 +67,8 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
             </button>
           ))}
         </fieldset>
-        <AtWork titles={new Map(data.tasks.map(one => [one.conversationId, one.title]))} />
+        <AtWork runs={runs} titles={titles} />
+        {actions}
       </div>
       <p className="unseen">{data.summary}</p>
       <GraphPicture
@@ -66,17 +86,9 @@ export function FeatureGraph({ featureId }: { featureId: string }) {
 
 const noTitles: ReadonlyMap<string | undefined, string> = new Map()
 
-/** Who is at work right now, with the way to watch it. Its place is kept while nobody is. */
-function AtWork({ titles }: { titles: ReadonlyMap<string | undefined, string> }) {
-  const client = useClient()
+/** Who is at work right now, with the way to watch it. */
+function AtWork({ runs, titles }: { runs: readonly RunningRun[]; titles: ReadonlyMap<string | undefined, string> }) {
   const project = useProject()
-  const { data } = useResource(
-    'runs',
-    signal => client.runs.list({}, { signal }),
-    event => event.type.startsWith('run.'),
-    200,
-  )
-  const runs = data?.items.filter(({ isDead }) => !isDead) ?? []
   return (
     <p className="work__at-work small" aria-live="off">
       {runs.map(({ runId, agent, conversationId }) => (

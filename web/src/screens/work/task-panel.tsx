@@ -105,8 +105,8 @@ export function TaskPanel({ task: node, titles }: { task: TaskNode; titles: Read
                   <Link to={sessionPlace(project, id)}>
                     {agentName}
                     {taskState !== undefined && ` (${stateName(taskState)})`}
-                  </Link>{' '}
-                  {status !== 'active' && <span className="quiet">({status})</span>}
+                  </Link>
+                  {status !== 'active' && <span className="quiet"> ({status})</span>}
                 </span>
               ))}
             </dd>

@@ -73,7 +73,7 @@ function Features() {
       {chosen && (
         <div className="work__feature">
           <FeatureHead feature={chosen} />
-          <FeatureGraph key={chosen.featureId} featureId={chosen.featureId} />
+          <FeatureGraph key={chosen.featureId} feature={chosen} />
         </div>
       )}
     </div>

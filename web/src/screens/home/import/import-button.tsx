@@ -7,6 +7,13 @@ import { conversationPlace } from '../../places.ts'
 import './import-button.css'
 import { importFile } from './import-file.ts'
 
+/** There is one on a page at the most. */
+const importField = 'import-file'
+
+export function chooseFile(): void {
+  document.getElementById(importField)?.click()
+}
+
 interface Props {
   label: string
   isDisabled?: boolean
@@ -44,6 +51,7 @@ export function ImportButton({ label, isDisabled = false, onBusy, onFailure }: P
       {progress === undefined ? label : progress.of === 0 ? 'Reading…' : `${progress.done} of ${progress.of}`}
       <input
         ref={field}
+        id={importField}
         type="file"
         aria-label={label}
         accept=".json,.jsonl,.ndjson,.gz,application/json"

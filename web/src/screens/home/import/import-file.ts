@@ -56,7 +56,9 @@ async function restored(client: Client, archive: string, conversationId: string)
     const { id, version } = await client.conversations.restoreArchive({ body: { archive } })
     return { conversationId: id, note: `It is back as it was: ${counted(version, 'event')}, every hash checked.` }
   } catch (error) {
-    if (!(error instanceof ApiError) || !error.message.includes('is there already')) throw error
+    if (!(error instanceof ApiError)) throw error
+    if (error.status === 413) throw new Error(`${error.message} \`colloquy restore FILE\` takes archives of any size.`)
+    if (!error.message.includes('is there already')) throw error
     return { conversationId, note: 'It is there already; nothing was changed.' }
   }
 }
@@ -89,7 +91,8 @@ async function written(
   return { conversationId, note: notes.join(' ') }
 }
 
-function nothingIn(name: string, { problems }: ReadFile): string {
+function nothingIn(name: string, { problems, isBeads }: ReadFile): string {
+  if (isBeads) return `${name} has issues of beads, and no messages: \`colloquy bead import FILE\` takes them as work.`
   const found = problems.length > 0 ? ` (${some(problems)})` : ''
   return `${name} has no messages${found}. A message has a role (user, assistant, system) and a content. Nothing was brought along.`
 }

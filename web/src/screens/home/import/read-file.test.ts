@@ -78,6 +78,11 @@ describe('messages with roles', () => {
     expect(() => readFile('# Notes\n')).toThrow('neither JSON nor lines of it')
   })
 
+  it('are not what beads has, and that is known', () => {
+    const issue = { id: 'b-1', title: 'Slow', status: 'open', priority: 1, issue_type: 'bug' }
+    expect(readFile(lines(issue))).toMatchObject({ messages: [], isBeads: true })
+  })
+
   it('of whatever is JSON are read or not, but never break', () => {
     fc.assert(fc.property(fc.jsonValue(), value => void readFile(JSON.stringify(value))))
     fc.assert(fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), values => void readFile(lines(...values))))

@@ -19,6 +19,8 @@ export interface ReadFile {
   aside: number
   /** It is an archive of ours: it can be brought back as it was. */
   archive?: ArchiveHeading
+  /** Issues of beads: work, and no messages. */
+  isBeads?: boolean
 }
 
 /** @throws {SyntaxError} naming the line that cannot be read */
@@ -36,6 +38,7 @@ export function readFile(text: string): ReadFile {
     messages,
     problems: [...odd.map(place => `${place}: it is no object`), ...problems],
     aside: thread?.aside ?? 0,
+    ...(list.some(({ fields }) => fields.issue_type !== undefined && fields.status !== undefined) && { isBeads: true }),
   }
 }
 
