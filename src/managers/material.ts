@@ -113,10 +113,11 @@ export function materialGatherer(
     const window = windowFrom(checkpoint?.upTo)
     const sums = window.start === expected.start ? expectedSums : await store.measure(window)
     const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
-    const away = await sinceAcknowledged(window, head, budget)
-    const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
-    const pastSums = away ? await store.measure(past) : sums
-    const pastRead = await newest(store, past, { sums: pastSums, most, budget })
+    const stateTokens = Math.floor(budget * stateShare)
+    const [{ away, past, pastSums, pastRead }, shared] = await Promise.all([
+      readPast(),
+      sharedWith({ engine, known: sharable, head, conversation: info, counter, end, maxTokens: stateTokens }),
+    ])
     const pins = new Set(info?.pins)
     const seen = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
     // Results are not among talk, and a call without its result would be told as one that still runs.
@@ -159,22 +160,13 @@ export function materialGatherer(
       })
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
-    const stateTokens = Math.floor(budget * stateShare)
     const facts = {
       session: head,
       conversation: info,
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
-      shared: await sharedWith({
-        engine,
-        known: sharable,
-        head,
-        conversation: info,
-        counter,
-        end,
-        maxTokens: stateTokens,
-      }),
+      shared,
       ...(unresolved && { unresolved }),
     }
     const state = renderState(computed.state, facts, { maxTokens: stateTokens, estimator: counter })
@@ -212,6 +204,13 @@ export function materialGatherer(
         recall: [],
         trigger,
       },
+    }
+
+    async function readPast() {
+      const away = await sinceAcknowledged(window, head, budget)
+      const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
+      const pastSums = away ? await store.measure(past) : sums
+      return { away, past, pastSums, pastRead: await newest(store, past, { sums: pastSums, most, budget }) }
     }
   }
 
