@@ -9,7 +9,7 @@ interface Waiting {
 }
 
 /** More on one connection would wait for each other while others are idle. */
-const mostTogether = 6
+const mostTogether = 8
 
 export function together({
   one,
