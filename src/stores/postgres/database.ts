@@ -18,9 +18,9 @@ import {
   transactionSettings,
 } from './settings.ts'
 import { together } from './together.ts'
+import type { Value } from './value.ts'
 
-/** What the server takes. */
-export type Value = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
+export type { Value } from './value.ts'
 
 /** Runs one statement and gives its rows as arrays. */
 export type Run = <Row>(sql: string, values?: readonly Value[]) => Promise<Row[]>

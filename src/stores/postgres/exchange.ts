@@ -7,7 +7,7 @@
  */
 import pg from 'pg'
 import { textColumn } from './array-column.ts'
-import type { Value } from './database.ts'
+import type { Value } from './value.ts'
 
 export interface Statement {
   /** By which a connection knows it from then on; none behind a pooler, which would hand it to another connection. */
