@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
-import type { Origin } from './events/recorded.ts'
+import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Proposal } from './log/event-log.ts'
 import { withLineage } from './log/lineage.ts'
@@ -45,7 +45,11 @@ export interface Engine {
   /** Puts spans around work, where a tracer was handed in. */
   readonly traced: Traced | undefined
   execute(scope: Scope, execution: Execution): Promise<Appended>
+  /** Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. */
+  onRecorded(listener: RecordedListener): () => void
 }
+
+export type RecordedListener = (events: readonly RecordedEvent[]) => void
 
 export function engine({
   store,
@@ -58,6 +62,11 @@ export function engine({
   newId: () => string
   traced?: Traced | undefined
 }): Engine {
+  const listeners = new Set<RecordedListener>()
+  const tell = (appended: Appended) => {
+    if (!appended.replayed) for (const listener of listeners) listener(appended.events)
+    return appended
+  }
   return {
     store: withLineage(store),
     clock,
@@ -75,7 +84,12 @@ export function engine({
       if (session) proposal.session = session
       if (idempotencyKey !== undefined) proposal.once = { key: idempotencyKey, digest: digestOf(asked) }
       if (fence) proposal.fence = fence
-      return traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
+      const appending = traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
+      return listeners.size === 0 ? appending : appending.then(tell)
+    },
+    onRecorded(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
     },
   }
 }

@@ -73,10 +73,18 @@ async function withImages(messages: RunRequest['messages'], desk: RunDesk): Prom
 /** By characters: what a schema takes is known well enough by them, and on the high side. */
 function definitionTokens(tools: RunInput['tools']): number {
   if (tools.length === 0) return 0
-  const characters = tools.reduce(
-    (sum, { name, description, inputSchema }) =>
-      sum + name.length + description.length + JSON.stringify(inputSchema).length,
-    0,
-  )
+  const characters = tools.reduce((sum, tool) => sum + definitionCharacters(tool), 0)
   return Math.ceil(characters / 3) + tools.length * 10
+}
+
+/** Schemas do not change: each is written out once. */
+const schemaCharacters = new WeakMap<object, number>()
+
+function definitionCharacters({ name, description, inputSchema }: RunInput['tools'][number]): number {
+  let characters = schemaCharacters.get(inputSchema)
+  if (characters === undefined) {
+    characters = JSON.stringify(inputSchema).length
+    schemaCharacters.set(inputSchema, characters)
+  }
+  return name.length + description.length + characters
 }

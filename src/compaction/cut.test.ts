@@ -16,6 +16,7 @@ function log(...entries: string[]): CuttableMessage[] {
     const message = {
       version: (at + 1) * 10,
       role: who === 'u' || who === 'r' ? 'user' : 'assistant',
+      author: 'a',
       parts,
       tokens: { count: 0 },
     }
@@ -72,6 +73,7 @@ describe('cutPoint', () => {
         const messages = entries.map(({ role, parts, count }, at) => ({
           version: at + 1,
           role,
+          author: 'a',
           parts,
           tokens: { count },
         }))

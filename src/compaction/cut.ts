@@ -7,6 +7,7 @@ import { cutsBetweenPairs } from './pair-cuts.ts'
 export interface CuttableMessage {
   version: number
   role: string
+  author: string
   parts: readonly Part[]
   tokens: { count: number }
 }

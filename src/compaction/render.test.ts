@@ -38,7 +38,7 @@ describe('renderCheckpoint', () => {
       userMessages: [{ version: 38, text: 'Go on' }],
     }
     const text = renderCheckpoint(checkpoint({ items, carried }))
-    expect(text.replace(/\w{14}(?=>>| )/g, '…')).toBe(`# Checkpoint 3: stands for messages 1 to 40 (38 in all)
+    expect(text.replace(/\d{12}(?=>>| )/g, '…')).toBe(`# Checkpoint 3: stands for messages 1 to 40 (38 in all)
 
 ## Goal
 - [k1] Text k1 (from 12, 15)

@@ -7,11 +7,12 @@ import type { Engine, Scope } from '../engine.ts'
 import { ColloquyError } from '../errors.ts'
 import type { Message } from '../views/message.ts'
 import type { Update } from '../views/update.ts'
-import type { AgentManager, RunTarget } from './agent-manager.ts'
+import type { AgentManager } from './agent-manager.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { Conversation } from './conversation.ts'
 import type { ConversationManager } from './conversation-manager.ts'
 import { type OrchestrateOptions, orchestratorName } from './orchestrations.ts'
+import type { RunTarget } from './run-options.ts'
 
 interface Watched {
   subscribe(options: { signal: AbortSignal }): AsyncIterableIterator<Update>

@@ -91,36 +91,47 @@ export function materialGatherer(
     const counter = counting instanceof Promise ? await counting : counting
     const counted = (text: string) => section(text, counter)
     const usesCheckpoint = strategy.name === 'checkpoint' || strategy.name === 'summarization'
-    const [described, contextEvent, taken, info] = await Promise.all([
+    const kinds: readonly LaneKind[] = strategy.name === 'recent' ? ['talk'] : laneKinds
+    const windowFrom = (upTo = 0): Window => ({
+      ...windowOf(head, kinds),
+      start: Math.max(head.windowStart, upTo),
+      kept: [],
+      ...(end !== undefined && { end }),
+    })
+    const expected = windowFrom(usesCheckpoint ? head.checkpoint?.upTo : undefined)
+    // All at once: a store that is elsewhere takes as long for one question as for several.
+    const [described, contextEvent, taken, info, system, expectedSums] = await Promise.all([
       eventAt(engine, head, head.describedAt, 'session.described'),
       eventAt(engine, head, head.contextAt, 'context.gathered'),
       eventAt(engine, head, usesCheckpoint ? head.checkpoint?.version : undefined, 'checkpoint.taken'),
       conversation ?? store.conversation(head.project, head.conversationId).then(found => found?.info),
+      // Seed 003 keeps the system message, whatever else goes.
+      keepsSystemMessage(strategy) ? firstSystemMessage(engine, head) : undefined,
+      store.measure(expected),
     ])
     const checkpoint = taken?.checkpoint
-    const kinds: readonly LaneKind[] = strategy.name === 'recent' ? ['talk'] : laneKinds
-    const window: Window = {
-      ...windowOf(head, kinds),
-      start: Math.max(head.windowStart, checkpoint?.upTo ?? 0),
-      kept: [],
-      ...(end !== undefined && { end }),
-    }
-    const sums = await store.measure(window)
+    const window = windowFrom(checkpoint?.upTo)
+    const sums = window.start === expected.start ? expectedSums : await store.measure(window)
     const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
     const away = await sinceAcknowledged(window, head, budget)
     const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
     const pastSums = away ? await store.measure(past) : sums
     const pastRead = await newest(store, past, { sums: pastSums, most, budget })
     const pins = new Set(info?.pins)
-    const seen = [...pastRead, ...(away?.read ?? [])].map(message => withPin(message, pins))
     // Results are not among talk, and a call without its result would be told as one that still runs.
-    const read = strategy.name === 'recent' ? seen.map(withoutCalls) : seen
+    const asTold = strategy.name === 'recent' ? withoutCalls : (message: Message) => message
+    const read: Message[] = []
+    const readVersions = new Set<number>()
+    for (const messages of [pastRead, away?.read ?? []]) {
+      for (const message of messages) {
+        read.push(asTold(withPin(message, pins)))
+        readVersions.add(message.version)
+      }
+    }
     const { trigger, rest: found } = await findTrigger({ store, head, asked, read, section: counted })
-    // Seed 003 keeps the system message, whatever else goes.
-    const system = keepsSystemMessage(strategy) ? await firstSystemMessage(engine, head) : undefined
-    const readVersions = new Set(read.map(message => message.version))
     const contents = await contentsBeyond(window, info, readVersions, trigger)
-    const rest = [...found, ...contents].filter(message => message.version !== system)
+    const rest = contents.length === 0 ? found : [...found, ...contents]
+    const others = system === undefined ? rest : rest.filter(message => message.version !== system)
     const outside = [...head.kept, ...pins].filter(
       version =>
         (head.kept.includes(version) || version > head.windowStart) &&
@@ -143,8 +154,8 @@ export function materialGatherer(
       tokens: Math.max(0, whole.tokens - found.reduce((sum, one) => sum + one.tokens.count, 0)),
     })
     const { known, unseen } = away
-      ? partUnseen(rest, { agentName: head.agentName, acknowledged: away.since })
-      : { known: rest, unseen: [] }
+      ? partUnseen(others, { agentName: head.agentName, acknowledged: away.since })
+      : { known: others, unseen: [] }
     const handOff =
       away &&
       handOffSince(info, {

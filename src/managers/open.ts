@@ -2,7 +2,7 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
-import { engine, type Scope } from '../engine.ts'
+import { engine, type RecordedListener, type Scope } from '../engine.ts'
 import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
 import { idProblem } from '../events/id.ts'
 import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
@@ -126,6 +126,11 @@ export interface Colloquy {
   orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
   /** Teams that build features. */
   readonly team: TeamManager
+  /**
+   * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
+   * Whoever must miss nothing subscribes.
+   */
+  onRecorded(listener: RecordedListener): () => void
   /** Every update of the project once, in order, resumable by position. */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
@@ -343,6 +348,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
           conversationId,
           options,
         ),
+      onRecorded: listener => core.onRecorded(listener),
       subscribe: (options = {}) => updates(store, scope.project, options),
       verify: ({ onProgress, allProjects = false } = {}) =>
         store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),

@@ -2,8 +2,8 @@
 import type { LivePart } from '../agent/live.ts'
 import { fence } from '../request/fence.ts'
 import type { OnProgress } from '../work/progress.ts'
-import type { RunOptions } from './agent-manager.ts'
 import type { Feature } from './features.ts'
+import type { RunOptions } from './run-options.ts'
 import type { TeamParts } from './team-parts.ts'
 
 /** Gives why nothing came of it, if nothing did: the PM's own words, or what went wrong. */

@@ -30,7 +30,7 @@ export interface AllProjectParts {
 }
 
 export function projectParts(
-  { named, others }: AllProjectSettings,
+  all: AllProjectSettings,
   {
     engine,
     estimator,
@@ -58,11 +58,16 @@ export function projectParts(
     }
   }
 
-  const own = new Map([...named].map(([project, settings]) => [project, partsOf(settings)]))
-  const shared = partsOf(others)
+  const own = new Map([...all.named].map(([project, settings]) => [project, partsOf(settings)]))
+  let shared: ProjectParts | undefined
   const made = new Map<ProjectOptions, ProjectParts>()
   return {
-    of: project => own.get(project) ?? shared,
+    of(project) {
+      const found = own.get(project) ?? shared
+      if (found) return found
+      shared = partsOf(all.others)
+      return shared
+    },
     made(options) {
       const parts = made.get(options) ?? partsOf(completeProjectSettings(options))
       made.set(options, parts)

@@ -77,9 +77,19 @@ export function allProjectSettings(given: {
     const options = overriding(project === opened ? general : forAll, own)
     named.set(project, completeProjectSettings(project === opened ? { root, ...options } : options))
   }
-  // One for all: anybody who may write in any project can name new ones.
-  const others = completeProjectSettings(forAll)
-  return { of: project => named.get(project) ?? others, named, others }
+  let others: ProjectSettings | undefined
+  return {
+    of(project) {
+      return named.get(project) ?? this.others
+    },
+    named,
+    // One for all: anybody who may write in any project can name new ones. What it says the opened one says too, and
+    // was checked there; most who open a store need no other.
+    get others() {
+      others ??= completeProjectSettings(forAll)
+      return others
+    },
+  }
 }
 
 /** @throws {InvalidInput} naming the setting */
@@ -117,7 +127,8 @@ function overriding(general: ProjectOptions, own: ProjectOptions): ProjectOption
 }
 
 /** @throws {InvalidInput} naming the setting */
-function requestSettings(input: ProjectOptions['requests'] = {}): RequestSettings {
+function requestSettings(input: ProjectOptions['requests']): RequestSettings {
+  if (input === undefined) return defaultRequestSettings
   const settings = {
     ...defaultRequestSettings,
     ...(parseInput(RequestsInput, defined(input)) as Partial<RequestSettings>),

@@ -2,7 +2,7 @@
 import type { LaneSums } from '../log/lane.ts'
 import type { Store } from '../log/store.ts'
 import type { Window } from '../log/windows.ts'
-import { messageSize, overhead } from '../request/budget.ts'
+import { overhead, sizeOf } from '../request/budget.ts'
 import type { Message } from '../views/message.ts'
 
 /** As many of the newest messages as the budget can hold, mostly in one read. */
@@ -11,16 +11,17 @@ export async function newest(
   window: Window,
   { sums, most, budget }: { sums: LaneSums; most?: number | undefined; budget: number },
 ): Promise<Message[]> {
-  const average = sums.tokens / Math.max(1, sums.messages) + overhead.message
-  const limit = most ?? Math.min(5000, Math.max(16, Math.ceil((budget / average) * 1.05)))
+  let average = sums.tokens / Math.max(1, sums.messages) + overhead.message
   let found: Message[] = []
   let size = 0
   for (;;) {
+    const limit = most ?? Math.min(5000, Math.max(16, Math.ceil(((budget - size) / average) * 1.05)))
     const before = found[0]?.version
     const page = await store.messages(window, { limit, shared: true, ...(before !== undefined && { before }) })
     found = found.length === 0 ? page : [...page, ...found]
-    for (const message of page) size += messageSize(message)
+    size += sizeOf(page)
     if (page.length < limit || size >= budget || most !== undefined) return found
+    average = size / found.length
   }
 }
 

@@ -1,6 +1,7 @@
 /** What the log keeps of a request that was built: enough to render it again. */
 import { createHash } from 'node:crypto'
 import type { RequestBuilt } from '../events/request.ts'
+import type { Message } from '../views/message.ts'
 import type { PackedRequest } from './request-packing.ts'
 
 export function manifestOf({
@@ -11,7 +12,7 @@ export function manifestOf({
   requestId: string
 }): RequestBuilt {
   const { history, pinned, recall, trigger, catchUp } = packed
-  const versions = history.map(({ version }) => version)
+  const range = rangeOf(history)
   const configuration = createHash('sha256').update(JSON.stringify(settings)).digest('base64url').slice(0, 16)
   return {
     type: 'request.built',
@@ -19,9 +20,7 @@ export function manifestOf({
     requestId,
     strategy: settings.strategy.name,
     ...(trigger.version !== undefined && { trigger: trigger.version }),
-    ...(versions.length > 0 && {
-      kept: { from: Math.min(...versions), to: Math.max(...versions), messages: history.length },
-    }),
+    ...(range && { kept: { ...range, messages: history.length } }),
     ...(pinned.length > 0 && { pinned: pinned.map(message => message.version) }),
     ...(head.describedAt !== undefined && { description: head.describedAt }),
     ...(head.contextAt !== undefined && { context: head.contextAt }),
@@ -38,4 +37,16 @@ export function manifestOf({
     tokens: packed.tokens,
     ...usage,
   }
+}
+
+/** A loop: what a call takes as its arguments is bounded, and a window may be longer. */
+function rangeOf(messages: readonly Message[]): { from: number; to: number } | undefined {
+  const [first] = messages
+  if (!first) return undefined
+  let [from, to] = [first.version, first.version]
+  for (const { version } of messages) {
+    if (version < from) from = version
+    else if (version > to) to = version
+  }
+  return { from, to }
 }

@@ -171,7 +171,7 @@ function ledgerOf(
   }: { settings: EffectiveSettings; limits: KnownLimits; size: number; calibrated: number; continues: boolean },
 ): Ledger {
   const { model: name, set, warn } = settings
-  const { budget } = packed.ledger
+  const { budget, used } = packed.ledger
   const notes: string[] = []
   const window = limits.contextWindow.toLocaleString('en')
   if (name === undefined) notes.push(`no model is named: a window of ${window} tokens is assumed`)
@@ -182,8 +182,12 @@ function ledgerOf(
   }
   if (size > budget * warn) notes.push(`past ${Math.round(warn * 100)} % of the budget`)
   return {
-    ...packed.ledger,
+    budget,
+    used,
     free: Math.max(0, budget - size),
+    get entries() {
+      return packed.ledger.entries
+    },
     calibrated,
     isMeasured: continues,
     model: { name, known, ...limits },

@@ -6,7 +6,7 @@ import { oldestVersion } from './contents.ts'
 import type { LedgerEntry } from './ledger.ts'
 import type { Material, Quote, TextSection, Trigger } from './sections.ts'
 
-/** Notes what became of each part, in the order of the request. */
+/** What became of each part, in the order of the request. */
 export function account({
   material,
   context,
@@ -17,7 +17,6 @@ export function account({
   omitted,
   catchUp,
   trigger,
-  note,
 }: {
   material: Material
   context: TextSection
@@ -28,8 +27,9 @@ export function account({
   omitted: { messages: number; tokens: number }
   catchUp: PackedCatchUp | undefined
   trigger: Trigger
-  note: (entry: LedgerEntry) => void
-}): void {
+}): LedgerEntry[] {
+  const entries: LedgerEntry[] = []
+  const note = (entry: LedgerEntry) => entries.push(entry)
   const kept = (what: string, section: TextSection, why: string) => {
     if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
   }
@@ -86,7 +86,7 @@ export function account({
     note({
       what: 'recall',
       fate: isKept ? 'kept' : 'left-out',
-      tokens: isKept ? quote.tokens + overhead.message : 0,
+      tokens: isKept ? textSize(quote) : 0,
       why: !isKept ? 'no room in its share' : quote.beside ? `beside ${quote.beside}` : 'its words are in the message',
       versions: [quote.version],
     })
@@ -99,4 +99,5 @@ export function account({
     why: isCut ? 'it alone is larger than the room left' : 'the message this request is for',
     ...(trigger.version !== undefined && { versions: [trigger.version] }),
   })
+  return entries
 }

@@ -26,12 +26,26 @@ export function requestBudget(input: BudgetInput): number {
   return Math.max(0, Math.min(...limits))
 }
 
-/** What a message takes in a request: its stored count and a fixed overhead, never counted again. */
-export function messageSize(message: { tokens: { count: number }; parts: readonly unknown[] }): number {
-  return message.tokens.count + overhead.message + overhead.part * Math.max(0, message.parts.length - 1)
+interface Sized {
+  author: string
+  tokens: { count: number }
+  parts: readonly unknown[]
 }
 
-export function sizeOf(messages: readonly Parameters<typeof messageSize>[0][]): number {
+/** What a message takes in a request: its stored count and what stands around it, never counted again. */
+export function messageSize({ author, tokens, parts }: Sized): number {
+  return tokens.count + overhead.message + nameOverhead(author) + overhead.part * Math.max(0, parts.length - 1)
+}
+
+/** A name of this many bytes has room in what every message has around it. A token has at least one byte. */
+const shortName = 16
+
+function nameOverhead(author: string): number {
+  if (author.length * 3 <= shortName) return 0
+  return Math.max(0, Buffer.byteLength(author) - shortName)
+}
+
+export function sizeOf(messages: readonly Sized[]): number {
   let size = 0
   for (const message of messages) size += messageSize(message)
   return size
@@ -45,6 +59,6 @@ export function sectionSize(tokens: number): number {
 }
 
 /** A message that is no more than a text. */
-export function textSize({ tokens }: { tokens: number }): number {
-  return tokens + overhead.message
+export function textSize({ tokens, author }: { tokens: number; author: string }): number {
+  return tokens + overhead.message + nameOverhead(author)
 }

@@ -17,7 +17,7 @@ export interface PackedLedger {
   budget: number
   used: number
   free: number
-  entries: LedgerEntry[]
+  readonly entries: LedgerEntry[]
 }
 
 export interface Ledger extends PackedLedger {

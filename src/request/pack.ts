@@ -70,8 +70,8 @@ export function pack(material: Material, options: PackOptions): Packed {
   const { estimator } = options
   const budget = options.budget - (options.reserve ?? 0)
   const shares = options.shares ?? defaultShares
-  const entries: LedgerEntry[] = []
-  const note = (entry: LedgerEntry) => entries.push(entry)
+  const cuts: LedgerEntry[] = []
+  const note = (entry: LedgerEntry) => cuts.push(entry)
 
   const fixed = fixedSize(material)
   let pinned = [...material.pinned]
@@ -147,12 +147,12 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
   if (total() > budget && !overflows) {
-    const room = textSize(trigger) - (total() - budget) - overhead.message
+    const room = trigger.tokens - (total() - budget)
     trigger = withShortResults(trigger, room, estimator)
     if (options.mayOmit) dropDownTo(0)
   }
   if (total() > budget && !overflows) {
-    const room = textSize(trigger) - (total() - budget) - overhead.message
+    const room = trigger.tokens - (total() - budget)
     // Its stored count is of everything the message holds, also of what is not told of it.
     const tokens = Math.min(trigger.tokens, estimator.count(trigger.text))
     const cut = trimText(trigger.text, { to: room, tokens, estimator, how: 'the log has all of it' })
@@ -162,26 +162,38 @@ export function pack(material: Material, options: PackOptions): Packed {
   }
   const tokens = total()
   if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
-  account({ material, context, changes, recall, pinned, history, omitted, catchUp, trigger, note })
-  const free = Math.max(0, budget - tokens)
-  const ledger: PackedLedger = { budget: options.budget, used: tokens, free, entries }
   const { description, checkpoint, state } = material
+  const chosen = { context, changes, recall, pinned, history, omitted, catchUp, trigger }
   return {
     description,
-    context,
     checkpoint,
-    pinned,
-    history,
-    omitted,
-    catchUp,
     state,
-    changes,
-    recall,
-    trigger,
+    ...chosen,
     tokens,
-    counted: countedIn({ material, context, changes, recall, pinned, history, catchUp, trigger }),
+    counted: countedIn({ material, ...chosen }),
     overflows,
-    ledger,
+    ledger: ledger(options.budget, { used: tokens, free: Math.max(0, budget - tokens) }, () => [
+      ...cuts,
+      ...account({ material, ...chosen }),
+    ]),
+  }
+}
+
+/** Its entries are written when somebody looks at them: there is one for every message, and most requests are only sent. */
+function ledger(
+  budget: number,
+  { used, free }: Pick<PackedLedger, 'used' | 'free'>,
+  write: () => LedgerEntry[],
+): PackedLedger {
+  let written: LedgerEntry[] | undefined
+  return {
+    budget,
+    used,
+    free,
+    get entries() {
+      written ??= write()
+      return written
+    },
   }
 }
 
@@ -228,7 +240,7 @@ export function wholeSize(message: Message): number {
 
 function recallSize(quotes: readonly Quote[]): number {
   if (quotes.length === 0) return 0
-  return overhead.section + quotes.reduce((sum, quote) => sum + quote.tokens + overhead.message, 0)
+  return overhead.section + quotes.reduce((sum, quote) => sum + textSize(quote), 0)
 }
 
 /** Hits before their neighbours, the best first; a quote too large for the share is passed over. Given as they were said. */

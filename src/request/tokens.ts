@@ -79,9 +79,9 @@ function countedText(part: Part): string {
     case 'reasoning':
       return part.text
     case 'tool-call':
-      return `${part.name} ${JSON.stringify(part.input)}`
+      return `${part.name} ${part.callId} ${JSON.stringify(part.input)}`
     case 'tool-result':
-      return typeof part.output === 'string' ? part.output : (JSON.stringify(part.output) ?? '')
+      return `${part.callId} ${typeof part.output === 'string' ? part.output : JSON.stringify(part.output)}`
     case 'file':
       return [part.name, whereOf(part), part.text].filter(Boolean).join(' ')
     default:

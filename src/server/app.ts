@@ -79,7 +79,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })
   const pages = ui({ door, tickets: entry, basePath: settings.basePath })
-  const counted = figures()
+  const counted = figures(colloquy)
   const live = streams(settings)
   const working = jobs({
     colloquy,
@@ -94,7 +94,6 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   })
   const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted, nodes }
   let isStopping = false
-  counted.watch(colloquy)
 
   const handlers = {
     projects: projectHandlers(),
@@ -191,7 +190,6 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const checked = checkParts(endpoint, { params, query, body })
     const requestId = context.get('requestId')
     const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
-    if (endpoint.method !== 'get') counted.watch(within)
     const write = writeOptions(context, endpoint)
     const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
     if (answer instanceof Response) return answer

@@ -41,9 +41,16 @@ function incomingText(incoming: IncomingMessage, limit: number): Promise<string>
       incoming.off('data', take)
       reject(new BodyTooLarge(limit))
     }
-    const cutOff = () => reject(new NotJson('The body ended before it was whole.', 400))
+    let isWhole = false
+    // A body that came whole is closed too: an error nobody sees would cost more than reading it.
+    const cutOff = () => {
+      if (!isWhole) reject(new NotJson('The body ended before it was whole.', 400))
+    }
     incoming.on('data', take)
-    incoming.on('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8')))
+    incoming.on('end', () => {
+      isWhole = true
+      resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8'))
+    })
     incoming.on('error', cutOff)
     incoming.on('close', cutOff)
   })

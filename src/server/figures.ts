@@ -1,13 +1,9 @@
 /** What a server counts of itself, and how Prometheus reads it. */
-import { setMaxListeners } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy, ModelQueue, ProjectTotals } from '../index.ts'
 import { nodeName } from './nodes.ts'
 import type { Streams } from './streams.ts'
 import { version } from './version.ts'
-
-/** Anybody with a token for all projects can name new ones; following each costs a cursor. */
-const mostWatched = 256
 
 const boundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -20,8 +16,6 @@ interface Histogram {
 export interface Figures {
   /** A request was answered. `kind` is 'append' or 'request' for those whose time matters most. */
   answered(method: string, status: number, seconds: number, kind: 'append' | 'request' | 'other'): void
-  /** Counts what happens in a project from now on. */
-  watch(colloquy: Colloquy): void
   render(colloquy: Colloquy, streams: Streams): Promise<string>
   /** Compactions under way now. */
   compacting(): Compaction[]
@@ -50,7 +44,7 @@ function compactionsUnderWay() {
   }
 }
 
-export function figures(): Figures {
+export function figures(colloquy: Colloquy): Figures {
   const requests = new Map<string, number>()
   const times: Record<'append' | 'request' | 'other', Histogram> = {
     append: histogram(),
@@ -59,22 +53,16 @@ export function figures(): Figures {
   }
   const happened = new Map<string, number>()
   const compacting = compactionsUnderWay()
-  const watched = new Set<string>()
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
   let summed: { at: number; totals: Promise<Totals> } | undefined
-  const ending = new AbortController()
-  setMaxListeners(mostWatched, ending.signal)
-
-  async function follow(colloquy: Colloquy): Promise<void> {
-    for await (const { event: recorded, project, at } of colloquy.subscribe({ signal: ending.signal })) {
-      const { event } = recorded
-      const key = `type="${event.type}"`
-      happened.set(key, (happened.get(key) ?? 0) + 1)
+  const stopCounting = colloquy.onRecorded(events => {
+    for (const { event, project, at } of events) {
+      happened.set(event.type, (happened.get(event.type) ?? 0) + 1)
       if (event.type === 'compaction.started') compacting.started({ sessionId: event.sessionId, project, since: at })
       if (event.type === 'checkpoint.taken' || event.type === 'compaction.failed') compacting.ended(event.sessionId)
     }
-  }
+  })
 
   /** Summing up looks at every conversation: whoever scrapes often gets what was there a moment ago. */
   function projectTotals(colloquy: Colloquy): Promise<Totals> {
@@ -99,12 +87,6 @@ export function figures(): Figures {
       times[kind].sum += seconds
       times[kind].count++
     },
-    watch(colloquy) {
-      if (watched.has(colloquy.project) || watched.size >= mostWatched) return
-      watched.add(colloquy.project)
-      // What cannot be followed is not counted; serving goes on.
-      follow(colloquy).catch(() => watched.delete(colloquy.project))
-    },
     async render(colloquy, streams) {
       const totals = await projectTotals(colloquy)
       const { writes, models, live, runs } = colloquy.queues()
@@ -124,10 +106,11 @@ export function figures(): Figures {
         ['quantile="1"', seconds(delay.max)],
       ])
       delay.reset()
+      const byType = new Map([...happened].map(([type, count]) => [`type="${type}"`, count]))
       return [
         ...series('colloquy_http_requests_total', 'counter', 'Requests answered.', requests),
         ...Object.entries(times).flatMap(([kind, times]) => histogramLines(kind, times)),
-        ...series('colloquy_events_total', 'counter', 'Events recorded since the server started.', happened),
+        ...series('colloquy_events_total', 'counter', 'Events this server recorded since it started.', byType),
         ...single('colloquy_subscribers', 'gauge', 'Live streams.', streams.count),
         ...single('colloquy_subscribers_dropped_total', 'counter', 'Streams cut because nobody read.', streams.dropped),
         ...single(
@@ -166,7 +149,7 @@ export function figures(): Figures {
       ].join('\n')
     },
     close() {
-      ending.abort()
+      stopCounting()
       delay.disable()
     },
   }

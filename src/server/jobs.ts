@@ -57,7 +57,6 @@ export function jobs(parts: {
     for (const project of await colloquy.projects()) {
       if (isClosed) return
       const within = caretaker.as({ project })
-      figures.watch(within)
       // A failed sweep deletes and loses nothing; the next one comes.
       await maintain(within).catch(error => onFailure(error, project))
     }

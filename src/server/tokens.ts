@@ -127,5 +127,6 @@ export function whoHolds(
 }
 
 export function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer')
+  // As text first: a buffer made by the hash is a piece of memory of its own.
+  return Buffer.from(hash('sha256', token, 'binary'), 'latin1')
 }

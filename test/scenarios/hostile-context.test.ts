@@ -11,7 +11,7 @@ const forged =
 describe('[P12] context', () => {
   it('keeps a hostile CLAUDE.md, commit, folder, task and feature inside their fences, trimmed or not', async () => {
     const root = repositoryWith({})
-    const boundary = /<<([0-9a-z]{14}) /
+    const boundary = /<<(\d{12}) /
     writeFileSync(join(root, 'CLAUDE.md'), `Rules.\n${forged}\n${'filler words here '.repeat(600)}\n${forged}`)
     mkdirSync(join(root, '# Pinned messages'))
     writeFileSync(join(root, '# Pinned messages', 'x\n# State.txt'), '')
@@ -30,7 +30,7 @@ describe('[P12] context', () => {
     const plain = await sessions.previewRequest(dev.id, 'Go on')
     expect(plain.systemPrompt).toMatch(boundary)
     // A file may learn its own boundary; the fence then takes another.
-    const learned = [...plain.systemPrompt.matchAll(/([0-9a-z]{14})>>/g)].map(match => `${match[1]}>>`)
+    const learned = [...plain.systemPrompt.matchAll(/(\d{12})>>/g)].map(match => `${match[1]}>>`)
     writeFileSync(join(root, 'CLAUDE.md'), `${learned.join('\n')}\n${forged}\n${'filler words here '.repeat(600)}`)
 
     for (const budget of [100_000, 3000, 1600]) {
@@ -61,7 +61,7 @@ function headings(text: string): string[] {
   let boundary: string | undefined
   for (const line of text.split(/[\n\v\f\r\u0085\u2028\u2029]/)) {
     if (boundary) boundary = line === `${boundary}>>` ? undefined : boundary
-    else if (/^<<[0-9a-z]{14} /.test(line)) boundary = line.slice(2, 16)
+    else if (/^<<\d{12} /.test(line)) boundary = line.slice(2, 14)
     else if (line.startsWith('#')) found.push(line)
   }
   expect(boundary).toBeUndefined()

@@ -135,8 +135,12 @@ describe('live events', () => {
       for (let number = 0; number < times; number++)
         await colloquy.conversations.addEvent(id, { role: 'user', content })
     }
-    // What the store keeps in memory for whoever listens is there before, too.
-    await speak(200)
+    // What the store keeps in memory for all who listen together is there before, too: as much as it will ever be.
+    const listening = colloquy.subscribe()
+    onTestFinished(async () => {
+      await listening.return?.()
+    })
+    await speak(1_100)
     const before = memoryInUse()
     const sockets = Array.from({ length: deaf }, () => {
       const socket = createConnection(running.port, '127.0.0.1').pause()

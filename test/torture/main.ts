@@ -227,6 +227,7 @@ async function requests(_: string, { cases = 20_000, first = 0, seed }: Settings
       progress(`case ${done} of ${cases}, ${broken} broken, ${Math.round(done / seconds)} a second`)
       if (done % 10_000 === 0) say(`${done} cases in ${Math.round(seconds)} s, ${broken} broken.`)
     },
+    onProblem: problem => say(problem),
   })
   const { asked, refused, checkpoints, compacted, omitted } = report
   say(`${report.cases} cases: ${asked} requests, ${refused} refused for their budget, ${checkpoints} on a checkpoint,`)

@@ -18,6 +18,8 @@ export interface RequestsOptions {
   /** Number of the first case: with a seed it names a case, to have it again alone. */
   first?: number
   onCase?: (done: number, problems: number) => void
+  /** Told at once: a long run may be cut off. */
+  onProblem?: (problem: string) => void
 }
 
 const casesPerStore = 2_000
@@ -26,7 +28,13 @@ const atOnce = 8
 /** Enough to see what is wrong. */
 const mostProblems = 10
 
-export async function requestPromises({ cases, seed, first = 0, onCase }: RequestsOptions): Promise<RequestsReport> {
+export async function requestPromises({
+  cases,
+  seed,
+  first = 0,
+  onCase,
+  onProblem,
+}: RequestsOptions): Promise<RequestsReport> {
   const { count } = await loadExactEstimator()
   const tally: Tally = { asked: 0, refused: 0, checkpoints: 0, compacted: 0, omitted: 0 }
   const problems: string[] = []
@@ -57,8 +65,12 @@ export async function requestPromises({ cases, seed, first = 0, onCase }: Reques
       if (done % casesPerStore === 0) colloquy = await renew()
       const numbers = Array.from({ length: Math.min(atOnce, cases - done) }, (_, index) => first + done + index)
       const outcomes = await Promise.all(numbers.map(number => play(requestCase(seed, number), colloquy!)))
-      for (const [index, broken] of outcomes.entries())
-        if (broken.length > 0) problems.push(await smallest(numbers[index]!, broken, colloquy!))
+      for (const [index, broken] of outcomes.entries()) {
+        if (broken.length === 0) continue
+        const problem = await smallest(numbers[index]!, broken, colloquy!)
+        problems.push(problem)
+        onProblem?.(problem)
+      }
       done += numbers.length
       onCase?.(done, problems.length)
     }

@@ -103,7 +103,7 @@ export function addEvents(
   const { project: p, conversation: c } = draft.numbers
   const at = isoTime(now)
   const lanes = new Map(draft.entry?.lanes)
-  const sessions = new Map(draft.entry?.sessions)
+  let sessions: ReadonlyMap<string, SessionHead> = draft.entry?.sessions ?? new Map()
   let head = draft.entry?.head
   let hash: Uint8Array = draft.entry?.hash ?? draft.branch?.hash ?? genesis(project, id)
   let sessionHead = session
@@ -152,7 +152,6 @@ export function addEvents(
       p,
       c,
       v: version,
-      n,
       type,
       schema,
       at: now,
@@ -166,10 +165,10 @@ export function addEvents(
       input: lane?.sums.input ?? null,
       output: lane?.sums.output ?? null,
       crc: checksum({ version, at: now, lane: null, type, message: messageId ?? null, body }),
-      salt: salt.toString('hex'),
+      salt,
       body,
-      digest: digest.toString('hex'),
-      hash: one.hash,
+      digest,
+      hash,
     })
     for (const { digest, json } of blobs) added.blobs.push({ g, p, c, v: version, digest, json })
     recorded.push(one)
@@ -178,7 +177,7 @@ export function addEvents(
     const next = about === undefined ? undefined : evolveSession(sessions.get(about), one, head.info.workItem)
     if (next) {
       changed.set(next.id, { head: next, new: changed.get(next.id)?.new ?? !sessions.has(next.id), at: now })
-      sessions.set(next.id, next)
+      sessions = new Map(sessions).set(next.id, next)
       sessionHead = next
     }
 
@@ -236,7 +235,7 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
     c,
     expected: base?.head.version ?? 0,
     version: entry.head.version,
-    hash: Buffer.from(entry.hash).toString('hex'),
+    hash: entry.hash,
     at,
     recent: at - (at % minute),
     ...(info !== base?.head.info && {

@@ -9,7 +9,7 @@ import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, session
 import { branchBase } from './branches.ts'
 import type { Database, Run } from './database.ts'
 import { isLostConnection } from './errors.ts'
-import { type Found, type HeadStore, workHash } from './heads.ts'
+import { type Found, type HeadStore, workHash, workHashOf } from './heads.ts'
 import { type Batch, emptyBatch } from './insert-events.ts'
 import type { Projects } from './projects.ts'
 import { type Group, largestBatch, type Waiting } from './waiting.ts'
@@ -121,7 +121,7 @@ export function drafter({
       try {
         const events = decided(proposal, one.entry, session)
         const now = clock()
-        if (events.length > 0 || once) await prepare(run, one, events, now)
+        if ((events.length > 0 || once) && !isPrepared(one, events)) await prepare(run, one, events, now)
         const appended =
           events.length === 0
             ? { conversation: one.entry?.head, session, events: [], replayed: false }
@@ -145,7 +145,7 @@ export function drafter({
         for (const { event } of appended.events) characters += sizeOf(event as ConversationEvent)
         // Deciding for nothing is an answer like a refusal: it must have been made on what is there.
         answer(events.length === 0 && !once, () => waiting.resolve(appended))
-        if (one.entry) byWork.set(`${project}\0${workHash(one.entry.head.info.workItem)}`, group)
+        if (one.entry) byWork.set(`${project}\0${workHashOf(one.entry.head.info)}`, group)
       } catch (error) {
         if (isLostConnection(error)) throw error
         answer(true, () => refuseLast(waiting, error))
@@ -185,6 +185,12 @@ export function drafter({
   }
 
   return { headsFor, draft }
+}
+
+/** Whether everything that its rows need is known: mostly so, and then nothing has to be waited for. */
+function isPrepared({ entry, numbers }: Draft, events: readonly ConversationEvent[]): boolean {
+  if (!entry || numbers.project === 0 || numbers.conversation === 0) return false
+  return sessionsIn(events).every(id => entry.sessions.has(id))
 }
 
 /** The session as the drafts before this proposal have left it. */

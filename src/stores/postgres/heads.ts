@@ -202,8 +202,9 @@ export function headStore({ refold }: { refold: Refold }) {
     // Two questions may be answered in another order than they were asked.
     if (before && before.conversation === entry.conversation && before.head.version > entry.head.version) return
     conversations.set(key, entry)
-    byWork.set(keyOf(info.project, workHash(info.workItem)), info.id)
-    for (const id of entry.sessions.keys()) bySession.set(keyOf(info.project, id), info.id)
+    if (before?.head.info !== info) byWork.set(keyOf(info.project, workHashOf(info)), info.id)
+    if (before?.sessions !== entry.sessions)
+      for (const id of entry.sessions.keys()) bySession.set(keyOf(info.project, id), info.id)
   }
 
   function forget(project: string, id: string): void {
@@ -243,6 +244,20 @@ export function hashed(key: string): string {
   return hash('sha256', key, 'base64url')
 }
 
-export function workHash(workItem: Parameters<typeof workItemKey>[0]): string {
+type WorkItem = Parameters<typeof workItemKey>[0]
+
+export function workHash(workItem: WorkItem): string {
   return hashed(workItemKey(workItem))
+}
+
+/** Of what a head says, which nobody changes and every append asks for. */
+const knownHashes = new WeakMap<ConversationInfo, string>()
+
+export function workHashOf(info: ConversationInfo): string {
+  let known = knownHashes.get(info)
+  if (known === undefined) {
+    known = workHash(info.workItem)
+    knownHashes.set(info, known)
+  }
+  return known
 }

@@ -97,7 +97,6 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
       p,
       c,
       v: line.version,
-      n,
       type,
       schema,
       at,
@@ -111,10 +110,10 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
       input: place?.sums.input ?? null,
       output: place?.sums.output ?? null,
       crc: checksum({ version: line.version, at, lane: null, type, message: line.messageId ?? null, body }),
-      salt: line.salt === null ? null : hexOf(line.salt),
+      salt: line.salt === null ? null : Buffer.from(line.salt, 'base64'),
       body,
-      digest: hexOf(line.digest),
-      hash: hexOf(line.hash),
+      digest: Buffer.from(line.digest, 'base64'),
+      hash,
     })
     for (const digest of body === null ? [] : blobsIn(body)) {
       batch.blobs.push({ g: 0, p, c, v: line.version, digest, json: blobs.get(digest)! })
@@ -170,12 +169,19 @@ async function write(run: Run, base: number, batch: Batch): Promise<void> {
     const part = rows.slice(from, from + rowsPerCall)
     const [first, last] = [part[0]?.v ?? 0, part.at(-1)?.v ?? 0]
     const isLast = from + rowsPerCall >= rows.length
-    const { refused } = await insertEvents(run, base, {
-      ...(from === 0 ? rest : { ...emptyBatch(), groups: batch.groups.map(({ g, k, p, c }) => ({ g, k, p, c })) }),
-      rows: part,
-      blobs: blobs.filter(blob => blob.v >= first && blob.v <= last),
-      sessions: isLast ? sessions : [],
-    })
+    const calls =
+      from === 0 ? rest : { ...emptyBatch(), groups: batch.groups.map(({ g, k, p, c }) => ({ g, k, p, c })) }
+    const { refused } = await insertEvents(
+      run,
+      base,
+      {
+        ...calls,
+        rows: part,
+        blobs: blobs.filter(blob => blob.v >= first && blob.v <= last),
+        sessions: isLast ? sessions : [],
+      },
+      from,
+    )
     if (refused.length > 0) throw new Error(`a restored conversation was refused: ${JSON.stringify(refused)}`)
   }
 }
@@ -188,8 +194,4 @@ function recordedIn(
   const { version, type, schema, body, messageId, at, actor, channel } = line
   const event = decode({ type, schema, body, messageId }, digest => blobs.get(digest))
   return { ...place, version, position: '', at: isoTime(at), actor, channel, hash: '', event }
-}
-
-function hexOf(base64: string): string {
-  return Buffer.from(base64, 'base64').toString('hex')
 }

@@ -1,5 +1,6 @@
 /** Rows on their way to the server, grouped by conversation, and the one call that writes them. */
-import type { Run } from './database.ts'
+import { byteaColumn, int4Column, int8Column, textColumn } from './array-column.ts'
+import type { Run, Value } from './database.ts'
 
 /** A conversation's part in a call. */
 export interface GroupRow {
@@ -11,10 +12,10 @@ export interface GroupRow {
   /** The version that was decided on; left out where nothing depends on it. */
   expected?: number
   version?: number
-  hash?: string
+  hash?: Uint8Array
   at?: number
   recent?: number
-  /** Where they changed, or the conversation is new. */
+  /** Where they changed, or the conversation is new; all of them then. */
   status?: string
   info?: string
   grams?: string[]
@@ -33,14 +34,12 @@ export interface GroupRow {
   branched?: number
 }
 
-/** An event. Bytes are hexadecimal. */
+/** An event. Its place in the call is its place among the rows. */
 export interface InsertRow {
   g: number
   p: number
   c: number
   v: number
-  /** Its place in the call. */
-  n: number
   type: string
   schema: number
   at: number
@@ -54,10 +53,10 @@ export interface InsertRow {
   input: number | null
   output: number | null
   crc: number
-  salt: string | null
+  salt: Uint8Array | null
   body: string | null
-  digest: string
-  hash: string
+  digest: Uint8Array
+  hash: Uint8Array
 }
 
 export interface LaneRow {
@@ -164,14 +163,13 @@ function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch):
 async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
   const [group] = batch.groups as [Required<GroupRow>]
   const [row] = batch.rows as [InsertRow]
-  const bytes = (hex: string | null) => (hex === null ? null : Buffer.from(hex, 'hex'))
   const [written] = await run<[number]>(insertOne, [
     group.k,
     group.p,
     group.c,
     group.expected,
     group.version,
-    bytes(group.hash),
+    group.hash,
     row.at,
     group.recent,
     base,
@@ -187,12 +185,15 @@ async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: 
     row.input,
     row.output,
     row.crc,
-    bytes(row.salt),
+    row.salt,
     row.body,
-    bytes(row.digest),
+    row.digest,
   ])
   return written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] }
 }
+
+const parameters = 38
+const insertAll = `select append_events(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`
 
 /** The transaction's number, and the groups that were not written. `firstPlace` counts on within one transaction. */
 export async function insertEvents(
@@ -202,21 +203,85 @@ export async function insertEvents(
   firstPlace = 0,
 ): Promise<{ tx: number; refused: Refusal[] }> {
   if (firstPlace === 0 && isPlain(batch)) return insertPlain(run, base, batch)
-  const json = (rows: readonly unknown[]) => (rows.length === 0 ? null : JSON.stringify(rows))
-  const [row] = await run<[{ tx: number; refused: Refusal[] | null }]>(
-    'select append_events($1, $2, $3, $4, $5, $6, $7, $8, $9)',
-    [
-      base,
-      firstPlace,
-      JSON.stringify(batch.groups),
-      JSON.stringify(batch.rows),
-      json(batch.lanes),
-      json(batch.sessions),
-      json(batch.keys),
-      json(batch.fences),
-      json(batch.blobs),
-    ],
-  )
-  const { tx, refused } = row![0]
-  return { tx, refused: refused ?? [] }
+  const [row] = await run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
+    base,
+    firstPlace,
+    ...groupColumns(batch.groups),
+    ...eventColumns(batch.rows),
+    json(batch.groups.filter(isChanged), hexHash),
+    json(batch.lanes),
+    json(batch.sessions),
+    json(batch.keys),
+    json(batch.fences),
+    json(batch.blobs),
+  ])
+  return row![0]
+}
+
+/** Its head is new, or more of it changes than where it stands. */
+function isChanged({ info }: GroupRow): boolean {
+  return info !== undefined
+}
+
+type MovedRow = Required<Pick<GroupRow, 'g' | 'p' | 'c' | 'expected' | 'version' | 'hash' | 'at' | 'recent'>>
+
+function isMoved(group: GroupRow): boolean {
+  return group.expected !== undefined && !isChanged(group)
+}
+
+function groupColumns(groups: readonly GroupRow[]): Value[] {
+  const moved = groups.filter(isMoved) as MovedRow[]
+  return [
+    int8Column(locksOf(groups), lock => lock),
+    int4Column(moved, one => one.g),
+    int8Column(moved, one => one.p),
+    int8Column(moved, one => one.c),
+    int4Column(moved, one => one.expected),
+    int4Column(moved, one => one.version),
+    byteaColumn(moved, one => one.hash),
+    int8Column(moved, one => one.at),
+    int8Column(moved, one => one.recent),
+  ]
+}
+
+/** All take their locks in the order of their numbers, or two would wait for each other. */
+function locksOf(groups: readonly GroupRow[]): bigint[] {
+  const locks = new Set<bigint>()
+  for (const { k } of groups) locks.add(BigInt(k))
+  return [...locks].sort((a, b) => (a < b ? -1 : 1))
+}
+
+function eventColumns(rows: readonly InsertRow[]): Value[] {
+  return [
+    int4Column(rows, row => row.g),
+    int8Column(rows, row => row.p),
+    int8Column(rows, row => row.c),
+    int4Column(rows, row => row.v),
+    textColumn(rows, row => row.type),
+    int4Column(rows, row => row.schema),
+    int8Column(rows, row => row.at),
+    textColumn(rows, row => row.actor),
+    textColumn(rows, row => row.channel),
+    textColumn(rows, row => row.request),
+    textColumn(rows, row => row.message),
+    int4Column(rows, row => row.lane),
+    int8Column(rows, row => row.messages),
+    int8Column(rows, row => row.tokens),
+    int8Column(rows, row => row.input),
+    int8Column(rows, row => row.output),
+    int8Column(rows, row => row.crc),
+    byteaColumn(rows, row => row.salt),
+    textColumn(rows, row => row.body),
+    byteaColumn(rows, row => row.digest),
+    byteaColumn(rows, row => row.hash),
+  ]
+}
+
+/** Null where there are none: then the server does not look. */
+function json<Row>(rows: readonly Row[], as: (row: Row) => unknown = row => row): string | null {
+  return rows.length === 0 ? null : JSON.stringify(rows.map(as))
+}
+
+function hexHash(group: GroupRow): unknown {
+  return { ...group, hash: Buffer.from(group.hash!).toString('hex') }
 }

@@ -43,10 +43,11 @@ export function settling(
 
   async function settle(batch: Batch, groups: readonly Group[], sent: Sent): Promise<void> {
     const written = new Set<string>()
+    const sentGroups = new Set(batch.groups.map(group => group.g))
     let events = 0
     for (const group of groups) {
       const { draft: one } = group
-      if (!batch.groups.some(row => row.g === one.g)) {
+      if (!sentGroups.has(one.g)) {
         tellRefused(group)
         continue
       }

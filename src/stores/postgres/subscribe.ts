@@ -8,6 +8,7 @@
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
+import { eventCharacters, feedLimits, isFullPage, tooManyInTail } from '../../log/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { oldestWriter, preciseGate, usualGate } from './gate.ts'
@@ -18,6 +19,8 @@ import { blobsOf, type EventRow, eventColumns, recordedEvent } from './rows.ts'
 interface Entry {
   place: Place
   event: RecordedEvent
+  /** Characters, near enough. */
+  size: number
 }
 
 /** Where a reader starts. Of what is not behind it, some may have been there before already. */
@@ -26,14 +29,11 @@ interface Start {
   wasThere(tx: number): boolean
 }
 
-const pageSize = 256
-/** How many of the newest events all readers share. */
-const tailSize = 1024
 const pollMs = 250
 /** While events wait behind a transaction that is still under way: look again so soon, and ask precisely so late. */
 const heldUp = { lookAgainMs: 5, preciseAfterMs: 200, reportAfterMs: 5_000 }
 
-type FeedRow = [...EventRow, conversationId: string]
+type FeedRow = [...EventRow, conversationId: string, before: string | null]
 
 export function feed({
   database,
@@ -50,10 +50,14 @@ export function feed({
   report(message: string): void
 }) {
   const sql = {
+    // Measured in characters, as the tail is: a page that was cut off must not look like the last.
     after: `
-      select ${eventColumns}, c.id from events e join conversations c using (project, conversation)
-      where e.project = $1 and (e.tx, e.n) > ($2, $3) and e.tx < greatest($5::bigint, ${usualGate} + $4)
-      order by e.tx, e.n limit ${pageSize}`,
+      select * from (
+        select e.*, sum(length(e.body)) over (order by e.tx, e.n) - length(e.body) as before from (
+          select ${eventColumns}, c.id from events e join conversations c using (project, conversation)
+          where e.project = $1 and (e.tx, e.n) > ($2, $3) and e.tx < greatest($5::bigint, ${usualGate} + $4)
+          order by e.tx, e.n limit ${feedLimits.page.events}) e) e
+      where coalesce(before, 0) < ${feedLimits.page.characters} order by tx, n`,
     isHeldUp: `select exists (select 1 from events where project = $1 and tx >= ${usualGate} + $2)`,
     snapshot: 'select pg_current_snapshot()::text',
     hashAt: 'select hash from events where project = $1 and tx = $2 and n = $3',
@@ -99,8 +103,8 @@ export function feed({
     )
     return rows.map(row => {
       const conversationId = row[13] as string
-      const event = recordedEvent(row.slice(0, -1) as EventRow, { project, conversationId, epoch }, load)
-      return { place: { tx: row[0], n: row[1] }, event }
+      const event = recordedEvent(row.slice(0, -2) as EventRow, { project, conversationId, epoch }, load)
+      return { place: { tx: row[0], n: row[1] }, event, size: eventCharacters(row[11]) }
     })
   }
 
@@ -115,12 +119,12 @@ export function feed({
       if (fresh.length === 0) break
       for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
       one.tail.push(...fresh)
-      if (one.tail.length > tailSize) {
-        const dropped = one.tail.length - tailSize
+      const dropped = tooManyInTail(one.tail)
+      if (dropped > 0) {
         one.tailStart = one.tail[dropped - 1]!.place
         one.tail = one.tail.slice(dropped)
       }
-      if (fresh.length < pageSize) break
+      if (!isFullPage(fresh)) break
     }
     wakeReaders(one)
   }
@@ -184,7 +188,7 @@ export function feed({
       if (isAfter(one.tail[middle]!.place, place)) high = middle
       else low = middle + 1
     }
-    return one.tail.slice(low, low + pageSize)
+    return one.tail.slice(low, low + feedLimits.page.events)
   }
 
   /** Drops what is kept in memory: some of it was erased or purged. Readers read the table again. */

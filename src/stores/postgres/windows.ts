@@ -10,7 +10,7 @@ import { isVisible } from '../../log/visibility.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
-import { KnownMessages } from './known-messages.ts'
+import { floorOf, KnownMessages, messagesBetween, type ReadMessage, withNewer, withOlder } from './known-messages.ts'
 import type { Projects } from './projects.ts'
 import { blobsOf, highestVersion } from './rows.ts'
 
@@ -24,8 +24,7 @@ type MessageRow = [
   body: string | null,
 ]
 
-const placeColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc'
-const messageColumns = `${placeColumns}, e.body`
+const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
 
 /** Every row of an answer starts with what tells whether the lanes that were asked about are all there are. */
 type Stamped<Row extends unknown[]> = [conversation: number | null, newestLane: number, ...Row]
@@ -39,19 +38,20 @@ interface Lanes {
 
 const kept = 512
 
-const stamp = `
-  with c as (
+/** Found once per question: taken apart, the server would look for it again for each row. */
+const stamped = (columns = '') => `
+  with c as materialized (
     select conversation, (
-      select coalesce(max(lane), 0) from lanes l where l.project = $1 and l.conversation = c.conversation) as newest
+      select coalesce(max(lane), 0) from lanes l where l.project = $1 and l.conversation = c.conversation) as newest${columns}
     from conversations c where project = $1 and id = $2)`
 
 export function windowReader({ database, projects }: { database: Database; projects: Projects }) {
   const known = new Recent<Lanes>(kept)
   const read = new KnownMessages()
-  const page = (direction: 'asc' | 'desc', columns = messageColumns) => `${stamp}
+  const page = (direction: 'asc' | 'desc') => `${stamped()}
     select c.conversation, c.newest, m.* from c left join lateral (
       select x.* from unnest($3::integer[]) as l(lane) cross join lateral (
-        select ${columns} from events e
+        select ${messageColumns} from events e
         where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
           and e.version > $4 and e.version < $5
         order by e.version ${direction} limit $6) x
@@ -59,13 +59,28 @@ export function windowReader({ database, projects }: { database: Database; proje
   const sql = {
     newest: page('desc'),
     oldest: page('asc'),
-    // What is known already comes without its body.
-    newestUnknown: page('desc', `${placeColumns}, case when e.version between $7 and $8 then null else e.body end`),
+    // Of each lane what comes behind what is known of it, and whether anything that is known was erased since.
+    newer: `${stamped(`, c.version, exists (
+        select 1 from events f where f.project = $1 and f.conversation = c.conversation and f.lane is null
+          and f.version > $7 and f.type = 'message.erased') as was_erased`)}
+      select c.conversation, c.newest, c.version, c.was_erased, m.* from c left join lateral (
+        select x.* from unnest($3::integer[], $4::integer[]) as l(lane, known) cross join lateral (
+          select ${messageColumns} from events e
+          where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
+            and e.version > l.known and e.version < $5
+          order by e.version desc limit $6) x
+        order by x.version desc limit $6) m on true`,
+    older: `
+      select x.* from unnest($3::integer[], $4::integer[]) as l(lane, known) cross join lateral (
+        select ${messageColumns} from events e
+        where e.project = $1 and e.conversation = $2 and e.lane = l.lane and e.version > $5 and e.version <= l.known
+        order by e.version desc limit $6) x
+      order by x.version desc limit $6`,
     kept: `
       select ${messageColumns} from events e
       where e.project = $1 and e.conversation = $2 and e.version = any($3::integer[]) and e.lane = any($4::integer[])
       order by e.version`,
-    measure: `${stamp}
+    measure: `${stamped()}
       select c.conversation, c.newest, l.lane, n.messages, n.tokens, n.input, n.output, n.at,
         b.messages, b.tokens, b.input, b.output
       from c left join lateral (select unnest($3::integer[]) as lane) l on true
@@ -141,7 +156,10 @@ export function windowReader({ database, projects }: { database: Database; proje
     if (project === undefined || idProblem(window.conversationId) || limit <= 0) return []
     const forwards = after !== undefined
     const before = Math.min(asked ?? highestVersion, endOf(window) + 1)
-    if (shared && !forwards && window.kept.length === 0) return newestShared(project, window, { before, limit })
+    if (shared && !forwards && window.kept.length === 0) {
+      const known = await newestKnown(project, window, { before, limit: Math.min(limit, highestVersion) })
+      if (known) return known
+    }
     const found = await ask<MessageRow>(project, window, ({ lanes }) =>
       database.read(forwards ? sql.oldest : sql.newest, [
         project,
@@ -170,43 +188,81 @@ export function windowReader({ database, projects }: { database: Database; proje
     return rows.map(row => messageIn(row, window.conversationId, load))
   }
 
-  /** The newest messages, those that were read before as they were. */
-  async function newestShared(
+  /** The newest messages, those that were read before as they were. Undefined where what is known is of no help. */
+  async function newestKnown(
     project: number,
     window: Window,
     { before, limit }: { before: number; limit: number },
-  ): Promise<Message[]> {
-    const start = Math.min(window.start, highestVersion)
-    let [first, last] = [1, 0]
-    const found = await ask<MessageRow>(project, window, ({ conversation, lanes }) => {
-      ;[first, last] = read.stretch(conversation)
-      const values = [project, window.conversationId, lanes, start, before, Math.min(limit, highestVersion)]
-      return database.read(sql.newestUnknown, [...values, first, last])
-    })
-    if (!found) return []
-    const { conversation, lanes } = found
-    const rows = found.rows.filter(row => row[0] !== null).sort((a, b) => a[0] - b[0])
-    const messages = rows.map(([version, , , , , crc]) => read.find(conversation, version, crc))
-    const unread = rows.flatMap(([version], index) =>
-      messages[index] === undefined && version >= first && version <= last ? [version] : [],
-    )
-    const again = new Map(
-      unread.length === 0
-        ? []
-        : (await database.read<MessageRow>(sql.kept, [project, conversation, unread, lanes])).map(row => [row[0], row]),
-    )
-    const fresh = rows.flatMap((row, index) => (messages[index] === undefined ? [again.get(row[0]) ?? row] : []))
-    const load = await blobsOf(
-      database.read,
+  ): Promise<Message[] | undefined> {
+    const start = Math.min(window.start, highestVersion - 1)
+    const isOpen = before >= highestVersion
+    let known = read.lanes(0, [], start)
+    let isFar = false
+    const found = await ask<[version: number, wasErased: boolean, ...MessageRow]>(
       project,
-      fresh.map(row => row[6]),
+      window,
+      async ({ conversation, lanes }) => {
+        known = read.lanes(conversation, lanes, start)
+        const stretches = [...known.stretches.values()]
+        isFar = stretches.some(({ from }) => from > start && before <= from)
+        if (isFar) return []
+        return database.read(sql.newer, [
+          project,
+          window.conversationId,
+          lanes,
+          stretches.map(one => one.upTo),
+          known.isCold ? before : highestVersion,
+          limit,
+          known.known?.checkedUpTo ?? highestVersion,
+        ])
+      },
     )
-    const decoded = new Map(fresh.map(row => [row[0], messageIn(row, window.conversationId, load)]))
-    read.keep(
-      conversation,
-      fresh.map(row => ({ message: decoded.get(row[0])!, crc: row[5], size: row[6]?.length ?? 0 })),
-    )
-    return rows.map((row, index) => messages[index] ?? decoded.get(row[0])!)
+    if (isFar) return undefined
+    if (!found) return []
+    const { conversation } = found
+    const [version, wasErased] = found.rows[0]!
+    if (wasErased) {
+      read.forget(conversation)
+      return undefined
+    }
+    // A window that starts behind the end has nothing, and says nothing of what comes until its start.
+    if (start >= version) return []
+    const rows = found.rows.flatMap(([, , ...row]) => (row[0] === null ? [] : [row])).sort((a, b) => b[0] - a[0])
+    const upTo = known.isCold && !isOpen ? Math.min(version, before - 1) : version
+    let stretches = withNewer(known.stretches, await messagesIn(rows), { upTo, isAll: rows.length < limit })
+    let floor = floorOf(stretches, start)
+    let messages = messagesBetween(stretches, floor, before)
+    // So much is new that it begins behind the window.
+    isFar = floor > start && before <= floor
+    if (messages.length < limit && floor > start && !isFar) {
+      const wanted = limit - messages.length
+      const older = await database.read<MessageRow>(sql.older, [
+        project,
+        conversation,
+        [...stretches.keys()],
+        [...stretches.values()].map(one => one.from),
+        start,
+        wanted,
+      ])
+      stretches = withOlder(stretches, await messagesIn(older), { start, isAll: older.length < wanted })
+      floor = floorOf(stretches, start)
+      messages = messagesBetween(stretches, floor, before)
+    }
+    const isKept = read.keep(known, stretches, { checkedUpTo: version, limit })
+    return isKept && !isFar ? messages.slice(-limit) : undefined
+
+    async function messagesIn(found: readonly MessageRow[]): Promise<ReadMessage[]> {
+      const load = await blobsOf(
+        database.read,
+        project,
+        found.map(row => row[6]),
+      )
+      return found.map(row => ({
+        message: messageIn(row, window.conversationId, load),
+        lane: row[3],
+        size: row[6]?.length ?? 0,
+      }))
+    }
   }
 
   async function measure(window: Window): Promise<LaneSums & { lastActiveAt: string | undefined }> {

@@ -35,6 +35,9 @@ export interface Writer {
 /** After so many times in vain, the conversation's lock is taken first: slower, but it comes to an end. */
 const triesWithoutLock = 3
 
+/** Fewer than this are better off in one call. */
+const worthHalving = 16
+
 export interface WriterInput extends SettlingInput {
   base: number
   clock: () => number
@@ -89,7 +92,7 @@ export function writer(input: WriterInput): Writer {
     if (queue.length === 0 || underWay >= calls) return
     const first = queue[0]!
     const unlucky = first.tries >= triesWithoutLock && first.at
-    const taken = unlucky ? takeAll(unlucky) : queue.splice(0, first.alone ? 1 : largestBatch.proposals)
+    const taken = unlucky ? takeAll(unlucky) : queue.splice(0, first.alone ? 1 : groupSize())
     underWay++
     const working = unlucky ? workLocked(taken, unlucky) : work(taken)
     working
@@ -104,6 +107,15 @@ export function writer(input: WriterInput): Writer {
         else if (underWay === 0) idle?.()
       })
     schedule()
+  }
+
+  /** Half of many, when nothing is under way: while the server writes them, the other half is decided here. */
+  function groupSize(): number {
+    const waiting = queue.length
+    return Math.min(
+      largestBatch.proposals,
+      underWay === 0 && waiting >= worthHalving ? Math.ceil(waiting / 2) : waiting,
+    )
   }
 
   /** Everything that waits for one conversation. */

@@ -18,6 +18,7 @@ import type { Database, Value } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { isUnreadable, isWork, workColumns } from './migrations/004-work.ts'
 import { newestPosition } from './places.ts'
+import { preparedStatements } from './prepared-statements.ts'
 import { refolder } from './refold.ts'
 
 type ConversationRow = [
@@ -32,6 +33,8 @@ type ConversationRow = [
 
 export function directory({ database, heads }: { database: Database; heads: HeadStore }) {
   const refold = refolder(database)
+  /** By their text: each mixture of filters is compiled once. */
+  const statements = preparedStatements(database)
   const sql = {
     projects: database.prepare(
       `select id from projects where length(cast(id as blob)) <= ${maximumIdBytes} order by id`,
@@ -99,8 +102,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
       conditions.push(`(${priority}, created_at, conversation) > (?, ?, ?)`)
       values.push(...numbersIn(query.cursor, 3))
     }
-    const rows = database
-      .prepare(`
+    const rows = statements
+      .get(`
         select c.conversation, c.priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version, e.at, c.id
         from (
           select conversation, info, id, created_at, ${priority} as priority from conversations
@@ -117,8 +120,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
    * looking through the whole project by another index.
    */
   function refoldedWork({ project, type, featureId, states, status }: WorkQuery, row: number): ConversationHead[] {
-    const rows = database
-      .prepare(`
+    const rows = statements
+      .get(`
         select c.conversation, 0, c.info, e.version, e.at, c.id
         from (select conversation, info, id from conversations where +project = ? and ${isUnreadable}) c
         join events e on e.position = ${newestPosition('c.conversation')}`)
@@ -151,8 +154,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
       conditions.push('(c.recent_at, c.conversation) < (?, ?)')
       values.push(recentAt!, conversation!)
     }
-    const rows = database
-      .prepare(`
+    const rows = statements
+      .get(`
         select c.conversation, c.recent_at, c.info, e.version, e.at, c.id
         from conversations c join events e on e.position = ${newestPosition('c.conversation')}
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
@@ -184,8 +187,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
       conditions.push('s.session < ?')
       values.push(numbersIn(query.cursor, 1)[0]!)
     }
-    const rows = database
-      .prepare(`
+    const rows = statements
+      .get(`
         select s.session, s.id from sessions s
         where ${conditions.join(' and ')} order by s.session desc limit ?`)
       .all(...values, limit + 1) as Array<[number, string]>

@@ -28,12 +28,16 @@ export interface ConversationEntry {
   hash: Uint8Array
   /** The recency stored in the row, which lags behind by up to a minute. */
   recentAt: number
+  /** When somebody should look after it, as stored in the row; undefined where that is not known. */
+  dueAt?: number | null
   lanes: Map<string, LaneEntry>
 }
 
 export interface LaneEntry extends Lane {
   row: number
   sums: LaneSums
+  /** Version of its newest message; 0 if it has none. */
+  newest: number
 }
 
 /** A lane that a viewer sees, for reading. */
@@ -45,10 +49,12 @@ export interface SeenLane {
 export interface SessionEntry {
   row: number
   head: SessionHead
+  /** The expiry stored in the row; undefined where that is not known. */
+  expiresAt?: number | null
 }
 
 /** How many heads are kept: of sessions as many as seed 003 asks for, of conversations some more. */
-const limits = { sessions: 100, conversations: 256 }
+const limits = { sessions: 100, conversations: 256, lanes: 1024 }
 
 const minute = 60_000
 
@@ -68,6 +74,8 @@ export function headStore(database: Database) {
   /** Where conversations are; all that reading a window needs of them. */
   const rows = new Recent<number>(limits.conversations)
   const seenLanes = new Recent<SeenLane[]>(limits.sessions)
+  /** Lanes that were written to, by their rows. */
+  const written = new Recent<LaneEntry>(limits.lanes)
   let seenVersion = -1
   let generation = 0
   let fresh = false
@@ -89,7 +97,10 @@ export function headStore(database: Database) {
     insertConversation: database.prepare(`
       insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info, due_at)
       values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    updateInfo: database.prepare('update conversations set status = ?, info = ?, due_at = ? where conversation = ?'),
+    // Apart from what indexes are made of: an index is written again whenever one of its columns is set.
+    updateInfo: database.prepare('update conversations set info = ? where conversation = ?'),
+    updateStatus: database.prepare('update conversations set status = ? where conversation = ?'),
+    updateDue: database.prepare('update conversations set due_at = ? where conversation = ?'),
     updateRecency: database.prepare('update conversations set recent_at = ? where conversation = ?'),
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
@@ -119,6 +130,7 @@ export function headStore(database: Database) {
       insert into sessions (project, id, conversation, session_key, agent, status, expires_at, head)
       values (?, ?, ?, ?, ?, ?, ?, ?)`),
     updateSession: database.prepare('update sessions set status = ?, expires_at = ?, head = ? where session = ?'),
+    updateHead: database.prepare('update sessions set head = ? where session = ?'),
     postponeExpiry: database.prepare('update sessions set expires_at = ? where session = ?'),
   }
 
@@ -132,6 +144,7 @@ export function headStore(database: Database) {
     projects.clear()
     rows.clear()
     seenLanes.clear()
+    written.clear()
   }
 
   /**
@@ -218,6 +231,7 @@ export function headStore(database: Database) {
   function createConversation(head: ConversationHead, hash: Uint8Array, now: number): ConversationEntry {
     const { info } = head
     const recentAt = now - (now % minute)
+    const dueAt = teamDueAt(info) ?? null
     const row = Number(
       sql.insertConversation.run(
         ensureProject(info.project, now),
@@ -228,18 +242,23 @@ export function headStore(database: Database) {
         now,
         recentAt,
         JSON.stringify(info),
-        teamDueAt(info) ?? null,
+        dueAt,
       ).lastInsertRowid,
     )
-    const entry: ConversationEntry = { row, recentAt, hash, head, lanes: new Map() }
+    const entry: ConversationEntry = { row, recentAt, dueAt, hash, head, lanes: new Map() }
     conversations.set(keyOf(info.project, info.id), entry)
     return entry
   }
 
   function saveConversation(entry: ConversationEntry, head: ConversationHead, hash: Uint8Array, now: number): void {
     const { info } = head
-    if (info !== entry.head.info)
-      sql.updateInfo.run(info.status, JSON.stringify(info), teamDueAt(info) ?? null, entry.row)
+    if (info !== entry.head.info) {
+      sql.updateInfo.run(JSON.stringify(info), entry.row)
+      if (info.status !== entry.head.info.status) sql.updateStatus.run(info.status, entry.row)
+      const dueAt = teamDueAt(info) ?? null
+      if (dueAt !== entry.dueAt) sql.updateDue.run(dueAt, entry.row)
+      entry.dueAt = dueAt
+    }
     const recentAt = now - (now % minute)
     if (recentAt > entry.recentAt) {
       sql.updateRecency.run(recentAt, entry.row)
@@ -264,16 +283,19 @@ export function headStore(database: Database) {
     const known = entry.lanes.get(key)
     if (known) return known
     const found = sql.lane.get(entry.row, lane.audience, lane.kind) as [number] | undefined
+    const last = found && (sql.lastSums.get(found[0]) as [number] | undefined)
     const made: LaneEntry = found
-      ? { ...lane, row: found[0], sums: sumsIn(sql.lastSums.get(found[0])) }
+      ? { ...lane, row: found[0], sums: sumsIn(last), newest: last?.[0] ?? 0 }
       : {
           ...lane,
           row: Number(
             sql.insertLane.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience)).lastInsertRowid,
           ),
           sums: noSums,
+          newest: 0,
         }
     entry.lanes.set(key, made)
+    written.set(String(made.row), made)
     if (!found) seenLanes.clear()
     return made
   }
@@ -346,7 +368,12 @@ export function headStore(database: Database) {
     const text = JSON.stringify(head)
     const known = session(head.project, head.id)
     if (known) {
-      sql.updateSession.run(head.status, expiresAt, text, known.row)
+      if (head.status === known.head.status && isBefore(known.expiresAt, expiresAt)) {
+        sql.updateHead.run(text, known.row)
+      } else {
+        sql.updateSession.run(head.status, expiresAt, text, known.row)
+        known.expiresAt = expiresAt
+      }
       known.head = head
       return
     }
@@ -362,7 +389,7 @@ export function headStore(database: Database) {
         text,
       ).lastInsertRowid,
     )
-    sessions.set(keyOf(head.project, head.id), { row, head })
+    sessions.set(keyOf(head.project, head.id), { row, head, expiresAt })
   }
 
   /** When the session itself, or a message it sees, last changed. */
@@ -401,7 +428,9 @@ export function headStore(database: Database) {
     branchOf(project: string, id: string): string | undefined {
       return (sql.branch.get(projectRow(project) ?? 0, id) as [string] | undefined)?.[0]
     },
-    lastSums: (row: number) => sumsIn(sql.lastSums.get(row)),
+    lastSums: (row: number) => written.get(String(row))?.sums ?? sumsIn(sql.lastSums.get(row)),
+    /** Version of a lane's newest message, where it is known without asking. */
+    newestKnown: (row: number) => written.get(String(row))?.newest,
     sumsUpTo: (row: number, version: number) => sumsIn(sql.sumsUpTo.get(row, version)),
     session,
     sessionByKey,
@@ -409,10 +438,19 @@ export function headStore(database: Database) {
     lastActiveAt,
     /** When the newest message of a lane was written. */
     lastAt: (lane: number, upTo: number) => (sql.lastAt.get(lane, upTo) as [number] | undefined)?.[0],
-    postponeExpiry: (row: number, expiresAt: number) => sql.postponeExpiry.run(expiresAt, row),
+    postponeExpiry(entry: SessionEntry, expiresAt: number) {
+      sql.postponeExpiry.run(expiresAt, entry.row)
+      entry.expiresAt = expiresAt
+    },
     /** How much is kept; for those who watch over memory. */
     kept: () => ({ conversations: conversations.size, sessions: sessions.size }),
   }
+}
+
+/** Whether a stored expiry can stay: the real one is at that time or later, and whoever finds it due looks again. */
+function isBefore(stored: number | null | undefined, real: number | null): boolean {
+  if (stored === undefined || stored === null || real === null) return stored === real
+  return stored <= real
 }
 
 function sumsIn(row: unknown): LaneSums {

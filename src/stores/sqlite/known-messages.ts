@@ -49,7 +49,7 @@ interface KnownLane {
   from: number
   /** False until it was read for the first time. */
   isRead: boolean
-  /** The largest window that was asked for. */
+  /** The most entries that were of use at once. */
   most: number
   size: number
   generation: number
@@ -83,7 +83,7 @@ export class KnownMessages {
         this.#readOlder(lane, known[index]!, { from: floor, limit: wanted }, read)
     }
     const found = messagesIn(known, { ...stretch, from: floor })
-    for (const one of known) this.#trim(one, limit)
+    for (const one of known) this.#trim(one, found[0]?.version ?? stretch.before)
     this.#letGo()
     return found
   }
@@ -144,8 +144,8 @@ export class KnownMessages {
   }
 
   /** Windows move on; what they left behind is let go when it is as much again. */
-  #trim(known: KnownLane, limit: number): void {
-    known.most = Math.max(known.most, limit)
+  #trim(known: KnownLane, oldest: number): void {
+    known.most = Math.max(known.most, known.entries.length - indexOf(known.entries, oldest))
     if (known.entries.length > known.most * 2 + 50) this.#drop(known, known.entries.length - known.most)
   }
 

@@ -12,7 +12,7 @@ import { newestPosition } from './places.ts'
 export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {
   const sql = {
     expiring: database.prepare(`
-      select s.session, s.id, s.conversation from sessions s
+      select s.id, s.conversation from sessions s
       where s.project = ? and s.status = 'active' and s.expires_at <= ? order by s.expires_at limit ?`),
     archivable: database.prepare(`
       select c.id from conversations c
@@ -30,14 +30,13 @@ export function maintenance({ database, heads, reading, writing }: { database: D
 
   function candidates(project: string, now: number, limit: number) {
     const projectRow = heads.projectRow(project)
-    const rows =
-      projectRow === undefined ? [] : (sql.expiring.all(projectRow, now, limit) as Array<[number, string, number]>)
+    const rows = projectRow === undefined ? [] : (sql.expiring.all(projectRow, now, limit) as Array<[string, number]>)
     const due: SessionHead[] = []
-    const used: Array<[row: number, expiresAt: number]> = []
-    for (const [row, id, conversationRow] of rows) {
-      const head = heads.session(project, id)!.head
+    const used: Array<{ id: string; expiresAt: number }> = []
+    for (const [id, conversationRow] of rows) {
+      const { head } = heads.session(project, id)!
       const expiresAt = expiryOf(head, heads.lastActiveAt(conversationRow, head, viewerOf(head)))
-      if (expiresAt === undefined || expiresAt > now) used.push([row, expiresAt ?? Number.MAX_SAFE_INTEGER])
+      if (expiresAt === undefined || expiresAt > now) used.push({ id, expiresAt: expiresAt ?? Number.MAX_SAFE_INTEGER })
       else due.push(head)
     }
     return { rows: rows.length, due, used }
@@ -50,7 +49,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
         const { rows, due, used } = await reading(() => candidates(project, now, limit))
         if (used.length > 0) {
           await writing(() => {
-            for (const [row, expiresAt] of used) heads.postponeExpiry(row, expiresAt)
+            for (const { id, expiresAt } of used) heads.postponeExpiry(heads.session(project, id)!, expiresAt)
           })
         }
         if (due.length > 0 || rows === 0) return due

@@ -7,6 +7,7 @@
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
+import { eventCharacters, feedLimits, isFullPage, tooManyInTail } from '../../log/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError } from './errors.ts'
 import type { HeadStore } from './heads.ts'
@@ -16,11 +17,10 @@ import { blobLoader, type EventRow, eventColumns, recordedEvent } from './rows.t
 interface Entry {
   row: number
   event: RecordedEvent
+  /** Characters, near enough. */
+  size: number
 }
 
-const pageSize = 256
-/** How many of the newest events all readers share. */
-const tailSize = 1024
 const pollMs = 20
 
 type FeedRow = [...EventRow, conversationId: string, project: string, projectRow: number]
@@ -30,7 +30,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     after: database.prepare(`
       select ${eventColumns}, c.id, p.id, p.project from events e
       join conversations c using (conversation) join projects p using (project)
-      where e.position > ? order by e.position limit ${pageSize}`),
+      where e.position > ? order by e.position limit ${feedLimits.page.events}`),
     last: database.prepare('select position, hash from events order by position desc limit 1'),
     hashAt: database.prepare('select hash from events where position = ?'),
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
@@ -55,16 +55,21 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   }
 
   function page(after: number): Entry[] {
-    const rows = sql.after.all(after) as FeedRow[]
-    return rows.map(row => {
+    const entries: Entry[] = []
+    let characters = 0
+    for (const row of sql.after.iterate(after) as Iterable<FeedRow>) {
       const [conversationId, project, projectRow] = row.slice(-3) as [string, string, number]
       const event = recordedEvent(
         row.slice(0, -3) as EventRow,
         { project, conversationId, epoch: epoch() },
         loadBlob(projectRow),
       )
-      return { row: row[0], event }
-    })
+      const size = eventCharacters(row[11])
+      entries.push({ row: row[0], event, size })
+      characters += size
+      if (characters >= feedLimits.page.characters) break
+    }
+    return entries
   }
 
   /** Takes what is new into the tail. One read serves every reader that is at the end. */
@@ -76,12 +81,12 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       if (fresh.length === 0) break
       for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
       tail.push(...fresh)
-      if (tail.length > tailSize) {
-        const dropped = tail.length - tailSize
+      const dropped = tooManyInTail(tail)
+      if (dropped > 0) {
         tailStart = tail[dropped - 1]!.row
         tail = tail.slice(dropped)
       }
-      if (fresh.length < pageSize) break
+      if (!isFullPage(fresh)) break
     }
   }
 
@@ -94,7 +99,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       if (tail[middle]!.row <= row) low = middle + 1
       else high = middle
     }
-    return tail.slice(low, low + pageSize)
+    return tail.slice(low, low + feedLimits.page.events)
   }
 
   /** Drops what is kept in memory: some of it was erased or purged. Readers read the file again. */

@@ -81,7 +81,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
 
     function oneLane(lane: number): Message[] {
       const rows = forwards
-        ? (sql.oldest.all(lane, from, before, limit) as MessageRow[])
+        ? isEmptyBehind(lane, from)
+          ? []
+          : (sql.oldest.all(lane, from, before, limit) as MessageRow[])
         : newestRows(lane, { from, before, limit })
       return rows.map(row => messageIn(row, lane, window.conversationId, load))
     }
@@ -100,12 +102,19 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     }
   }
 
+  /** Whether it is known without asking that a lane has nothing after a version. */
+  function isEmptyBehind(lane: number, version: number): boolean {
+    const newest = heads.newestKnown(lane)
+    return newest !== undefined && newest <= version
+  }
+
   /**
    * In two questions, because merging the two tables costs more than asking an empty one. What another process moves
    * between them is not seen twice, because the second asks for what comes before the first's, and not missed, because
    * it moves towards the second.
    */
   function newestRows(lane: number, { from, before, limit }: Stretch): MessageRow[] {
+    if (isEmptyBehind(lane, from)) return []
     const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
     if (rows.length === limit) return rows
     const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]

@@ -1,16 +1,4 @@
-/**
- * The one call that appends: checks what the caller decided on, then writes all of it, in a single round trip.
- *
- * The caller decides on heads it knows and hands in rows ready to be stored, grouped by conversation. A group whose
- * conversation has moved on since, whose key was used, or whose lease is lost is refused and the others are written.
- *
- * Two things happen before the transaction gets its number, because subscribers read in the order of those numbers:
- * it shows on `events` that it is going to write (so that readers can tell it from transactions that have nothing to do
- * with the log), and it waits for the locks of its conversations (so that of two transactions on one conversation the
- * later one has the higher number).
- *
- * The text is today's. A step that changes the tables under it creates it again; until the last step nobody calls it.
- */
+/** The one call that appended before `009-append-arrays.ts`, which says what it is for: all of it is handed in as JSON. */
 export const appendFunction = `create or replace function append_events(
     base bigint, first_n integer, groups json, rows json, new_lanes json, heads json, new_keys json, fences json,
     new_blobs json
