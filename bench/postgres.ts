@@ -44,7 +44,7 @@ async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding
     const text = messages(1)
     return [
       ...(await oneAfterAnother()),
-      await manyCallers(),
+      ...(await manyCallers()),
       ...(await requestsNextToTheFile()),
       ...(await bytesOf(client, colloquy)),
     ]
@@ -84,12 +84,13 @@ async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding
       return [...findings, row(name, flat, { atMost: 1.15 }, ' (ours)')]
     }
 
-    async function manyCallers(): Promise<Finding> {
+    async function manyCallers(): Promise<Finding[]> {
       const { rounds: times, callers, messagesEach } = sizes.writers
       const sessions = await Promise.all(
         Array.from({ length: callers }, (_, index) => newSession(colloquy, `caller ${index}`)),
       )
       const rounds = new Rounds()
+      const searchable: number[] = []
       for (let round = -1; round < times; round++) {
         tell(round < 0 ? 'warming up' : `${callers} callers, round ${round + 1} of ${times}`)
         const baseline = await secondsOf(async () => {
@@ -104,18 +105,23 @@ async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding
             }),
           ),
         )
-        await caughtUp(colloquy)
+        const feeding = await secondsOf(() => caughtUp(colloquy))
         const done = callers * messagesEach
-        if (round >= 0) rounds.add({ ours: done / ours, baseline: done / baseline })
+        if (round < 0) continue
+        rounds.add({ ours: done / ours, baseline: done / baseline })
+        searchable.push(done / (ours + feeding))
       }
-      return {
-        what: `${callers} callers at once`,
-        ours: perSecond(median(rounds.ours)),
-        baseline: perSecond(median(rounds.baseline)),
-        ratio: rounds.ratio,
-        spread: rounds.spread,
-        target: { atLeast: 0.4 },
-      }
+      return [
+        {
+          what: `${callers} callers at once`,
+          ours: perSecond(median(rounds.ours)),
+          baseline: perSecond(median(rounds.baseline)),
+          ratio: rounds.ratio,
+          spread: rounds.spread,
+          target: { atLeast: 0.4 },
+        },
+        { what: '… until a search has taken in all of it', ours: perSecond(median(searchable)) },
+      ]
     }
 
     async function requestsNextToTheFile(): Promise<Finding[]> {

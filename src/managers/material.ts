@@ -71,6 +71,8 @@ export function materialGatherer(
   const { store } = engine
   const sizes = new Map<string, number>()
   const sharable: SharableItems = new Recent(200)
+  /** What windows held when they were last asked for, by session. */
+  const lastSums = new Recent<LaneSums>(200)
 
   /** Sections are counted once per text; they change seldom and are asked for with every request. */
   function section(text: string, counter: TokenEstimator): TextSection {
@@ -99,24 +101,33 @@ export function materialGatherer(
       ...(end !== undefined && { end }),
     })
     const expected = windowFrom(usesCheckpoint ? head.checkpoint?.upTo : undefined)
+    const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
+    const stateTokens = Math.floor(budget * stateShare)
+    const told = conversation ?? store.conversation(head.project, head.conversationId).then(found => found?.info)
+    // How much fits is known well enough from the last time; if it was too little, the rest is read behind it.
+    const last = head.acknowledged === undefined ? lastSums.get(head.id) : undefined
     // All at once: a store that is elsewhere takes as long for one question as for several.
-    const [described, contextEvent, taken, info, system, expectedSums] = await Promise.all([
+    const [described, contextEvent, taken, system, expectedSums, expectedRead, shared, info] = await Promise.all([
       eventAt(engine, head, head.describedAt, 'session.described'),
       eventAt(engine, head, head.contextAt, 'context.gathered'),
       eventAt(engine, head, usesCheckpoint ? head.checkpoint?.version : undefined, 'checkpoint.taken'),
-      conversation ?? store.conversation(head.project, head.conversationId).then(found => found?.info),
       // Seed 003 keeps the system message, whatever else goes.
       keepsSystemMessage(strategy) ? firstSystemMessage(engine, head) : undefined,
       store.measure(expected),
+      last?.messages ? newest(store, expected, { sums: last, most, budget }) : undefined,
+      sharedWith({ engine, known: sharable, head, conversation: told, counter, end, maxTokens: stateTokens }),
+      told,
     ])
     const checkpoint = taken?.checkpoint
     const window = windowFrom(checkpoint?.upTo)
-    const sums = window.start === expected.start ? expectedSums : await store.measure(window)
-    const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
+    const isExpected = window.start === expected.start
+    const sums = isExpected ? expectedSums : await store.measure(window)
+    lastSums.set(head.id, sums)
     const away = await sinceAcknowledged(window, head, budget)
     const past = away ? { ...window, end: Math.min(away.since, end ?? away.since) } : window
     const pastSums = away ? await store.measure(past) : sums
-    const pastRead = await newest(store, past, { sums: pastSums, most, budget })
+    const pastRead =
+      isExpected && expectedRead ? expectedRead : await newest(store, past, { sums: pastSums, most, budget })
     const pins = new Set(info?.pins)
     // Results are not among talk, and a call without its result would be told as one that still runs.
     const asTold = strategy.name === 'recent' ? withoutCalls : (message: Message) => message
@@ -166,22 +177,13 @@ export function materialGatherer(
       })
     const description = described?.description ?? descriptionFor(head.agentType)
     const context = contextEvent?.context
-    const stateTokens = Math.floor(budget * stateShare)
     const facts = {
       session: head,
       conversation: info,
       checkpoint,
       // Of a window without its tool messages nothing can be said about calls.
       messages: strategy.name === 'recent' ? [] : read,
-      shared: await sharedWith({
-        engine,
-        known: sharable,
-        head,
-        conversation: info,
-        counter,
-        end,
-        maxTokens: stateTokens,
-      }),
+      shared,
       ...(unresolved && { unresolved }),
     }
     const state = renderState(computed.state, facts, { maxTokens: stateTokens, estimator: counter })

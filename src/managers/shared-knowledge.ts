@@ -32,7 +32,8 @@ export interface SharedInput {
   engine: Engine
   known: SharableItems
   head: SessionHead
-  conversation: ConversationInfo | undefined
+  /** May still be on its way: of the session's own conversation nothing of it is needed. */
+  conversation: ConversationInfo | undefined | Promise<ConversationInfo | undefined>
   counter: TokenEstimator
   /** Only what was there at this version. */
   end: number | undefined
@@ -44,8 +45,8 @@ export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
   const { engine, known, head, conversation, counter, end, maxTokens } = input
   if (head.sharing === 'separate') return []
   const { project } = head
-  const { delegated } = conversation ?? {}
   const own = head.sharing === 'checkpoint' ? await checkpointsOn(head.conversationId) : []
+  const { delegated } = (await conversation) ?? {}
   if (!delegated) return own
   const from = await checkpointsOn(delegated.conversationId, Number.MAX_SAFE_INTEGER)
   return [...(await messagesBefore(delegated.conversationId)), ...from, ...own]

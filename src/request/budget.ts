@@ -1,4 +1,5 @@
 /** How large a request may be, and the one measure that trigger and packer share. */
+import { longestLabel } from './fence.ts'
 
 /** What stands around a message or a section in a rendered request, at the most: labels, fences, blank lines. */
 export const overhead = { message: 40, section: 30, part: 24 } as const
@@ -42,7 +43,7 @@ const shortName = 16
 
 function nameOverhead(author: string): number {
   if (author.length * 3 <= shortName) return 0
-  return Math.max(0, Buffer.byteLength(author) - shortName)
+  return Math.max(0, Buffer.byteLength(author.slice(0, longestLabel)) - shortName)
 }
 
 export function sizeOf(messages: readonly Sized[]): number {

@@ -13,6 +13,7 @@ import { startChild } from './child.ts'
 import type { random } from './random.ts'
 
 const project = 'torture'
+const longestWaitMs = 120_000
 
 export interface NodesReport {
   appended: number
@@ -187,7 +188,9 @@ export async function underOutages(
       stored.push(...textsIn(events))
       from = events.at(-1)!.version + 1
     }
-    while (seen.length < stored.length) await pass(5)
+    // One that never gets there is a problem to report, not one to wait for.
+    const late = performance.now() + longestWaitMs
+    while (seen.length < stored.length && performance.now() < late) await pass(5)
     await following.return?.()
     await isFollowed
     const there = new Set(stored)
@@ -217,7 +220,8 @@ export async function underCuts(
       async disturb() {
         proxy.cutBy(() => (choose.below(40) === 0 ? choose.pick(['before', 'after'] as const) : undefined))
         const wanted = proxy.cuts + Math.max(5, Math.floor(appends / 50))
-        while (proxy.cuts < wanted) await pass(1)
+        const late = performance.now() + longestWaitMs
+        while (proxy.cuts < wanted && performance.now() < late) await pass(1)
         proxy.cutBy(() => undefined)
       },
     }).then(report => ({ ...report, outages: proxy.cuts }))

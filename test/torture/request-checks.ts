@@ -209,6 +209,11 @@ function flat(messages: readonly RequestMessage[]): string[] {
   return all
 }
 
+/** What a name takes beyond what every message has room for; longer ones are cut. */
+function nameRoom(author: string): number {
+  return Math.max(0, Buffer.byteLength(author.slice(0, 60)) - 16)
+}
+
 /** [P5] A budget is too small only when what cannot be left out does not fit. */
 export function checkRefusal({
   table,
@@ -225,14 +230,19 @@ export function checkRefusal({
 }): string[] {
   const window = table.window(seat)
   // Seed 003's strategies keep the first system message, whatever else goes.
-  const { name } = step.strategy
-  const keepsSystem = name === 'sliding_window' || name === 'summarization'
+  const { strategy } = step
+  const keepsSystem = strategy.name === 'sliding_window' || strategy.name === 'summarization'
   const system = keepsSystem ? window.find(one => one.message.role === 'system' && !one.message.internal) : undefined
   const fixed = new Set(
     [...window.filter(one => one.message.pinned), seat.kept, system].filter(one => one !== undefined),
   )
-  const pinned = [...fixed].reduce((sum, { message }) => sum + message.tokens.count + 40 + 24 * message.parts.length, 0)
-  const least = largestDescription + (checkpoint ? checkpoint.tokens.checkpoint + 30 : 0) + pinned + leastMessage
+  const pinned = [...fixed].reduce(
+    (sum, { message }) => sum + message.tokens.count + 40 + nameRoom(message.author) + 24 * message.parts.length,
+    0,
+  )
+  // Whoever said what is asked about, their name stands with it.
+  const name = Math.max(0, ...window.map(({ message }) => nameRoom(message.author)))
+  const least = largestDescription + (checkpoint ? checkpoint.tokens.checkpoint + 30 : 0) + pinned + leastMessage + name
   return least > step.budget
     ? []
     : [`[P5] refused (${error.message}) although ${least} tokens would do in ${step.budget}`]

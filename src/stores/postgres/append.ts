@@ -7,9 +7,8 @@ import { InvalidInput, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { addSums, noSums } from '../../log/lane.ts'
+import { addSums, type Lane, type LaneSums, noSums } from '../../log/lane.ts'
 import { LiveSession } from '../../log/proposal.ts'
-import { Recent } from '../../log/recent.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
@@ -17,7 +16,15 @@ import { type ConversationInfo, evolveConversation } from '../../views/conversat
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { BranchBase } from './branches.ts'
-import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, lastActiveAt, workHash } from './heads.ts'
+import {
+  type ConversationEntry,
+  hashed,
+  type LaneEntry,
+  laneKeyOf,
+  laneNamed,
+  lastActiveAt,
+  workHash,
+} from './heads.ts'
 import type { Batch } from './insert-events.ts'
 import { type Place, positionText } from './position.ts'
 import { titleGrams } from './search-index.ts'
@@ -65,6 +72,7 @@ export function sessionsIn(events: readonly ConversationEvent[]): string[] {
 /** A conversation's part in a batch, while it grows. */
 export interface Draft {
   readonly g: number
+  readonly key: string
   readonly project: string
   readonly id: string
   /** As it was when the first of its proposals was decided. */
@@ -83,12 +91,11 @@ export interface Draft {
 
 export function draftOn(
   g: number,
-  project: string,
-  id: string,
+  { key, project, id }: { key: string; project: string; id: string },
   base: ConversationEntry | undefined,
   numbers: { project: number; conversation: number },
 ): Draft {
-  return { g, project, id, base, numbers, branch: undefined, entry: base, recorded: [], sessions: new Map() }
+  return { g, key, project, id, base, numbers, branch: undefined, entry: base, recorded: [], sessions: new Map() }
 }
 
 /** Adds a proposal's events to the batch. Throws before it changes anything. */
@@ -130,7 +137,8 @@ export function addEvents(
       lane: laneName,
       adds,
     }
-    hash = hashOf(hash, header, digest)
+    const link = hashOf(hash, header, digest)
+    hash = link
     const n = batch.rows.length + added.rows.length
     const one: RecordedEvent = {
       project,
@@ -141,12 +149,13 @@ export function addEvents(
       actor,
       channel,
       ...(requestId !== undefined && { requestId }),
-      hash: Buffer.from(hash).toString('hex'),
+      hash: link.toString('hex'),
       event,
     }
     head = evolveConversation(head, one)
     if (!head) throw new InvalidInput('events', 'a conversation starts with conversation.created')
-    const lane = laneName && event.type === 'message.added' ? laneFor(laneName, event.audience) : undefined
+    const lane =
+      laneName && event.type === 'message.added' ? laneFor(laneName, event.audience, adds ?? noSums) : undefined
     added.rows.push({
       g,
       p,
@@ -180,31 +189,6 @@ export function addEvents(
       sessions = new Map(sessions).set(next.id, next)
       sessionHead = next
     }
-
-    function laneFor(name: NonNullable<typeof laneName>, audience: LaneEntry['audienceOf']): LaneEntry {
-      const key = laneKeyOf(name.kind, name.audience)
-      const known = lanes.get(key)
-      const made: LaneEntry = {
-        ...name,
-        lane: known?.lane ?? lanes.size + 1,
-        audienceOf: audience,
-        sums: addSums(known?.sums ?? noSums, adds ?? noSums),
-        lastAt: now,
-      }
-      if (!known) {
-        added.lanes.push({
-          g,
-          p,
-          c,
-          lane: made.lane,
-          key: name.audience,
-          kind: name.kind,
-          audience: JSON.stringify(audience),
-        })
-      }
-      lanes.set(key, made)
-      return made
-    }
   }
 
   for (const row of added.rows) batch.rows.push(row)
@@ -214,8 +198,24 @@ export function addEvents(
   for (const [sessionId, one] of changed) {
     draft.sessions.set(sessionId, { ...one, new: draft.sessions.get(sessionId)?.new ?? one.new })
   }
-  if (head) draft.entry = { project: p, conversation: c, head, hash, lanes, sessions }
+  if (head) draft.entry = { key: draft.key, project: p, conversation: c, head, hash, lanes, sessions }
   return { conversation: head, session: sessionHead, events: recorded, replayed: false }
+
+  function laneFor({ kind, audience: key }: Lane, audience: LaneEntry['audienceOf'], adds: LaneSums): LaneEntry {
+    const known = laneNamed(lanes, kind, key)
+    const made: LaneEntry = {
+      key: known?.key ?? laneKeyOf(kind, key),
+      kind,
+      audience: key,
+      lane: known?.lane ?? lanes.size + 1,
+      audienceOf: audience,
+      sums: addSums(known?.sums ?? noSums, adds),
+      lastAt: now,
+    }
+    if (!known) added.lanes.push({ g, p, c, lane: made.lane, key, kind, audience: JSON.stringify(audience) })
+    lanes.set(made.key, made)
+    return made
+  }
 }
 
 /** The rows of a draft that are written once, however many proposals it holds. */
@@ -282,15 +282,8 @@ export function placeEvents(draft: Draft, epoch: string, placeOf: (n: number) =>
   for (const { event, n, hash } of draft.recorded) event.position = positionText(epoch, placeOf(n), hash)
 }
 
-/** Asked for with every append, and always the same. */
-const lockKeys = new Recent<string>(4096)
-
 /** The lock of a conversation: 64 bits that the server takes for one. */
 export function lockKeyOf(epoch: string, project: string, conversationId: string): string {
   const text = JSON.stringify([epoch, project, conversationId])
-  const known = lockKeys.get(text)
-  if (known !== undefined) return known
-  const key = hashText('sha256', text, 'buffer').readBigInt64BE().toString()
-  lockKeys.set(text, key)
-  return key
+  return hashText('sha256', text, 'buffer').readBigInt64BE().toString()
 }

@@ -7,8 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreClosed } from '../../errors.ts'
 import { asStoreError, codeOf, isCollision, isLostConnection } from './errors.ts'
+import { Exchange, int8, type Statement } from './exchange.ts'
 import { hostFinder } from './hosts.ts'
-import { LocalQuery } from './local-query.ts'
 import type { Place } from './place.ts'
 import {
   connectionSettings,
@@ -17,6 +17,7 @@ import {
   startupOptions,
   transactionSettings,
 } from './settings.ts'
+import { together } from './together.ts'
 
 /** What the server takes. */
 export type Value = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
@@ -28,6 +29,8 @@ export interface Database {
   readonly place: Place
   /** Runs a statement that may safely run twice: it is tried again when the connection is lost on the way. */
   read: Run
+  /** The same for a short question: those that are asked at the same moment share a round trip. */
+  look: Run
   /** Runs a statement once. A lost connection leaves its outcome unknown. */
   once: Run
   /** Runs work in a transaction: all of it is done, or nothing. Tried again when nothing of it can have been done. */
@@ -44,8 +47,6 @@ export interface DatabaseOptions extends SettingsInput {
   connections: number
 }
 
-/** Numbers of rows and transactions come as 64 bits; they stay far below what a JavaScript number holds. */
-const int8 = 20
 const types = {
   getTypeParser: (oid: number, format?: unknown) =>
     oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
@@ -109,19 +110,34 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function execute<Row>(client: pg.Pool | pg.PoolClient, sql: string, values: readonly Value[]): Promise<Row[]> {
-    const named = !place.isPooled && { name: nameOf(sql) }
-    const result = await client.query({ ...named, text: sql, values: values as unknown[], rowMode: 'array' })
-    return result.rows as Row[]
+  function statement(sql: string, values: readonly Value[]): Statement {
+    return { name: place.isPooled ? '' : nameOf(sql), text: sql, values }
   }
 
-  /** A statement that is a transaction of its own. */
-  async function single<Row>(client: pg.Pool, sql: string, values: readonly Value[]): Promise<Row[]> {
-    if (!local) return execute(client, sql, values)
-    const query = new LocalQuery({ text: sql, values: values as unknown[] }, local)
-    const result = await client.query(query as unknown as pg.QueryConfig)
-    return result.rows as Row[]
+  /** A statement in a transaction. */
+  function execute<Row>(client: pg.PoolClient, sql: string, values: readonly Value[]): Promise<Row[]> {
+    const exchange = new Exchange([statement(sql, values)])
+    return new Promise((resolve, reject) => {
+      exchange.callback = (error, answers) => (error ? reject(error) : resolve(answers![0] as Row[]))
+      client.query(exchange as unknown as pg.QueryConfig)
+    })
   }
+
+  /** Statements that are a transaction of their own. */
+  async function alone(from: pg.Pool, statements: readonly [Statement, ...Statement[]]): Promise<unknown[][][]> {
+    const exchange = new Exchange(statements, local)
+    return (await from.query(exchange as unknown as pg.QueryConfig)) as unknown as unknown[][][]
+  }
+
+  async function single<Row>(from: pg.Pool, sql: string, values: readonly Value[]): Promise<Row[]> {
+    const [rows] = await alone(from, [statement(sql, values)])
+    return rows as Row[]
+  }
+
+  const look = together({
+    one: async one => (await using(from => alone(from, [one])))[0]!,
+    several: statements => using(from => alone(from, statements)),
+  })
 
   /** Tries again while the server is away, or took a transaction back, until the time is over. */
   async function patiently<T>(attempt: () => Promise<T>, mayRepeat: (error: unknown) => boolean): Promise<T> {
@@ -177,6 +193,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     place,
     read: (sql, values = []) => patiently(() => using(from => single(from, sql, values)), isLostConnection),
+    look: (sql, values = []) => patiently(() => look(statement(sql, values)) as Promise<never[]>, isLostConnection),
     once: (sql, values = []) => using(from => single(from, sql, values)),
     transaction,
     canKeep: !place.isPooled || place.direct !== undefined,

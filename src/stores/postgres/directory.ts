@@ -59,7 +59,7 @@ export function directory({ database, projects }: { database: Database; projects
   ): Promise<ConversationHead | undefined> {
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
-    const [row] = await database.read<ConversationRow>(
+    const [row] = await database.look<ConversationRow>(
       `select ${conversationColumns} from conversations c where c.project = $1 and ${condition} = $2`,
       [number, value],
     )
@@ -69,7 +69,7 @@ export function directory({ database, projects }: { database: Database; projects
   async function oneSession(project: string, condition: string, value: string): Promise<SessionHead | undefined> {
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
-    const [row] = await database.read<SessionRow>(
+    const [row] = await database.look<SessionRow>(
       `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
       where s.project = $1 and ${condition} = $2`,
       [number, value],
@@ -140,7 +140,7 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.status) where('s.status = any(?::text[])', query.status)
     else where(`s.status <> ?`, 'deleted')
     if (query.cursor) where('s.session < ?', ...numbersIn(query.cursor, 1))
-    const rows = await database.read<SessionRow>(
+    const rows = await database.look<SessionRow>(
       `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
       where ${where()} order by s.session desc limit $${values.length + 1}`,
       [...values, limit + 1],

@@ -4,12 +4,13 @@
  */
 import type { ConversationEvent } from '../../events/event.ts'
 import type { Proposal } from '../../log/event-log.ts'
+import { Recent } from '../../log/recent.ts'
 import { type SessionHead, sessionKey } from '../../views/session.ts'
 import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, sessionsIn } from './append.ts'
 import { branchBase } from './branches.ts'
 import type { Database, Run } from './database.ts'
 import { isLostConnection } from './errors.ts'
-import { type Found, type HeadStore, workHash, workHashOf } from './heads.ts'
+import { conversationKey, type Found, type HeadStore, workHash, workHashOf } from './heads.ts'
 import { type Batch, emptyBatch } from './insert-events.ts'
 import type { Projects } from './projects.ts'
 import { type Group, largestBatch, type Waiting } from './waiting.ts'
@@ -50,6 +51,7 @@ export function drafter({
   refuseLast(waiting: Waiting, error: unknown): void
 }) {
   const freeNumbers: number[] = []
+  const locks = new Recent<string>(4096)
 
   async function headsFor(run: Run, taken: readonly Waiting[]): Promise<Array<Found & { fresh: boolean }>> {
     const found = taken.map(({ proposal, fresh }) => (fresh ? undefined : heads.known(proposal)))
@@ -69,7 +71,7 @@ export function drafter({
       for (const [at, { index }] of missing.entries()) answer[index] = { ...loaded[at]!, fresh: true }
       return answer
     }
-    return found.map(one => ({ ...one!, fresh: false }))
+    return found.map(one => ({ entry: one!.entry, session: one!.session, fresh: false }))
   }
 
   /** Decides each proposal in turn on what those before it will have made of its conversation. */
@@ -94,8 +96,9 @@ export function drafter({
         entry?.head.info.id ?? (conversation === 'of-session' ? (foundSession?.conversationId ?? '') : conversation.id)
       const work =
         conversation !== 'of-session' && conversation.workItem && `${project}\0${workHash(conversation.workItem)}`
-      const known = groups.get(`${project}\0${id}`) ?? (work ? byWork.get(work) : undefined)
-      const key = `${project}\0${known?.draft.id ?? id}`
+      const ownKey = entry?.key ?? conversationKey(project, id)
+      const known = groups.get(ownKey) ?? (work ? byWork.get(work) : undefined)
+      const key = known?.draft.key ?? ownKey
       if (characters > largestBatch.characters || (onceKey && keys.has(onceKey))) {
         held.push(waiting)
         continue
@@ -105,7 +108,7 @@ export function drafter({
         continue
       }
       const group: Group = known ?? {
-        draft: draftOn(groups.size, project, id, entry, {
+        draft: draftOn(groups.size, { key, project, id }, entry, {
           project: entry?.project ?? 0,
           conversation: entry?.conversation ?? 0,
         }),
@@ -116,7 +119,7 @@ export function drafter({
       const session = sessionNow(one, proposal, foundSession)
       const answer = (isRefused: boolean, tell: () => void) => {
         group.members.push({ waiting, answer: tell, isRefused })
-        groups.set(`${one.project}\0${one.id}`, group)
+        groups.set(one.key, group)
       }
       try {
         const events = decided(proposal, one.entry, session)
@@ -145,7 +148,8 @@ export function drafter({
         for (const { event } of appended.events) characters += sizeOf(event as ConversationEvent)
         // Deciding for nothing is an answer like a refusal: it must have been made on what is there.
         answer(events.length === 0 && !once, () => waiting.resolve(appended))
-        if (one.entry) byWork.set(`${project}\0${workHashOf(one.entry.head.info)}`, group)
+        // One that is new: others may ask for it by its work item only.
+        if (one.entry && !one.base) byWork.set(`${project}\0${workHashOf(one.entry.head.info)}`, group)
       } catch (error) {
         if (isLostConnection(error)) throw error
         answer(true, () => refuseLast(waiting, error))
@@ -153,9 +157,19 @@ export function drafter({
     }
     const all = [...groups.values()]
     for (const { draft: one, members } of all) {
-      if (members.some(member => !member.isRefused)) closeDraft(batch, one, lockKeyOf(epoch, one.project, one.id))
+      if (members.some(member => !member.isRefused)) closeDraft(batch, one, lockOf(one))
     }
     return { batch, groups: all, held }
+  }
+
+  /** Asked for with every append, and always the same. */
+  function lockOf({ key, project, id }: Draft): string {
+    let lock = locks.get(key)
+    if (lock === undefined) {
+      lock = lockKeyOf(epoch, project, id)
+      locks.set(key, lock)
+    }
+    return lock
   }
 
   /** The numbers that a draft's rows need, what a new branch goes on from, and the sessions its events are about. */

@@ -20,6 +20,8 @@ import type { Refold } from './refold.ts'
 
 /** A conversation as it was when it was last looked at. Not changed: what is recorded makes a new one. */
 export interface ConversationEntry {
+  /** Of its project and id, by which it is found in memory. */
+  key: string
   project: number
   conversation: number
   head: ConversationHead
@@ -30,6 +32,8 @@ export interface ConversationEntry {
 }
 
 export interface LaneEntry extends Lane {
+  /** Of its kind and audience. */
+  key: string
   lane: number
   audienceOf: Audience
   sums: LaneSums
@@ -83,19 +87,18 @@ type LaneJson = [
 
 export function headStore({ refold }: { refold: Refold }) {
   const conversations = new Recent<ConversationEntry>(limits.conversations)
-  const bySession = new Recent<string>(limits.sessions)
-  const byWork = new Recent<string>(limits.conversations)
-  const keyOf = (project: string, id: string) => `${project}\0${id}`
+  const bySession = new Places(limits.sessions)
+  const byWork = new Places(limits.conversations)
 
   /** What is kept of what a proposal asks about; undefined when some of it is not. */
   function known({ project, conversation, session }: Proposal): Found | undefined {
     const at =
       conversation === 'of-session'
-        ? session && 'id' in session && bySession.get(keyOf(project, session.id))
+        ? session && 'id' in session && bySession.get(project, session.id)
         : conversation.workItem
-          ? byWork.get(keyOf(project, workHash(conversation.workItem)))
-          : conversation.id
-    const entry = at === undefined || at === false ? undefined : conversations.get(keyOf(project, at))
+          ? byWork.get(project, workHash(conversation.workItem))
+          : conversationKey(project, conversation.id)
+    const entry = at === undefined || at === false ? undefined : conversations.get(at)
     if (!entry) return undefined
     if (!session) return { entry, session: undefined }
     const head =
@@ -176,7 +179,7 @@ export function headStore({ refold }: { refold: Refold }) {
     const info =
       parsedOr<ConversationInfo | undefined>(infoText ?? '', () => undefined) ??
       (await refold(run, number, conversation, place)).info
-    const key = keyOf(project, id)
+    const key = conversationKey(project, id)
     const before = conversations.get(key)
     // What was read before of the same version is as good.
     const sessions = new Map(
@@ -184,11 +187,12 @@ export function headStore({ refold }: { refold: Refold }) {
     )
     if (session && sessionConversation === conversation) sessions.set(session.id, session)
     const entry: ConversationEntry = {
+      key,
       project: number,
       conversation,
       head: { info, version: version!, activeAt: isoTime(activeAt!) },
       hash: hash!,
-      lanes: new Map((lanes ?? []).map(lane => [laneKeyOf(lane[1], lane[3]), laneIn(lane)])),
+      lanes: new Map((lanes ?? []).map(laneIn).map(lane => [lane.key, lane])),
       sessions,
     }
     keep(entry)
@@ -197,21 +201,49 @@ export function headStore({ refold }: { refold: Refold }) {
 
   function keep(entry: ConversationEntry): void {
     const { info } = entry.head
-    const key = keyOf(info.project, info.id)
+    const { key } = entry
     const before = conversations.get(key)
     // Two questions may be answered in another order than they were asked.
     if (before && before.conversation === entry.conversation && before.head.version > entry.head.version) return
     conversations.set(key, entry)
-    if (before?.head.info !== info) byWork.set(keyOf(info.project, workHashOf(info)), info.id)
+    if (before?.head.info !== info) byWork.set(info.project, workHashOf(info), key)
     if (before?.sessions !== entry.sessions)
-      for (const id of entry.sessions.keys()) bySession.set(keyOf(info.project, id), info.id)
+      for (const id of entry.sessions.keys()) bySession.set(info.project, id, key)
   }
 
   function forget(project: string, id: string): void {
-    conversations.delete(keyOf(project, id))
+    conversations.delete(conversationKey(project, id))
   }
 
   return { known, load, keep, forget, forgetAll: () => conversations.clear() }
+}
+
+/** No id has this sign in it. */
+export function conversationKey(project: string, id: string): string {
+  return `${project}\0${id}`
+}
+
+/** Keys of conversations by something within a project. One map in another: making one key of two takes far longer. */
+class Places {
+  readonly #projects = new Recent<Recent<string>>(64)
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(project: string, name: string): string | undefined {
+    return this.#projects.get(project)?.get(name)
+  }
+
+  set(project: string, name: string, key: string): void {
+    let names = this.#projects.get(project)
+    if (!names) {
+      names = new Recent(this.#limit)
+      this.#projects.set(project, names)
+    }
+    names.set(name, key)
+  }
 }
 
 /** When the session itself, or a message it sees, last changed. */
@@ -228,8 +260,18 @@ export function laneKeyOf(kind: LaneKind, audienceKey: string): string {
   return `${kind} ${audienceKey}`
 }
 
+/** Looking through a few lanes takes less time than making the key of one. */
+const few = 8
+
+export function laneNamed(lanes: ReadonlyMap<string, LaneEntry>, kind: LaneKind, audience: string) {
+  if (lanes.size > few) return lanes.get(laneKeyOf(kind, audience))
+  for (const lane of lanes.values()) if (lane.kind === kind && lane.audience === audience) return lane
+  return undefined
+}
+
 function laneIn([lane, kind, audience, key, messages, tokens, input, output, at]: LaneJson): LaneEntry {
   return {
+    key: laneKeyOf(kind, key),
     lane,
     kind,
     audience: key,

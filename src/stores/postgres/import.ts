@@ -15,7 +15,7 @@ import { evolveSession, type SessionHead, sessionOf } from '../../views/session.
 import { closeDraft, draftOn } from './append.ts'
 import { type BranchBase, baseAt } from './branches.ts'
 import type { Run } from './database.ts'
-import { type LaneEntry, laneKeyOf, workHash } from './heads.ts'
+import { conversationKey, type LaneEntry, laneKeyOf, workHash } from './heads.ts'
 import { type Batch, emptyBatch, insertEvents } from './insert-events.ts'
 
 /** Rows of one statement; all of them are one transaction. */
@@ -49,7 +49,12 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   ])
   if (taken) throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
 
-  const draft = draftOn(0, project, conversationId, undefined, numbers)
+  const draft = draftOn(
+    0,
+    { key: conversationKey(project, conversationId), project, id: conversationId },
+    undefined,
+    numbers,
+  )
   draft.branch = await baseOf(run, p, heading)
   const batch = emptyBatch()
   const blobs = new Map<string, string>()
@@ -79,7 +84,7 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   if (!head)
     throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
   await refuseRival(run, p, workHash(head.info.workItem))
-  draft.entry = { project: p, conversation: c, head, hash, lanes, sessions }
+  draft.entry = { key: draft.key, project: p, conversation: c, head, hash, lanes, sessions }
   closeDraft(batch, draft, lockKey)
   await write(run, base, batch)
   await run('update purges set restored_at = $3 where project = $1 and conversation_id = $2 and restored_at is null', [
@@ -125,6 +130,7 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
     const key = laneKeyOf(lane.kind, lane.audienceKey)
     const known = lanes.get(key)
     const made: LaneEntry = {
+      key,
       audience: lane.audienceKey,
       kind: lane.kind,
       lane: known?.lane ?? lanes.size + 1,

@@ -187,7 +187,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   }
 
   return {
-    append: proposal => writing(() => write.append(proposal)),
+    append: proposal => (closed || readOnly ? writing(() => write.append(proposal)) : write.append(proposal)),
     read: range => reading(() => read(range)),
     subscribe(options) {
       if (closed) throw new StoreClosed()

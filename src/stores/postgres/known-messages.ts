@@ -133,9 +133,13 @@ export function withNewer(
   for (const [lane, { from, upTo: before, messages }] of stretches) {
     const newer = read.filter(one => one.lane === lane).reverse()
     for (const { message } of newer) freezeInputs(message)
-    const end = Math.max(before, upTo)
+    // A window may start behind the end of the log; what is there later is not known then.
+    const end = messages.length > 0 ? Math.max(before, upTo) : upTo
     if (gap > before) next.set(lane, { from: gap, upTo: end, messages: newer })
-    else next.set(lane, { from, upTo: end, messages: newer.length === 0 ? messages : [...messages, ...newer] })
+    else {
+      const all = newer.length === 0 ? messages : [...messages, ...newer]
+      next.set(lane, { from: Math.min(from, end), upTo: end, messages: all })
+    }
   }
   return next
 }

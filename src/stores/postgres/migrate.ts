@@ -12,8 +12,8 @@ import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
 import { work } from './migrations/006-work.ts'
 import { landmarks } from './migrations/007-landmarks.ts'
-import { nodes } from './migrations/008-nodes.ts'
-import { appendArrays } from './migrations/009-append-arrays.ts'
+import { appendArrays } from './migrations/008-append-arrays.ts'
+import { nodes } from './migrations/009-nodes.ts'
 
 const migrations: ReadonlyArray<readonly string[]> = [
   log,
@@ -23,8 +23,8 @@ const migrations: ReadonlyArray<readonly string[]> = [
   searchFilters,
   work,
   landmarks,
-  nodes,
   appendArrays,
+  nodes,
 ]
 
 export const newestSchema = migrations.length

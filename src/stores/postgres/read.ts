@@ -41,7 +41,11 @@ export function reader({
     const range = [Math.max(1, from), to, limit].map(version => Math.min(version, highestVersion))
     const statements = onlyFacts ? sql.facts : sql.all
     const statement = backwards ? statements.backwards : statements.forwards
-    const rows = await database.read<EventRow>(statement, [number, conversationId, ...range])
+    const rows = await (from === to ? database.look : database.read)<EventRow>(statement, [
+      number,
+      conversationId,
+      ...range,
+    ])
     const load = await blobsOf(
       database.read,
       number,

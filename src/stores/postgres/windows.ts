@@ -113,7 +113,7 @@ export function windowReader({ database, projects }: { database: Database; proje
     const key = `${project} ${window.conversationId}`
     const before = anew ? undefined : known.get(key)
     if (before) return before
-    const rows = await database.read<[number, number | null, LaneKind, string]>(sql.lanes, [
+    const rows = await database.look<[number, number | null, LaneKind, string]>(sql.lanes, [
       project,
       window.conversationId,
     ])
@@ -161,7 +161,7 @@ export function windowReader({ database, projects }: { database: Database; proje
       if (known) return known
     }
     const found = await ask<MessageRow>(project, window, ({ lanes }) =>
-      database.read(forwards ? sql.oldest : sql.newest, [
+      database.look(forwards ? sql.oldest : sql.newest, [
         project,
         window.conversationId,
         lanes,
@@ -177,11 +177,11 @@ export function windowReader({ database, projects }: { database: Database; proje
     )
     if (versions.length > 0) {
       const values = [project, found.conversation, versions, found.lanes]
-      rows = [...(await database.read<MessageRow>(sql.kept, values)), ...rows]
+      rows = [...(await database.look<MessageRow>(sql.kept, values)), ...rows]
       rows = forwards ? rows.slice(0, limit) : rows.slice(-limit)
     }
     const load = await blobsOf(
-      database.read,
+      database.look,
       project,
       rows.map(row => row[6]),
     )
@@ -206,7 +206,7 @@ export function windowReader({ database, projects }: { database: Database; proje
         const stretches = [...known.stretches.values()]
         isFar = stretches.some(({ from }) => from > start && before <= from)
         if (isFar) return []
-        return database.read(sql.newer, [
+        return database.look(sql.newer, [
           project,
           window.conversationId,
           lanes,
@@ -236,7 +236,7 @@ export function windowReader({ database, projects }: { database: Database; proje
     isFar = floor > start && before <= floor
     if (messages.length < limit && floor > start && !isFar) {
       const wanted = limit - messages.length
-      const older = await database.read<MessageRow>(sql.older, [
+      const older = await database.look<MessageRow>(sql.older, [
         project,
         conversation,
         [...stretches.keys()],
@@ -253,7 +253,7 @@ export function windowReader({ database, projects }: { database: Database; proje
 
     async function messagesIn(found: readonly MessageRow[]): Promise<ReadMessage[]> {
       const load = await blobsOf(
-        database.read,
+        database.look,
         project,
         found.map(row => row[6]),
       )
@@ -272,7 +272,7 @@ export function windowReader({ database, projects }: { database: Database; proje
     const end = endOf(window)
     const start = Math.min(window.start, end)
     const found = await ask<Array<number | null>>(project, window, ({ lanes }) =>
-      database.read(sql.measure, [project, window.conversationId, lanes, start, end]),
+      database.look(sql.measure, [project, window.conversationId, lanes, start, end]),
     )
     if (!found) return nothing
     let total = noSums
@@ -285,7 +285,7 @@ export function windowReader({ database, projects }: { database: Database; proje
     const versions = window.kept.filter(version => version <= start)
     if (versions.length > 0) {
       const values = [project, found.conversation, versions, found.lanes]
-      for (const row of await database.read<number[]>(sql.keptSums, values)) total = addSums(total, sumsIn(row))
+      for (const row of await database.look<number[]>(sql.keptSums, values)) total = addSums(total, sumsIn(row))
     }
     return { ...total, lastActiveAt: last > 0 ? isoTime(last) : undefined }
   }
@@ -296,14 +296,14 @@ export function windowReader({ database, projects }: { database: Database; proje
     messageId: string,
     place: { conversation: number; version: number },
   ): Promise<Message | undefined> {
-    const [row] = await database.read<[...MessageRow, string]>(sql.atPlace, [
+    const [row] = await database.look<[...MessageRow, string]>(sql.atPlace, [
       project,
       place.conversation,
       place.version,
       messageId,
     ])
     if (!row) return undefined
-    const load = await blobsOf(database.read, project, [row[6]])
+    const load = await blobsOf(database.look, project, [row[6]])
     return messageIn(row.slice(0, -1) as MessageRow, row[7], load)
   }
 

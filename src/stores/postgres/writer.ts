@@ -187,13 +187,13 @@ export function writer(input: WriterInput): Writer {
 
   /** Sends the call until it is answered, or until nobody wants to wait any more. */
   async function send(batch: Batch, groups: readonly Group[]): Promise<Sent | undefined> {
-    const waiting = groups.flatMap(group => group.members.map(member => member.waiting))
-    const deadline = Math.max(...waiting.map(one => one.deadline))
     let isRepeated = false
     for (let tries = 0; ; tries++) {
       try {
         return { ...(await insertEvents(database.once, base, batch)), isRepeated }
       } catch (error) {
+        const waiting = groups.flatMap(group => group.members.map(member => member.waiting))
+        const deadline = Math.max(...waiting.map(one => one.deadline))
         const isLost = isLostConnection(error)
         isRepeated ||= isLost
         if ((isLost || isCollision(error)) && performance.now() < deadline) {

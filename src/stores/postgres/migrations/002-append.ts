@@ -1,4 +1,4 @@
-/** The one call that appended before `009-append-arrays.ts`, which says what it is for: all of it is handed in as JSON. */
+/** The one call that appended before `008-append-arrays.ts`, which says what it is for: all of it is handed in as JSON. */
 export const appendFunction = `create or replace function append_events(
     base bigint, first_n integer, groups json, rows json, new_lanes json, heads json, new_keys json, fences json,
     new_blobs json

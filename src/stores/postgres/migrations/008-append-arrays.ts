@@ -9,7 +9,7 @@
  * with the log), and it waits for the locks of its conversations (so that of two transactions on one conversation the
  * later one has the higher number).
  *
- * What every append has comes as arrays, a column each, which cost the server a tenth of what the same costs as JSON;
+ * What every append has comes as arrays, a column each, because reading it as JSON took the server longer than writing it;
  * what few have comes as JSON, and none of it is looked at where it is null. The call of the same name that takes all of
  * it as JSON stays for programs of before that are still running.
  *
