@@ -64,7 +64,7 @@ function Choices({ onDone }: { onDone(): void }) {
   }
   const box = useCombobox('Choices', shown.length, run)
   const { active, setActive } = box
-  // What is chosen stays chosen when something comes before it.
+  // What somebody went to stays chosen when something comes before it; who has not moved means the first.
   const chosen = useRef<string>(undefined)
   const key = shown[active]?.entry.key
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the list is another
@@ -73,8 +73,8 @@ function Choices({ onDone }: { onDone(): void }) {
     if (at > 0 && at !== active) setActive(at)
   }, [shown])
   useEffect(() => {
-    chosen.current = key
-  }, [key])
+    chosen.current = active > 0 ? key : undefined
+  }, [active, key])
   return (
     <>
       <input

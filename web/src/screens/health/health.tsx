@@ -3,15 +3,13 @@
 import type { ReactNode } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { When } from '../../components/when.tsx'
-import { useClient } from '../../connection/client.tsx'
 import { useTitle } from '../../connection/questions.tsx'
-import { useResource } from '../../connection/use-resource.ts'
 import { duration, short, whole } from '../../format.ts'
 import { Chart } from './chart.tsx'
 import './health.css'
 import { byLabel, quantile, rate, type Sample, total } from './metrics.ts'
 import { Nodes } from './nodes.tsx'
-import { useSamples } from './use-samples.ts'
+import { type Job, useSamples } from './use-samples.ts'
 
 export function HealthScreen() {
   const { samples, error } = useSamples()
@@ -30,7 +28,7 @@ export function HealthScreen() {
         </div>
         {newest && <Nodes samples={samples} />}
         <div className="health__lists">
-          <Jobs />
+          <Jobs jobs={newest?.jobs} />
           {newest && <Happened sample={newest} />}
           {newest && <Projects sample={newest} />}
         </div>
@@ -129,20 +127,13 @@ function Tile({ title, hint, line, figure, detail, samples }: Measure & { sample
   )
 }
 
-function Jobs() {
-  const client = useClient()
-  const { data, error, reload } = useResource(
-    'jobs',
-    async signal => (await client.operations.jobs({}, { signal })).items,
-    () => true,
-  )
+function Jobs({ jobs }: { jobs: readonly Job[] | undefined }) {
   return (
     <section aria-label="Jobs">
       <h2>Jobs</h2>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
-      {data?.length === 0 && <p className="quiet">Nothing has run yet.</p>}
+      {jobs?.length === 0 && <p className="quiet">Nothing has run yet.</p>}
       <ul className="health__rows">
-        {data?.map(job => (
+        {jobs?.map(job => (
           <li key={`${job.name} ${job.project}`}>
             <span className="grow">
               {job.name} <span className="quiet">of {job.project}</span>

@@ -9,9 +9,12 @@ const kept = 100
 
 export type ServerNode = Awaited<ReturnType<Client['operations']['nodes']>>['items'][number]
 
-/** One look: the figures of the server that the page came from, and the nodes that serve the same store. */
+export type Job = Awaited<ReturnType<Client['operations']['jobs']>>['items'][number]
+
+/** One look: figures and jobs of the server that the page came from, and the nodes that serve the same store. */
 export interface Look extends Sample {
   nodes: readonly ServerNode[]
+  jobs: readonly Job[]
 }
 
 export function useSamples(): { samples: readonly Look[]; error: unknown } {
@@ -25,11 +28,12 @@ export function useSamples(): { samples: readonly Look[]; error: unknown } {
     async function read(): Promise<void> {
       if (document.visibilityState === 'visible') {
         try {
-          const [text, { items: nodes }] = await Promise.all([
+          const [text, { items: nodes }, { items: jobs }] = await Promise.all([
             client.operations.metrics({}, { signal }),
             client.operations.nodes({}, { signal }),
+            client.operations.jobs({}, { signal }),
           ])
-          const sample = { ...parseMetrics(text, Date.now()), nodes }
+          const sample = { ...parseMetrics(text, Date.now()), nodes, jobs }
           setSamples(before => [...before.slice(1 - kept), sample])
           setError(undefined)
         } catch (problem) {
