@@ -18,9 +18,7 @@ import {
   transactionSettings,
 } from './settings.ts'
 import { together } from './together.ts'
-
-/** What the server takes. */
-export type Value = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
+import type { Value } from './value.ts'
 
 /** Runs one statement and gives its rows as arrays. */
 export type Run = <Row>(sql: string, values?: readonly Value[]) => Promise<Row[]>

@@ -76,7 +76,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const lists = directory({ database, projects })
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
-  const side = beside({ url, durability, busyTimeoutMs, base })
+  const side = beside({ url, busyTimeoutMs, base })
   const index = searchIndex({ database, base, beside: side.feed })
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
