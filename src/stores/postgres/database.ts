@@ -20,8 +20,6 @@ import {
 import { together } from './together.ts'
 import type { Value } from './value.ts'
 
-export type { Value } from './value.ts'
-
 /** Runs one statement and gives its rows as arrays. */
 export type Run = <Row>(sql: string, values?: readonly Value[]) => Promise<Row[]>
 

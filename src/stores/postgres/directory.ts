@@ -14,10 +14,11 @@ import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
-import type { Database, Value } from './database.ts'
+import type { Database } from './database.ts'
 import { hashed, workHash } from './heads.ts'
 import type { Projects } from './projects.ts'
 import { refold } from './refold.ts'
+import type { Value } from './value.ts'
 
 type ConversationRow = [
   conversation: number,

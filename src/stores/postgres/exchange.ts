@@ -6,8 +6,7 @@
  * ask for a description of rows that we know, and take longer to make than ours take to send.
  */
 import pg from 'pg'
-import { textColumn } from './array-column.ts'
-import type { Value } from './value.ts'
+import { asSent, type Value } from './value.ts'
 
 export interface Statement {
   /** By which a connection knows it from then on; none behind a pooler, which would hand it to another connection. */
@@ -153,13 +152,4 @@ export class Exchange {
   handleCopyData(): void {
     // Nothing is copied.
   }
-}
-
-function asSent(value: Value): string | Buffer | null {
-  if (value === null || typeof value === 'string') return value
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (Buffer.isBuffer(value)) return value
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  const [first] = value
-  return typeof first === 'string' ? textColumn(value as readonly string[], one => one) : `{${value.join(',')}}`
 }

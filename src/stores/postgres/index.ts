@@ -78,7 +78,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const windows = windowReader({ database, projects })
   const keeper = leaseKeeper({ database, projects, clock, leaseClock })
   const register = nodeRegister({ database, leaseClock })
-  const side = beside({ url, durability, busyTimeoutMs, base })
+  const side = beside({ url, busyTimeoutMs, base })
   const index = searchIndex({ database, base, beside: side.feed })
   // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
   const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })

@@ -1,6 +1,7 @@
 /** Rows on their way to the server, grouped by conversation, and the one call that writes them. */
 import { byteaColumn, int4Column, int8Column, textColumn } from './array-column.ts'
-import type { Run, Value } from './database.ts'
+import type { Run } from './database.ts'
+import type { Value } from './value.ts'
 
 /** A conversation's part in a call. */
 export interface GroupRow {

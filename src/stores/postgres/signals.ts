@@ -46,7 +46,12 @@ export function signals({
     sentAt = performance.now()
     if (closed) return
     database
-      .once('select pg_notify($1, project::text) from unnest($2::bigint[]) as project', [channel, projects])
+      .once(
+        // What was appended is safe already; telling of it need not wait for the disk.
+        `select set_config('synchronous_commit', 'off', true), pg_notify($1, project::text)
+        from unnest($2::bigint[]) as project`,
+        [channel, projects],
+      )
       // Nothing depends on it: whoever follows polls as well.
       .catch(() => undefined)
   }

@@ -2,7 +2,6 @@
 
 export interface FeedSettings {
   url: string
-  durability: 'full' | 'relaxed'
   busyTimeoutMs: number
   base: number
 }

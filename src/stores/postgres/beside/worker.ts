@@ -7,7 +7,14 @@ import type { FeedCall, FeedReply, FeedSettings } from './protocol.ts'
 
 const { url, base, ...settings } = workerData as FeedSettings
 const port = parentPort as MessagePort
-const database = openDatabase({ ...settings, place: placeOf(url), readOnly: false, connections: 1 })
+// All it writes is derived from the log, and in order: what a crash takes away is taken in again.
+const database = openDatabase({
+  ...settings,
+  durability: 'relaxed',
+  place: placeOf(url),
+  readOnly: false,
+  connections: 1,
+})
 const index = searchIndex({ database, base })
 const running = new Set<Promise<void>>()
 
