@@ -42,7 +42,10 @@ export function Menu({ label, items, className = 'button button--quiet button--s
     if (!isOpen) return
     list.current?.querySelector<HTMLElement>('[role=menuitem]:not(:disabled)')?.focus()
     const away = (event: Event) => {
-      if (event.target instanceof Node && list.current?.contains(event.target)) return
+      const at = event.target instanceof Node ? event.target : undefined
+      if (at && list.current?.contains(at)) return
+      // What scrolls elsewhere, such as a timeline that grows, does not move the button away from it.
+      if (event.type === 'scroll' && at && !at.contains(button.current)) return
       setOpened(undefined)
     }
     addEventListener('pointerdown', away, true)

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { server } from '../../connection/client.tsx'
-import { address } from '../../router/address.ts'
+import { address, parseAddress } from '../../router/address.ts'
 import { go, Link } from '../../router/router.tsx'
 
 export function Projects() {
@@ -13,8 +13,8 @@ export function Projects() {
     let isGone = false
     Promise.all([server.projects.list(), server.operations.whoami()]).then(([{ items }, { project }]) => {
       const names = [...new Set([...items.map(({ id }) => id), ...(project === '' ? [] : [project])])].sort()
-      // Who went elsewhere meanwhile stays there.
-      if (isGone) return
+      // Who went elsewhere meanwhile stays there, also when the page has not yet been told.
+      if (isGone || parseAddress(location.hash).segments.length > 0) return
       if (names.length === 1) go(address([names[0]!]), { replace: true })
       else setProjects(names)
     }, setError)
