@@ -158,7 +158,7 @@ export function headStore(database: Database) {
     if (fresh && now - refreshedAt < 1) return
     refreshedAt = now
     // At first nothing is kept: whoever opens to ask one thing need not wait for an answer nobody needs.
-    if (isAsked) refresh()
+    if (isAsked || seenVersion !== -1) refresh()
     isAsked = true
     if (fresh) return
     fresh = true
