@@ -62,6 +62,7 @@ export type { AgentReference, AgentView, AgentViewOptions, Claim } from './manag
 export type { Bead, BeadMove, BeadSummary } from './managers/beads.ts'
 export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
 export type { Approvals, BuildSettingsInput } from './managers/build-settings.ts'
+export type { Colloquy, Queues, UpdatesOptions } from './managers/colloquy.ts'
 export { Configuration } from './managers/configuration.ts'
 export type { Conversation } from './managers/conversation.ts'
 export {
@@ -80,7 +81,7 @@ export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatc
 export type { ErasedMessage } from './managers/erase-message.ts'
 export type { Execution, ExecutionTime } from './managers/execution-time.ts'
 export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
-export { type Colloquy, type OpenOptions, openColloquy, type Queues, type UpdatesOptions } from './managers/open.ts'
+export { type OpenOptions, openColloquy } from './managers/open.ts'
 export type { OrchestrateOptions } from './managers/orchestrations.ts'
 export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
 export type { CurrentPhase, PhaseChange } from './managers/phases.ts'

@@ -2,54 +2,34 @@
 import { basename, dirname, join, resolve } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
-import { engine, type RecordedListener, type Scope } from '../engine.ts'
-import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
-import { idProblem } from '../events/id.ts'
-import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
+import { engine } from '../engine.ts'
+import { StoreUnusable } from '../errors.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
-import type { Listed, ProjectTotals } from '../log/directory.ts'
-import type { Nodes } from '../log/nodes.ts'
-import type { Store, StoreOptions, WriteQueue } from '../log/store.ts'
-import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
+import type { Store, StoreOptions } from '../log/store.ts'
 import type { Model } from '../models/model.ts'
-import { type ModelQueue, modelQueues, openModel } from '../models/open.ts'
+import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Tracer, traced } from '../tracing.ts'
-import { type Update, updateOf } from '../views/update.ts'
 import type { Dispatcher } from '../work/dispatcher.ts'
-import type { OrchestrationResult } from '../work/orchestrator.ts'
-import { AgentManager } from './agent-manager.ts'
-import { agentViews } from './agent-views.ts'
 import { autorun } from './autorun.ts'
-import { branches } from './branches.ts'
-import { computedSections } from './computed-sections.ts'
-import { ConversationManager } from './conversation-manager.ts'
-import { DispatchManager } from './dispatch-manager.ts'
+import type { Colloquy } from './colloquy.ts'
 import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
-import { type OrchestrateOptions, runOrchestrator } from './orchestrations.ts'
-import { past } from './past.ts'
-import { type ProjectParts, projectParts } from './project-parts.ts'
+import { projectParts } from './project-parts.ts'
 import { defaultStore, projectRoot } from './project-root.ts'
 import { allProjectSettings, type ProjectOptions } from './project-settings.ts'
 import { readConfiguration, withoutOverridden } from './read-configuration.ts'
-import { references } from './references.ts'
 import type { RequestSettings } from './request-settings.ts'
 import { runKeeper } from './run-keeper.ts'
-import { SessionManager } from './session-manager.ts'
-import { sessionRequests } from './session-requests.ts'
+import { checkedScope, type Opened, Scoped, teamOf } from './scoped.ts'
 import type { SettingsInput } from './settings.ts'
-import { type Swept, sweep } from './sweep.ts'
-import { taskWorker } from './task-worker.ts'
-import { team } from './team.ts'
-import { TeamManager } from './team-manager.ts'
-import type { RunningShift, TeamParts } from './team-parts.ts'
+import { sweep } from './sweep.ts'
+import type { RunningShift } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
 import { lookAfter } from './team-sweep.ts'
-import { type TotalsPage, type UsageTotals, usageTotals } from './usage-totals.ts'
-import { WorkManager } from './work-manager.ts'
+import { usageTotals } from './usage-totals.ts'
 
 export interface OpenOptions
   extends ProjectOptions,
@@ -91,78 +71,6 @@ export interface OpenOptions
   dispatch?: DispatchSettingsInput
 }
 
-export interface UpdatesOptions {
-  /** 'start', 'now' (default), or the position of the last update seen. */
-  from?: string
-  conversationId?: string
-  sessionId?: string
-  name?: Update['name']
-  signal?: AbortSignal
-}
-
-export interface Queues {
-  writes: WriteQueue
-  models: ModelQueue[]
-  live: { readers: number; characters: number }
-  /** Runs under way in this process. */
-  runs: number
-}
-
-export interface Colloquy {
-  readonly project: string
-  /** The project's folder, if it has one. */
-  readonly root: string | undefined
-  readonly sessions: SessionManager
-  readonly conversations: ConversationManager
-  readonly agents: AgentManager
-  readonly work: WorkManager
-  readonly dispatcher: DispatchManager
-  /**
-   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
-   * waits for them. However many processes try, one routes.
-   *
-   * @throws {ModelMissing} when no model is named for it
-   */
-  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
-  /** Teams that build features. */
-  readonly team: TeamManager
-  /**
-   * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
-   * Whoever must miss nothing subscribes.
-   */
-  onRecorded(listener: RecordedListener): () => void
-  /** Every update of the project once, in order, resumable by position. */
-  subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
-  /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
-  verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
-  /**
-   * Puts right what is derived from the log: heads that differ from it, and the full-text index. Changes nothing in it.
-   *
-   * @throws {StoreUnusable} when the store has no such thing
-   */
-  repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
-  /** Totals of the project. */
-  stats(): Promise<ProjectTotals>
-  /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
-  totals(page?: TotalsPage): Promise<UsageTotals>
-  /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
-  audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
-  /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
-  queues(): Queues
-  /** The processes that serve this store, of all projects. */
-  readonly nodes: Nodes
-  /** Runs the maintenance sweep now. */
-  maintain(): Promise<Swept>
-  /**
-   * The same store as somebody else, through something else, or in another project. `settings` hold there instead of
-   * those it was opened with, for whoever uses this object.
-   */
-  as(scope: Partial<Scope>, settings?: ProjectOptions): Colloquy
-  /** The projects this store holds. */
-  projects(): Promise<string[]>
-  close(): Promise<void>
-}
-
 /**
  * Opens a store and gives the managers over it.
  *
@@ -192,18 +100,45 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const parts = projectParts(all, { engine: core, estimator, resolvers: options.resolvers ?? [] })
   const own = parts.of(scope.project)
   const keeper = executionKeeper(core, own.team.executionLeaseMs)
-  const totals = usageTotals(store)
   const runs = runKeeper()
   const live = liveChannel()
-  const opened = new Map<string, Promise<Model>>()
-  const dispatching = completeDispatchSettings(options.dispatch)
   const dispatchers = new Map<Dispatcher, string>()
   const shifts = new Set<RunningShift>()
-  const teamOf = (scope: Scope, { scribe, team: settings, root } = parts.of(scope.project)) => {
-    return team({ engine: core, scope, scribe, settings, keeper, root })
+  const autoruns: Array<() => Promise<void>> = []
+  const opened: Opened = {
+    engine: core,
+    store,
+    parts,
+    model,
+    estimator,
+    archives,
+    keeper,
+    totals: usageTotals(store),
+    runs,
+    live,
+    models: new Map(),
+    dispatching: completeDispatchSettings(options.dispatch),
+    dispatchers,
+    shifts,
+    nodes: {
+      announceNode: node => store.announceNode(node),
+      forgetNode: id => store.forgetNode(id),
+      nodes: () => store.nodes(),
+    },
+    async close() {
+      clearInterval(timer)
+      clearImmediate(first)
+      for (const stop of autoruns) await stop()
+      await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
+      await runs.close()
+      live.close()
+      await parts.close()
+      await keeper.close()
+      await store.close()
+    },
   }
   const caretaker = { ...scope, actor: 'maintenance' }
-  const sweeping = { archive: own.settings.archive, team: teamOf(caretaker) }
+  const sweeping = { archive: own.settings.archive, team: teamOf(opened, caretaker) }
   const { sweepEveryMs } = own.settings
   const sweeps = sweepEveryMs !== null && !options.readOnly
   // A failed sweep deletes and loses nothing; the next one comes.
@@ -216,171 +151,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
     : undefined
 
-  const autoruns: Array<() => Promise<void>> = []
-  const nodes: Nodes = {
-    announceNode: node => store.announceNode(node),
-    forgetNode: id => store.forgetNode(id),
-    nodes: () => store.nodes(),
-  }
-
-  /** Each part when it is first asked for: a server makes one of these for every request, and most need one part. */
-  function within(scope: Scope, meant?: ProjectParts): Colloquy {
-    const ownParts = meant ?? parts.of(scope.project)
-    const {
-      settings,
-      team: teamSettings,
-      requests,
-      scribe,
-      desk,
-      agents,
-      building: buildSettings,
-      root,
-      mcp,
-      features,
-    } = ownParts
-    const base = { engine: core, scope, scribe }
-    const asked = once(() =>
-      sessionRequests({ engine: core, scope, settings: requests, model, estimator, computed: computedSections }),
-    )
-    const views = once(() => {
-      const lookedUp = references({ ...base, estimator, desk })
-      return agentViews({ engine: core, scope, settings, requests: asked(), references: lookedUp })
-    })
-    const team = once(() => teamOf(scope, ownParts))
-    const { phases } = teamSettings
-    const sessions = once(() => new SessionManager({ ...base, settings, requests: asked, phases }))
-    const work = once(() => new WorkManager({ engine: core, scope, phases, sessions: sessions() }))
-    const conversations = once(
-      () =>
-        new ConversationManager({
-          ...base,
-          archives,
-          team: team(),
-          views: views(),
-          branches: branches(base),
-          past: past({ engine: core, scope, requests: asked(), views: views() }),
-        }),
-    )
-    const managedBy = (scope: Scope) =>
-      new AgentManager({
-        ...base,
-        scope,
-        requests: asked(),
-        views: views(),
-        team: teamOf(scope, ownParts),
-        settings: agents,
-        isOn: features.agents,
-        defaultModel: requests.model,
-        root,
-        live,
-        keeper: runs,
-        opened,
-        mcp,
-      })
-    const agentManager = once(() => managedBy(scope))
-    /** @throws {IllegalState} when the project has no folder */
-    const buildsWith = once((): TeamParts => {
-      if (root === undefined) {
-        throw new IllegalState(`A team builds in the project's folder: projects.${scope.project}.root is missing.`, {
-          project: scope.project,
-        })
-      }
-      return {
-        engine: core,
-        scope,
-        sessions: sessions(),
-        agents: agentManager(),
-        agentsAs: actor => managedBy({ ...scope, actor }),
-        work: work(),
-        settings: buildSettings,
-        root,
-        shifts,
-      }
-    })
-    const builders = once(() => new TeamManager(buildsWith()))
-    const dispatcher = once(
-      () =>
-        new DispatchManager({
-          engine: core,
-          scope,
-          phases,
-          work: work(),
-          sessions: sessions(),
-          agents: agentManager(),
-          settings: dispatching,
-          running: dispatchers,
-          ...(root !== undefined && { task: taskWorker(buildsWith()) }),
-        }),
-    )
-    return {
-      project: scope.project,
-      root,
-      get sessions() {
-        return sessions()
-      },
-      get work() {
-        return work()
-      },
-      get conversations() {
-        return conversations()
-      },
-      get agents() {
-        return agentManager()
-      },
-      get team() {
-        return builders()
-      },
-      get dispatcher() {
-        return dispatcher()
-      },
-      orchestrate: (conversationId, options) =>
-        runOrchestrator(
-          {
-            ...base,
-            views: views(),
-            team: team(),
-            agents: agentManager(),
-            settings: agents,
-            requests,
-            estimator,
-            keeper: runs,
-          },
-          conversationId,
-          options,
-        ),
-      onRecorded: listener => core.onRecorded(listener),
-      subscribe: (options = {}) => updates(store, scope.project, options),
-      verify: ({ onProgress, allProjects = false } = {}) =>
-        store.verify({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) }),
-      async repair({ onProgress, allProjects = false } = {}) {
-        if (!store.repair) throw new StoreUnusable('This store cannot be repaired: it derives nothing from its log.')
-        return store.repair({ ...(!allProjects && { project: scope.project }), ...(onProgress && { onProgress }) })
-      },
-      stats: () => store.totals(scope.project),
-      totals: page => totals(scope.project, page),
-      audit: (query = {}) => store.audit({ ...query, project: scope.project }),
-      queues: () => ({ writes: store.queue(), models: modelQueues(), live: live.queue(), runs: runs.count() }),
-      nodes,
-      maintain: () => sweep(core, scope, { archive: settings.archive, team: team() }),
-      as(changes, settings) {
-        const next = checkedScope({ ...scope, ...changes })
-        return within(next, settings ? parts.made(settings) : next.project === scope.project ? meant : undefined)
-      },
-      projects: () => store.projects(),
-      async close() {
-        clearInterval(timer)
-        clearImmediate(first)
-        for (const stop of autoruns) await stop()
-        await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
-        await runs.close()
-        live.close()
-        await parts.close()
-        await keeper.close()
-        await store.close()
-      },
-    }
-  }
-  const opening = within(scope)
+  const opening = new Scoped(opened, scope)
   for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
     if (agents.autorun && features.agents)
       autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
@@ -401,21 +172,6 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
     archive: { ...(read.archive as OpenOptions['archive']), ...archive },
     projects: { ...(withoutOverridden(read.projects ?? {}, given) as OpenOptions['projects']), ...projects },
   }
-}
-
-/** By hand: a server asks for one with every request. @throws {InvalidInput} naming the field */
-function checkedScope({ project, actor, channel, requestId }: Scope): Scope {
-  refuseOddId('project', project)
-  refuseOddId('actor', actor)
-  refuseOddId('channel', channel)
-  if (requestId === undefined) return { project, actor, channel }
-  refuseOddId('requestId', requestId)
-  return { project, actor, channel, requestId }
-}
-
-function refuseOddId(field: string, value: unknown): void {
-  const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
-  if (problem) throw new InvalidInput(field, problem)
 }
 
 /** Kept, because asking the loader again takes as long as opening the file. */
@@ -458,41 +214,6 @@ function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEsti
     return loaded
   })
   return () => loaded ?? load()
-}
-
-/** The log's own subscription, named and filtered. It starts where the log is when this is called. */
-function updates(store: Store, project: string, options: UpdatesOptions): AsyncIterableIterator<Update> {
-  const { conversationId, sessionId, name, from, signal } = options
-  const events = store.subscribe({ project, ...(from !== undefined && { from }), ...(signal && { signal }) })
-  const wanted = (update: Update) =>
-    (conversationId === undefined || update.conversationId === conversationId) &&
-    (name === undefined || update.name === name) &&
-    (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId))
-  return {
-    async next() {
-      for (;;) {
-        const { done, value } = await events.next()
-        if (done) return { done: true, value: undefined }
-        const update = updateOf(value)
-        if (wanted(update)) return { done: false, value: update }
-      }
-    },
-    async return() {
-      await events.return?.()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    made ??= { value: make() }
-    return made.value
-  }
 }
 
 function lazily<T>(make: () => Promise<T>): () => Promise<T> {

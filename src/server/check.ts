@@ -16,17 +16,16 @@ export function checkParts<E extends Endpoint>(
   endpoint: E,
   parts: Parts,
 ): { params: z.output<E['params']>; query: z.output<E['query']>; body: z.output<E['body']> } {
-  const results = {
-    params: endpoint.params.safeParse(parts.params),
-    query: endpoint.query.safeParse(parts.query),
-    body: endpoint.body.safeParse(parts.body),
+  const params = endpoint.params.safeParse(parts.params)
+  const query = endpoint.query.safeParse(parts.query)
+  const body = endpoint.body.safeParse(parts.body)
+  if (params.success && query.success && body.success) {
+    return { params: params.data, query: query.data, body: body.data } as ReturnType<typeof checkParts<E>>
   }
-  const errors = Object.entries(results).flatMap(([part, result]) =>
+  const errors = Object.entries({ params, query, body }).flatMap(([part, result]) =>
     result.success ? [] : result.error.issues.flatMap(issue => told(part, issue)),
   )
-  if (errors.length > 0) throw new InvalidRequest(errors.slice(0, mostErrors))
-  const { params, query, body } = results
-  return { params: params.data, query: query.data, body: body.data } as ReturnType<typeof checkParts<E>>
+  throw new InvalidRequest(errors.slice(0, mostErrors))
 }
 
 function told(part: string, issue: z.core.$ZodIssue): Array<{ field: string; message: string }> {

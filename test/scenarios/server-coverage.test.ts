@@ -1,4 +1,5 @@
 /** Everything the library does is there over HTTP: each public method has an endpoint, or a reason why it has none. */
+import type { Colloquy } from 'colloquy'
 import { endpoints } from 'colloquy/server'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
@@ -181,11 +182,18 @@ function methodsOf(value: object): string[] {
   return [...names].sort()
 }
 
+/** Its own properties, and those that its class makes when they are asked for. */
+function partsOf(colloquy: Colloquy): string[] {
+  const made = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(colloquy)))
+  return [...Object.keys(colloquy), ...made.flatMap(([name, { get }]) => (get ? [name] : []))]
+}
+
 describe('over HTTP', () => {
   it('is every public method, or there is a reason', async () => {
     const { colloquy } = await opened()
     const found: Record<string, string[]> = { colloquy: methodsOf(colloquy) }
-    for (const [name, part] of Object.entries(colloquy)) {
+    for (const name of partsOf(colloquy)) {
+      const part = colloquy[name as keyof Colloquy]
       if (typeof part === 'object') found[name] = methodsOf(part)
     }
     const listed = Object.entries(served).map(([name, methods]) => [name, Object.keys(methods).sort()])

@@ -68,6 +68,8 @@ export function writer({
   /** The most that waited since somebody last asked. */
   let most = 0
   let scheduled = false
+  /** How many shared the last transaction. */
+  let lastGroup = 0
   let closed = false
   let transactions = 0
   let idle: (() => void) | undefined
@@ -88,9 +90,12 @@ export function writer({
     })
   }
 
+  /** Where several wrote together, more are on their way: one turn of the event loop later they share the same sync. */
+  const gather = () => setImmediate(flush)
+
   function schedule(afterMs: number): void {
     scheduled = true
-    if (afterMs === 0) setImmediate(flush)
+    if (afterMs === 0) setImmediate(lastGroup > 1 ? gather : flush)
     else setTimeout(flush, afterMs)
   }
 
@@ -100,7 +105,10 @@ export function writer({
       idle?.()
       return
     }
-    if (queue.length === 1 && transactions >= transactionsFirst && wroteLightly(queue[0]!)) return
+    if (queue.length === 1 && transactions >= transactionsFirst && wroteLightly(queue[0]!)) {
+      lastGroup = 1
+      return
+    }
     try {
       if (transactions === 0) prepare()
       sql.begin.run()
@@ -110,6 +118,7 @@ export function writer({
       return
     }
     const group = queue[0]?.alone ? queue.splice(0, 1) : queue.splice(0, largestGroup)
+    lastGroup = group.length
     const othersWrote = writeGroup(group)
     if (queue.length > 0) schedule(othersWrote ? 1 + Math.random() * 2 : 0)
     else idle?.()

@@ -1,0 +1,92 @@
+/** What an open store gives: the managers of a project, and what holds for all of it. */
+import type { RecordedListener, Scope } from '../engine.ts'
+import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
+import type { Listed, ProjectTotals } from '../log/directory.ts'
+import type { Nodes } from '../log/nodes.ts'
+import type { WriteQueue } from '../log/store.ts'
+import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
+import type { ModelQueue } from '../models/open.ts'
+import type { Update } from '../views/update.ts'
+import type { OrchestrationResult } from '../work/orchestrator.ts'
+import type { AgentManager } from './agent-manager.ts'
+import type { ConversationManager } from './conversation-manager.ts'
+import type { DispatchManager } from './dispatch-manager.ts'
+import type { OrchestrateOptions } from './orchestrations.ts'
+import type { ProjectOptions } from './project-settings.ts'
+import type { SessionManager } from './session-manager.ts'
+import type { Swept } from './sweep.ts'
+import type { TeamManager } from './team-manager.ts'
+import type { TotalsPage, UsageTotals } from './usage-totals.ts'
+import type { WorkManager } from './work-manager.ts'
+
+export interface UpdatesOptions {
+  /** 'start', 'now' (default), or the position of the last update seen. */
+  from?: string
+  conversationId?: string
+  sessionId?: string
+  name?: Update['name']
+  signal?: AbortSignal
+}
+
+export interface Queues {
+  writes: WriteQueue
+  models: ModelQueue[]
+  live: { readers: number; characters: number }
+  /** Runs under way in this process. */
+  runs: number
+}
+
+export interface Colloquy {
+  readonly project: string
+  /** The project's folder, if it has one. */
+  readonly root: string | undefined
+  readonly sessions: SessionManager
+  readonly conversations: ConversationManager
+  readonly agents: AgentManager
+  readonly work: WorkManager
+  readonly dispatcher: DispatchManager
+  /**
+   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
+   * waits for them. However many processes try, one routes.
+   *
+   * @throws {ModelMissing} when no model is named for it
+   */
+  orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
+  /** Teams that build features. */
+  readonly team: TeamManager
+  /**
+   * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
+   * Whoever must miss nothing subscribes.
+   */
+  onRecorded(listener: RecordedListener): () => void
+  /** Every update of the project once, in order, resumable by position. */
+  subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
+  /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
+  verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
+  /**
+   * Puts right what is derived from the log: heads that differ from it, and the full-text index. Changes nothing in it.
+   *
+   * @throws {StoreUnusable} when the store has no such thing
+   */
+  repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
+  /** Totals of the project. */
+  stats(): Promise<ProjectTotals>
+  /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
+  totals(page?: TotalsPage): Promise<UsageTotals>
+  /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
+  audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
+  /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
+  queues(): Queues
+  /** The processes that serve this store, of all projects. */
+  readonly nodes: Nodes
+  /** Runs the maintenance sweep now. */
+  maintain(): Promise<Swept>
+  /**
+   * The same store as somebody else, through something else, or in another project. `settings` hold there instead of
+   * those it was opened with, for whoever uses this object.
+   */
+  as(scope: Partial<Scope>, settings?: ProjectOptions): Colloquy
+  /** The projects this store holds. */
+  projects(): Promise<string[]>
+  close(): Promise<void>
+}
