@@ -30,3 +30,13 @@ export function tooManyInTail(tail: ReadonlyArray<{ size: number }>): number {
   }
   return first
 }
+
+/** What a reader takes of the tail at once, from an index on: as much as a page has. */
+export function pageOfTail<E extends { size: number }>(tail: readonly E[], from: number): E[] {
+  let characters = 0
+  let end = from
+  while (end < tail.length && end - from < feedLimits.page.events && characters < feedLimits.page.characters) {
+    characters += tail[end++]!.size
+  }
+  return tail.slice(from, end)
+}

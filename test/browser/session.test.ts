@@ -26,7 +26,8 @@ describe('the session inspector', () => {
     const { stats } = await client.sessions.get({ sessionId })
     expect(await fact(page, 'In its window').textContent()).toContain(`${stats.messages} messages`)
     expect(await fact(page, 'Checkpoint').textContent()).toMatch(/^2, up to version \d+/)
-    const other = await openColloquy({ store, project: 'shop', sweepEveryMs: null })
+    const clock = () => Date.parse(stats.lastActivityAt!) + 1_000
+    const other = await openColloquy({ store, project: 'shop', sweepEveryMs: null, clock })
     await other.sessions.addMessage(sessionId, { role: 'user', content: 'One more thing' })
     await other.close()
     await page

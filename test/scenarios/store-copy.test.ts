@@ -24,6 +24,9 @@ import { opened } from '../support/colloquy.ts'
 import { freshPlace } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
+/** Sessions that were made by the tests' clock have not expired by then. */
+const soonAfter = () => Date.parse('2026-11-15T20:00:00Z')
+
 const freshFile = () => `sqlite:${join(temporaryFolder(), 'copy.db')}`
 const freshServer = async () => (await freshPlace()).url
 
@@ -63,14 +66,14 @@ async function given(store = freshFile()) {
 }
 
 async function openedAt(store: string, project = 'shop'): Promise<Colloquy> {
-  const colloquy = await openColloquy({ store, project, tokens: 'fast', sweepEveryMs: null })
+  const colloquy = await openColloquy({ store, project, tokens: 'fast', sweepEveryMs: null, clock: soonAfter })
   onTestFinished(() => colloquy.close())
   return colloquy
 }
 
 /** All that can be read of a project, without what belongs to one store only. */
 async function readAll(store: string, project = 'shop') {
-  const colloquy = await openColloquy({ store, project, tokens: 'fast', sweepEveryMs: null })
+  const colloquy = await openColloquy({ store, project, tokens: 'fast', sweepEveryMs: null, clock: soonAfter })
   const { conversations, sessions } = colloquy
   const listed = (await conversations.listConversations({ limit: 1000 })).items
   const ids = listed.map(one => one.id).sort()

@@ -8,7 +8,7 @@
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
-import { eventCharacters, feedLimits, isFullPage, tooManyInTail } from '../../log/feed-limits.ts'
+import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../../log/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { oldestWriter, preciseGate, usualGate } from './gate.ts'
@@ -188,7 +188,7 @@ export function feed({
       if (isAfter(one.tail[middle]!.place, place)) high = middle
       else low = middle + 1
     }
-    return one.tail.slice(low, low + feedLimits.page.events)
+    return pageOfTail(one.tail, low)
   }
 
   /** Drops what is kept in memory: some of it was erased or purged. Readers read the table again. */

@@ -7,7 +7,7 @@
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
-import { eventCharacters, feedLimits, isFullPage, tooManyInTail } from '../../log/feed-limits.ts'
+import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../../log/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError } from './errors.ts'
 import type { HeadStore } from './heads.ts'
@@ -99,7 +99,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       if (tail[middle]!.row <= row) low = middle + 1
       else high = middle
     }
-    return tail.slice(low, low + feedLimits.page.events)
+    return pageOfTail(tail, low)
   }
 
   /** Drops what is kept in memory: some of it was erased or purged. Readers read the file again. */
