@@ -2,6 +2,7 @@
 import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, openColloquy, type Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
+import { loadExactEstimator } from '../../src/request/exact-tokens.ts'
 import { opened } from '../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
@@ -34,6 +35,21 @@ describe('buildRequest', () => {
     expect(request.messages.at(-1)?.content.at(-1)).toEqual({ type: 'text', text: 'And the tests?' })
     expect(request.totalTokens).toBeLessThanOrEqual(request.budget)
     expect(request.ledger.entries.map(entry => entry.what)).toEqual(['description', 'message', 'message', 'message'])
+  })
+
+  it('[P5] is no larger than its ledger says, whatever ids calls have and however long names are', async () => {
+    const { colloquy, session: dev } = await session({ requests: { budget: 50_000, recall: false } })
+    const { count } = await loadExactEstimator()
+    for (let turn = 0; turn < 30; turn++) {
+      const callId = `toolu_01A09q90qw90lq9178${turn}35lq9`
+      const call = { type: 'tool-call', callId, name: 'read', input: {} } as const
+      const result = { type: 'tool-result', callId, output: 'ok' } as const
+      await colloquy.sessions.addMessage(dev.id, { role: 'assistant', parts: [call] })
+      await colloquy.sessions.addMessage(dev.id, { role: 'user', author: 'tools', parts: [result] })
+      await colloquy.sessions.addMessage(dev.id, { role: 'user', author: '~`!?'.repeat(12), content: 'x' })
+    }
+    const { systemPrompt, userPrompt, totalTokens } = await colloquy.sessions.previewRequest(dev.id, 'Go on')
+    expect(count(systemPrompt) + count(userPrompt)).toBeLessThanOrEqual(totalTokens)
   })
 
   it('[P7] has a message that was stored before exactly once', async () => {
