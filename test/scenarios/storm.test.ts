@@ -7,7 +7,7 @@ import { type Child, startChild } from '../torture/child.ts'
 import { storm } from '../torture/storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from '../torture/storm-beads.ts'
 
-const quick = { failShare: 0.3, workMs: 100, leaseMs: 3_000, concurrency: 2, hopLimit: 20, seed: 2026 }
+const quick = { failShare: 0.3, moreShare: 0.1, workMs: 100, leaseMs: 3_000, concurrency: 2, hopLimit: 20, seed: 2026 }
 
 it('[P11] three nodes finish a graph of beads although nodes are killed: each done once or parked with a reason', async () => {
   const { url } = await freshPlace()
@@ -49,8 +49,8 @@ it('[P11] refuses what a node writes that was stopped past its lease: its item i
   await colloquy.work.addBead({ beadId: 'only', title: 'The only one' })
   const lines: string[] = []
   const seen = new EventEmitter()
-  const start = (workMs: number): Child => {
-    const settings = { store: url, ...quick, failShare: 0, leaseMs: 600, workMs }
+  const start = (own: { workMs: number; leaseMs: number }): Child => {
+    const settings = { store: url, ...quick, failShare: 0, moreShare: 0, ...own }
     const child = startChild({
       program: 'storm-node.mjs',
       args: [JSON.stringify(settings)],
@@ -66,10 +66,10 @@ it('[P11] refuses what a node writes that was stopped past its lease: its item i
     while (!lines.some(line => line.startsWith(word))) await once(seen, 'line')
   }
   // Its agent has not answered when it is stopped, and answers at once when it goes on.
-  const stalled = start(800)
+  const stalled = start({ workMs: 3_000, leaseMs: 2_000 })
   await until('begin only')
   process.kill(stalled.pid, 'SIGSTOP')
-  const other = start(1)
+  const other = start({ workMs: 1, leaseMs: 30_000 })
   const done = colloquy.subscribe({ name: 'work:updated', from: 'start' })
   for await (const update of done) if (update.action === 'moved' && update.to === 'done') break
   const { conversationId } = await colloquy.work.getBead('only')

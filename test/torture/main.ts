@@ -322,6 +322,7 @@ async function stormy(_: string, { cases = 200, rounds = 10, seed }: Settings): 
       nodes: 3,
       killEveryMs: rounds * 1000,
       failShare: 0.3,
+      moreShare: 0.1,
       workMs: 2_000,
       leaseMs: 5_000,
       concurrency: 2,

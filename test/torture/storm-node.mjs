@@ -7,7 +7,7 @@ import { setTimeout as pass } from 'node:timers/promises'
 import { openColloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 
-const { store, failShare, workMs, leaseMs, concurrency, hopLimit } = JSON.parse(process.argv[2])
+const { store, failShare, moreShare, workMs, leaseMs, concurrency, hopLimit } = JSON.parse(process.argv[2])
 const say = (...words) => writeSync(3, `${words.join(' ')}\n`)
 const fresh = () => Array.from({ length: 10 }, () => Math.random().toString(36).slice(2)).join(' ')
 
@@ -19,7 +19,7 @@ const model = scriptedModel(async ({ system, messages }) => {
   if (system.includes('"looper"')) return 'I will look at the order processor next and see what it does there.'
   const chance = Math.random()
   if (chance < failShare) return { failure: { kind: 'overloaded', message: 'Too busy.' } }
-  if (chance < failShare + 0.1) return `So far I know this: ${fresh()}`
+  if (chance < failShare + moreShare) return `So far I know this: ${fresh()}`
   return { calls: [{ name: 'complete', input: { summary: `Done: ${fresh()}` } }] }
 })
 

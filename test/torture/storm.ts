@@ -19,7 +19,10 @@ export interface StormOptions {
   killEveryMs: number
   /** So often at the most. */
   mostKills?: number
+  /** How many of the answers are failures. */
   failShare: number
+  /** How many of them only report what is known so far: the bead is given out again. */
+  moreShare: number
   workMs: number
   leaseMs: number
   concurrency: number
@@ -75,10 +78,10 @@ export async function storm(options: StormOptions): Promise<StormReport> {
     let lives = 0
     const start = (number: number): Node => {
       const name = `node ${number}, life ${++lives}`
-      const { failShare, workMs, leaseMs, concurrency, hopLimit } = options
+      const { failShare, moreShare, workMs, leaseMs, concurrency, hopLimit } = options
       const child = startChild({
         program: 'storm-node.mjs',
-        args: [JSON.stringify({ store, failShare, workMs, leaseMs, concurrency, hopLimit })],
+        args: [JSON.stringify({ store, failShare, moreShare, workMs, leaseMs, concurrency, hopLimit })],
         onLine: line => note(stretches, name, line),
       })
       const node: Node = { name, child, isDying: false }
