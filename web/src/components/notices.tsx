@@ -35,6 +35,18 @@ function dismiss(id: number): void {
   notices.set(notices.get().filter(notice => notice.id !== id))
 }
 
+/** A `ref` for what must stay in reach at the lower edge of the page: notices stand above it. */
+export function keepNoticesAbove(element: HTMLElement | null): (() => void) | undefined {
+  if (!element) return undefined
+  const { style } = document.documentElement
+  const sizes = new ResizeObserver(() => style.setProperty('--notices-above', `${element.offsetHeight}px`))
+  sizes.observe(element)
+  return () => {
+    sizes.disconnect()
+    style.removeProperty('--notices-above')
+  }
+}
+
 export function Notices() {
   return (
     <div className="notices" aria-live="polite">

@@ -3,7 +3,7 @@ import { ApiError, type Conversation } from 'colloquy/client'
 import { useEffect, useRef, useState } from 'react'
 import { ask } from '../../components/ask.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { tellFailure } from '../../components/notices.tsx'
+import { keepNoticesAbove, tellFailure } from '../../components/notices.tsx'
 import { ownName, useClient, useProject } from '../../connection/client.tsx'
 import { goWith, useQuery } from '../../router/router.tsx'
 import './composer.css'
@@ -78,7 +78,7 @@ export function Composer(props: Props) {
         : client.conversations.reopen({ conversationId })
       ).catch(tellFailure)
     return (
-      <div className="composer composer--closed">
+      <div className="composer composer--closed" ref={keepNoticesAbove}>
         <span className="quiet">This conversation is {status}, so it is read-only.</span>
         <button type="button" className="button button--small" onClick={reopen}>
           {isArchived ? 'Restore' : 'Reopen'}
@@ -132,6 +132,7 @@ export function Composer(props: Props) {
   const isWithoutModel = error instanceof ApiError && error.code.includes('model') && to.kind === 'session'
   return (
     <form
+      ref={keepNoticesAbove}
       className="composer"
       onSubmit={event => {
         event.preventDefault()
