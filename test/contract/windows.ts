@@ -352,7 +352,11 @@ function describeShared(open: OpenStore): void {
     const other = await another()
     const secret = said('secret')
     await store.append(into('c', [begun(), said('before'), secret, said('after')]))
-    const shown = async () => contents(await store.messages(windowOn('c'), { limit: 9, ...shared }))
+    const shown = async () => {
+      const found = contents(await store.messages(windowOn('c'), { limit: 9, ...shared }))
+      expect(contents(await store.messages(windowOn('c'), { limit: 9 }))).toEqual(found)
+      return found
+    }
     expect(await shown()).toEqual(['before', 'secret', 'after'])
     await other.erase({ project, messageId: secret.messageId, origin })
     expect(await shown()).toEqual(['before', '', 'after'])
@@ -374,6 +378,33 @@ function describeShared(open: OpenStore): void {
     expect(await read()).toEqual(parts)
   })
 
+  it('what one caller does with its messages no other sees', async () => {
+    const { store } = await open()
+    const parts: Part[] = [
+      { type: 'text', text: 'as it was' },
+      {
+        type: 'tool-call',
+        callId: 'k',
+        name: 'write',
+        input: JSON.parse('{"__proto__": {"a": 1}, "at": [{"line": 1}]}'),
+      },
+    ]
+    const metadata = { tags: ['one'] }
+    await store.append(into('c', [begun(), said('', { role: 'assistant', parts, metadata })]))
+    const read = async () => (await store.messages(windowOn('c'), { limit: 9 }))[0]!
+    const asItWas = JSON.stringify(await read())
+    for (let time = 0; time < 4; time++) {
+      const message = await read()
+      expect(JSON.stringify(message)).toBe(asItWas)
+      const [text, call] = message.parts as unknown as [{ text: string }, { input: { at: Array<{ line: number }> } }]
+      text.text = 'changed'
+      call.input.at[0]!.line = 2
+      message.metadata!.tags = []
+      message.parts.pop()
+      message.tokens.count = 0
+    }
+  })
+
   const lane = fc.record({
     audience: fc.constantFrom<Audience>(everyone, { to: 'session', sessionId: 's' }, { to: 'internal' }),
     internal: fc.boolean(),
@@ -391,6 +422,7 @@ function describeShared(open: OpenStore): void {
         end: fc.option(fc.nat(60), { freq: 3, nil: undefined }),
         before: fc.option(fc.nat(60), { freq: 4, nil: undefined }),
         limit: fc.integer({ min: 1, max: 30 }),
+        isShared: fc.boolean(),
       }),
     },
   )
@@ -413,11 +445,12 @@ function describeShared(open: OpenStore): void {
             const [messageId] = ids.splice(one.which, 1)
             await writer.erase({ project, messageId: messageId!, origin })
           } else if (one.do === 'look') {
-            const { sees: viewer, kinds, start, end, before, limit } = one
+            const { sees: viewer, kinds, start, end, before, limit, isShared } = one
             const window = windowOn(conversationId, { viewer, kinds, start, ...(end !== undefined && { end }) })
             const page = { limit, ...(before !== undefined && { before }) }
-            const found = await store.messages(window, { ...page, ...shared })
-            expect(found).toEqual(await store.messages(window, page))
+            // Forwards nothing is known: it is read anew.
+            const anew = (await store.messages(window, { ...page, after: 0, limit: 1000 })).slice(-limit)
+            expect(await store.messages(window, { ...page, ...(isShared && shared) })).toEqual(anew)
           }
         }
       }),

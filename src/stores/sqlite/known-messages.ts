@@ -6,7 +6,7 @@
  * changed by erasing and purging alone. Where another process has written since, the checksums of the stretch are added
  * up in the file and compared, before anything of it is handed out. The least lately used lanes are let go first.
  */
-import { freezeInputs } from '../../log/freeze-inputs.ts'
+import { freezeInputs } from '../../log/shared-message.ts'
 import type { Message } from '../../views/message.ts'
 
 /** A message with what its row costs and proves. */
@@ -55,6 +55,16 @@ interface KnownLane {
   generation: number
 }
 
+/** A lane that nothing is known of. Its place in the order counts too: there may be many. */
+const unread: Readonly<KnownLane> = {
+  entries: [],
+  from: 0,
+  isRead: false,
+  most: 0,
+  size: entryCharacters,
+  generation: 0,
+}
+
 export class KnownMessages {
   readonly #lanes = new Map<number, KnownLane>()
   #size = 0
@@ -88,6 +98,19 @@ export class KnownMessages {
     return found
   }
 
+  /** Whether all of these lanes were asked for before. What is read once is not worth keeping. */
+  wereAsked(lanes: readonly number[]): boolean {
+    let were = true
+    for (const lane of lanes) {
+      if (this.#lanes.has(lane)) continue
+      were = false
+      this.#lanes.set(lane, { ...unread, entries: [] })
+      this.#size += unread.size
+    }
+    if (!were) this.#letGo()
+    return were
+  }
+
   clear(): void {
     this.#lanes.clear()
     this.#size = 0
@@ -100,7 +123,10 @@ export class KnownMessages {
       this.#forget(lane, known)
       known = undefined
     }
-    known ??= { entries: [], from: 0, isRead: false, most: 0, size: 0, generation }
+    if (!known) {
+      known = { ...unread, entries: [] }
+      this.#size += known.size
+    }
     known.generation = generation
     // The newest place in the order: the first is the least lately used.
     this.#lanes.delete(lane)

@@ -1,6 +1,7 @@
 /** Messages as a viewer sees them, and how much there is of them. */
 import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
+import { ownCopy } from '../../log/shared-message.ts'
 import { checksum, eventIn, type LoadBlob } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
@@ -13,6 +14,9 @@ import { blobLoader } from './rows.ts'
 
 /** More than there are of a message's schema; a higher number is damage, and the checksum says so. */
 const schemas = 256
+
+/** Longer pages are read once, as a rule: to show or to export them. */
+const mostCopied = 200
 
 /** The version of a place and what the row at its position holds: nothing where the row is gone. */
 type MessageRow = [version: number, at: number, message: string, checkAndSchema: number | null, body: string | null]
@@ -65,10 +69,11 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const lanes = seen(conversation, window)
     const from = Math.max(window.start, after ?? 0)
     const forwards = after !== undefined
-    if (shared && !forwards && window.kept.length === 0 && lanes.length > 0) {
+    if (!forwards && window.kept.length === 0 && lanes.length > 0) {
       const rows = lanes.map(lane => lane.row)
-      const found = known.newest(rows, { from, before, limit }, laneReader(window, load))
-      if (found) return found
+      const mayKnow = shared || (limit <= mostCopied && known.wereAsked(rows))
+      const found = mayKnow && known.newest(rows, { from, before, limit }, laneReader(window, load))
+      if (found) return shared ? found : found.map(ownCopy)
     }
     const found = lanes.length === 1 ? oneLane(lanes[0]!.row) : manyLanes()
     if (!forwards) found.reverse()
