@@ -41,8 +41,9 @@ export interface SqliteOptions extends StoreOptions {
   readOnly?: boolean
 }
 
-/** The index is fed when appends pause, so that a burst is taken in few batches. */
+/** The index is fed a moment behind the appends, or when as many wait as make a good batch. */
 const feedDelayMs = 250
+const feedAtOnce = 1000
 /** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
 const pagesPerCheckpoint = 2000
 
@@ -310,9 +311,29 @@ function settle(database: Database, moveRecent: () => void): void {
 /** Feeds the index and moves the write-ahead log when it is due, beside the engine's thread. */
 function keepHouse(side: Beside) {
   let pages = 0
+  let unfed = 0
+  let isFeeding = false
+  let isStopped = false
   let timer: NodeJS.Timeout | undefined
   // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
   const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
+
+  async function feed(): Promise<void> {
+    clearTimeout(timer)
+    timer = undefined
+    unfed = 0
+    isFeeding = true
+    await quietly(side.call('feed', undefined))
+    isFeeding = false
+    feedWhenDue()
+  }
+
+  function feedWhenDue(): void {
+    if (isStopped || isFeeding || unfed === 0) return
+    if (unfed >= feedAtOnce) void feed()
+    else timer ??= setTimeout(feed, feedDelayMs).unref()
+  }
+
   return {
     committed(writes: number) {
       // A commit writes the end of the log and of `recent`; three messages more fill or touch a page more.
@@ -321,11 +342,12 @@ function keepHouse(side: Beside) {
         pages = 0
         quietly(side.call('checkpoint', undefined))
       }
-      timer ??= setTimeout(() => {
-        timer = undefined
-        quietly(side.call('feed', undefined))
-      }, feedDelayMs).unref()
+      unfed += writes
+      feedWhenDue()
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
   }
 }

@@ -122,7 +122,7 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
   const database = openDatabase({ path, durability: 'relaxed', busyTimeoutMs: settings.busyTimeoutMs })
   try {
     database.prepareToWrite()
-    database.exec('pragma wal_autocheckpoint = 1000')
+    database.exec('pragma wal_autocheckpoint = 4000')
     prepareSchema(database, settings.epoch)
     // Read-only, because `begin immediate` on the index would otherwise take the log's write lock too.
     database.prepare('attach ? as log').run(`${pathToFileURL(settings.path)}?mode=ro`)
@@ -206,8 +206,9 @@ function searchIndex(database: Database): SearchIndex {
   }
   const blobs = blobLoader(database)
   const names = new Map<string, number>()
-  /** What is known of phases within one transaction. */
+  /** What is known of phases and participants within one transaction. */
   const phases = new Map<number, number | null>()
+  const participants = new Map<number, Set<number>>()
 
   function phaseOf(conversation: number): number | null {
     let name = phases.get(conversation)
@@ -217,6 +218,13 @@ function searchIndex(database: Database): SearchIndex {
       phases.set(conversation, name)
     }
     return name
+  }
+
+  function takeParticipant(conversation: number, name: number): void {
+    const known = participants.get(conversation) ?? new Set()
+    if (known.has(name)) return
+    participants.set(conversation, known.add(name))
+    sql.putParticipant.run(conversation, name)
   }
   const landmarks = landmarkKeeper(database)
   const spending = spendingKeeper(database)
@@ -266,7 +274,7 @@ function searchIndex(database: Database): SearchIndex {
           messageNumber(event.messageId),
         )
         sql.insertWords.run(position, searchableText(event.parts))
-        sql.putParticipant.run(conversation, author)
+        takeParticipant(conversation, author)
         return
       }
       case 'erased':
@@ -324,6 +332,7 @@ function searchIndex(database: Database): SearchIndex {
   function batch(): number {
     let taken = 0
     phases.clear()
+    participants.clear()
     change(() => {
       if (!isOfThisLog()) {
         startOver(database)
