@@ -60,6 +60,8 @@ export interface EventRange {
 
 export interface SubscribeOptions {
   project: string
+  /** Only what happens in this conversation. Many may follow one each: what happens in others costs them next to nothing. */
+  conversationId?: string
   /** 'start', 'now' (default), or the position of the last event seen. */
   from?: string
   signal?: AbortSignal

@@ -59,7 +59,10 @@ export interface Colloquy {
    * Whoever must miss nothing subscribes.
    */
   onRecorded(listener: RecordedListener): () => void
-  /** Every update of the project once, in order, resumable by position. */
+  /**
+   * Every update of the project once, in order, resumable by position. All who subscribe may be handed the same objects:
+   * they are for reading.
+   */
   subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
   verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>

@@ -12,12 +12,11 @@ import type { Store } from '../log/store.ts'
 import type { Model } from '../models/model.ts'
 import { modelQueues } from '../models/open.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
-import { type Update, updateOf } from '../views/update.ts'
 import type { Dispatcher } from '../work/dispatcher.ts'
 import { AgentManager } from './agent-manager.ts'
 import { type AgentViews, agentViews } from './agent-views.ts'
 import { branches } from './branches.ts'
-import type { Colloquy, UpdatesOptions } from './colloquy.ts'
+import type { Colloquy } from './colloquy.ts'
 import { computedSections } from './computed-sections.ts'
 import { ConversationManager } from './conversation-manager.ts'
 import { DispatchManager } from './dispatch-manager.ts'
@@ -35,6 +34,7 @@ import { taskWorker } from './task-worker.ts'
 import { type Team, team } from './team.ts'
 import { TeamManager } from './team-manager.ts'
 import type { RunningShift, TeamParts } from './team-parts.ts'
+import { updates } from './updates.ts'
 import type { TotalsPage, UsageTotals } from './usage-totals.ts'
 import { WorkManager } from './work-manager.ts'
 
@@ -300,31 +300,4 @@ export function checkedScope({ project, actor, channel, requestId }: Scope): Sco
 function refuseOddId(field: string, value: unknown): void {
   const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
   if (problem) throw new InvalidInput(field, problem)
-}
-
-/** The log's own subscription, named and filtered. It starts where the log is when this is called. */
-function updates(store: Store, project: string, options: UpdatesOptions): AsyncIterableIterator<Update> {
-  const { conversationId, sessionId, name, from, signal } = options
-  const events = store.subscribe({ project, ...(from !== undefined && { from }), ...(signal && { signal }) })
-  const wanted = (update: Update) =>
-    (conversationId === undefined || update.conversationId === conversationId) &&
-    (name === undefined || update.name === name) &&
-    (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId))
-  return {
-    async next() {
-      for (;;) {
-        const { done, value } = await events.next()
-        if (done) return { done: true, value: undefined }
-        const update = updateOf(value)
-        if (wanted(update)) return { done: false, value: update }
-      }
-    },
-    async return() {
-      await events.return?.()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
 }

@@ -30,6 +30,8 @@ export interface RunningServer {
 const waitMs = 10_000
 /** Also the most that all headers of a request may have; Node answers 431 beyond it. */
 const headerBytes = 16 * 1024
+/** After a restart all listeners come back at once; the system may allow fewer. */
+const backlog = 4096
 
 /** @throws {ServerRefused} when it would listen where others can reach it without being told, or with a short token */
 export async function listen(server: ColloquyServer, options: Listen): Promise<RunningServer> {
@@ -48,7 +50,7 @@ export async function listen(server: ColloquyServer, options: Listen): Promise<R
   const connections = tracked(http)
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) => reject(unusable(error, host, port)))
-    http.listen(port, host, () => resolve())
+    http.listen({ port, host, backlog }, () => resolve())
   })
   const address = http.address()
   const bound = typeof address === 'object' && address !== null ? address.port : port

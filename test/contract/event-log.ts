@@ -676,6 +676,38 @@ function describeSubscriptions(open: OpenStore): void {
       expectEveryEventOnce(seen, { c: 101 })
     })
 
+    it('[P2] who follows one conversation gets all of it and nothing else, from anywhere and however far behind', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      // Before there is such a conversation.
+      const live = take(store.subscribe({ project, conversationId: 'b' }), 46)
+      const elsewhere = take(other.subscribe({ project, conversationId: 'b' }), 46)
+      const slow = store.subscribe({ project, conversationId: 'b', from: 'start' })
+      await store.append(into('a', begun()))
+      await store.append(into('b', [begun(), said('first')], { project: 'bank' }))
+      await store.append(into('b', begun()))
+      const middles = [await store.position()]
+      expect((await slow.next()).value).toMatchObject({ conversationId: 'b', version: 1 })
+      for (let round = 0; round < 15; round++) {
+        const handle = round % 2 === 0 ? store : other
+        await handle.append(into('a', manySaid(150)))
+        await handle.append(into('b', manySaid(2)))
+        await handle.append(into('b', said('elsewhere'), { project: 'bank' }))
+        await (round % 3 === 0 ? store : other).append(into('b', said(`${round}`)))
+        middles.push(await store.position())
+      }
+      const all = await allOf(store, 'b')
+      expect(all).toHaveLength(46)
+      expect(await live).toEqual(all)
+      expect(await elsewhere).toEqual(all)
+      expect(await take(slow, 45)).toEqual(all.slice(1))
+      const follow = (from: string) => store.subscribe({ project, conversationId: 'b', from })
+      expect(await take(follow('start'), 46)).toEqual(all)
+      for (const [round, from] of middles.entries()) {
+        expect(await take(follow(from), 45 - 3 * round)).toEqual(all.slice(1 + 3 * round))
+      }
+    })
+
     it('a slow reader gets everything', async () => {
       const { store } = await open()
       await store.append(into('c', begun()))

@@ -2,6 +2,7 @@
  * Many listeners over HTTP while conversations go on: each gets every event of its conversation once and in order. And
  * some that never read: they are cut off, and cost no memory worth mentioning.
  */
+import { once } from 'node:events'
 import { connect as connectTo, type Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy } from 'colloquy'
@@ -9,6 +10,8 @@ import { createServer, listen, newToken } from 'colloquy/server'
 
 export interface ListenersReport {
   appended: number
+  /** How long the appends took. */
+  tookSeconds: number
   received: number
   dropped: number
   /** Of the event loop, in milliseconds. */
@@ -20,6 +23,8 @@ export interface ListenersReport {
 
 interface Ear {
   socket: Socket
+  /** Resolves with the first bytes of the answer. */
+  answered: Promise<unknown>
   conversation: number
   versions: number[]
 }
@@ -53,7 +58,7 @@ export async function listeners(options: {
   for (let at = 0; at < clients; at++) {
     const conversation = at % conversations
     const socket = listenTo(`/api/v1/events?from=start&conversation=${encodeURIComponent(ids[conversation]!)}`)
-    const ear: Ear = { socket, conversation, versions: [] }
+    const ear: Ear = { socket, answered: once(socket, 'data'), conversation, versions: [] }
     let rest = ''
     socket.setEncoding('utf8').on('data', piece => {
       rest += piece
@@ -65,6 +70,7 @@ export async function listeners(options: {
     })
     ears.push(ear)
   }
+  await Promise.all(ears.map(ear => ear.answered))
   const before = process.memoryUsage().rss
   const silent = Array.from({ length: deaf }, () => listenTo('/api/v1/events?from=start').pause())
   const delay = monitorEventLoopDelay({ resolution: 5 })
@@ -80,6 +86,7 @@ export async function listeners(options: {
     }
     onSecond?.(appended)
   }
+  const tookSeconds = (performance.now() - started) / 1000
   const wanted = await Promise.all(ids.map(async id => (await colloquy.conversations.getConversation(id)).version))
   const end = performance.now() + 60_000
   const isDone = () => ears.every(({ versions, conversation }) => versions.length >= wanted[conversation]!)
@@ -99,6 +106,7 @@ export async function listeners(options: {
   const ms = (nanoseconds: number) => nanoseconds / 1e6
   return {
     appended,
+    tookSeconds,
     received: ears.reduce((sum, { versions }) => sum + versions.length, 0),
     dropped: Number(/colloquy_subscribers_dropped_total (\d+)/.exec(metrics)?.[1]),
     delay: { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) },

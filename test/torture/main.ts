@@ -302,8 +302,10 @@ async function live(folder: string, { rounds = 60, cases = 1000 }: Settings): Pr
     onSecond: appended => progress(`${appended} appended`),
   })
   await colloquy.close()
-  const { appended, received, dropped, delay, grownMb } = report
-  say(`${appended} appended, ${received} received by ${cases} clients; ${dropped} that never read were cut off.`)
+  const { appended, tookSeconds, received, dropped, delay, grownMb } = report
+  say(
+    `${appended} appended in ${tookSeconds.toFixed(0)} s, ${received} received by ${cases} clients; ${dropped} that never read were cut off.`,
+  )
   say(
     `Delay of the event loop: ${delay.p50.toFixed(0)} ms (median), ${delay.p99.toFixed(0)} ms (99 %), ${delay.max.toFixed(0)} ms; clients in the same process.`,
   )

@@ -249,7 +249,8 @@ export function feed({
   }
 
   /** The start is fixed when this is called, not when the first event is asked for. */
-  function subscribe({ project, from = 'now', signal }: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
+  function subscribe(options: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
+    const { project, conversationId, from = 'now', signal } = options
     let ended = false
     let place: Place | undefined
     let wasThere: Start['wasThere'] = () => false
@@ -288,7 +289,8 @@ export function feed({
           if (entry) {
             if (!isAfter(entry.place, place!)) continue
             place = entry.place
-            if (!wasThere(entry.place.tx)) return { done: false, value: entry.event }
+            const isWanted = conversationId === undefined || entry.event.conversationId === conversationId
+            if (isWanted && !wasThere(entry.place.tx)) return { done: false, value: entry.event }
             continue
           }
           ahead = []

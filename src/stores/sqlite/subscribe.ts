@@ -2,8 +2,10 @@
  * Ordered subscriptions. Each reader is a cursor over positions; new events are read once per process into a short
  * tail that all readers at the end share, and a reader that fell behind the tail reads the file instead.
  *
- * Commits of this process wake readers at once; commits of other processes are noticed by polling `data_version`.
+ * Commits of this process wake readers at once; commits of other processes are noticed by polling `data_version`. Who
+ * follows one conversation sleeps until something happens there: a thousand such readers cost what their events cost.
  */
+import { setImmediate as breathe } from 'node:timers/promises'
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
@@ -21,16 +23,29 @@ interface Entry {
   size: number
 }
 
+/** What a reader reads at once, and the row up to which nothing else is for it. */
+interface Page {
+  entries: Entry[]
+  upTo: number
+}
+
+/** A reader at the end. It is told the row behind which its news begin, where that is known. */
+type WakeUp = (after?: number) => void
+
 const pollMs = 20
+/** A few milliseconds' worth: so many events are looked through at once for those of one conversation. */
+const rowsLookedThrough = 10_000
 
 type FeedRow = [...EventRow, conversationId: string, project: string, projectRow: number]
 
 export function feed({ database, heads, epoch }: { database: Database; heads: HeadStore; epoch: () => string }) {
+  const feedWhere = (condition: string) => `
+    select ${eventColumns}, c.id, p.id, p.project from events e
+    join conversations c using (conversation) join projects p using (project)
+    where ${condition} order by e.position limit ${feedLimits.page.events}`
   const sql = {
-    after: database.prepare(`
-      select ${eventColumns}, c.id, p.id, p.project from events e
-      join conversations c using (conversation) join projects p using (project)
-      where e.position > ? order by e.position limit ${feedLimits.page.events}`),
+    after: database.prepare(feedWhere('e.position > ?')),
+    inConversation: database.prepare(feedWhere('e.position > ? and e.position <= ? and +e.conversation = ?')),
     last: database.prepare('select position, hash from events order by position desc limit 1'),
     hashAt: database.prepare('select hash from events where position = ?'),
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
@@ -40,7 +55,9 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let tail: Entry[] = []
   let tailStart = 0
   let readers = 0
-  let waiting: Array<() => void> = []
+  let waiting: WakeUp[] = []
+  /** Those who follow one conversation, by project and conversation. */
+  const waitingFor = new Map<string, Set<WakeUp>>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let seenGeneration = -1
@@ -55,9 +72,23 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   }
 
   function page(after: number): Entry[] {
+    return entriesIn(sql.after.iterate(after) as Iterable<FeedRow>)
+  }
+
+  /** The next events of one conversation, as far as a moment's looking finds any. */
+  function pageOfConversation(after: number, project: string, conversationId: string): Page {
+    const end = lastRow().row
+    const conversation = heads.conversationRow(project, conversationId)
+    if (conversation === undefined) return { entries: [], upTo: end }
+    const upTo = Math.min(end, after + rowsLookedThrough)
+    const entries = entriesIn(sql.inConversation.iterate(after, upTo, conversation) as Iterable<FeedRow>)
+    return { entries, upTo: isFullPage(entries) ? entries.at(-1)!.row : upTo }
+  }
+
+  function entriesIn(rows: Iterable<FeedRow>): Entry[] {
     const entries: Entry[] = []
     let characters = 0
-    for (const row of sql.after.iterate(after) as Iterable<FeedRow>) {
+    for (const row of rows) {
       const [conversationId, project, projectRow] = row.slice(-3) as [string, string, number]
       const event = recordedEvent(
         row.slice(0, -3) as EventRow,
@@ -81,6 +112,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       if (fresh.length === 0) break
       for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
       tail.push(...fresh)
+      if (waitingFor.size > 0) for (const { event } of fresh) wakeFollowers(event, end)
       const dropped = tooManyInTail(tail)
       if (dropped > 0) {
         tailStart = tail[dropped - 1]!.row
@@ -90,8 +122,33 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     }
   }
 
-  function entriesAfter(row: number): Entry[] {
-    if (row < tailStart) return page(row)
+  function wakeFollowers({ project, conversationId }: RecordedEvent, after: number): void {
+    const key = followedKey(project, conversationId)
+    const woken = waitingFor.get(key)
+    if (!woken) return
+    waitingFor.delete(key)
+    for (const go of woken) go(after)
+  }
+
+  function stopWaitingFor(key: string, wakeUp: WakeUp): void {
+    const followers = waitingFor.get(key)
+    if (followers?.delete(wakeUp) && followers.size === 0) waitingFor.delete(key)
+  }
+
+  function wakeAll(): void {
+    const woken = [...waiting, ...[...waitingFor.values()].flatMap(followers => [...followers])]
+    waiting = []
+    waitingFor.clear()
+    for (const go of woken) go()
+  }
+
+  function nextPage(row: number, project: string, conversationId: string | undefined): Page {
+    if (row < tailStart && conversationId !== undefined) return pageOfConversation(row, project, conversationId)
+    const entries = row < tailStart ? page(row) : tailAfter(row)
+    return { entries, upTo: entries.at(-1)?.row ?? row }
+  }
+
+  function tailAfter(row: number): Entry[] {
     let low = 0
     let high = tail.length
     while (low < high) {
@@ -118,6 +175,10 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
       // Each reader reads for itself from now on, and hears of the damage when it gets there.
       tail = []
       tailStart = Number.POSITIVE_INFINITY
+    }
+    if (tailStart === Number.POSITIVE_INFINITY) {
+      wakeAll()
+      return
     }
     const woken = waiting
     waiting = []
@@ -146,9 +207,10 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   }
 
   /** The start is fixed when this is called, not when the first event is asked for. */
-  function subscribe({ project, from = 'now', signal }: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
+  function subscribe(options: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
+    const { project, conversationId, from = 'now', signal } = options
     let row = startingRow(from)
-    let page: Entry[] = []
+    let page: Page = { entries: [], upTo: row }
     let index = 0
     let ended = false
     let seenForgetting = forgettings
@@ -169,35 +231,48 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         if (seenForgetting !== forgettings) {
           // What was read ahead may have been erased since.
           seenForgetting = forgettings
-          page = []
+          page = { entries: [], upTo: row }
           index = 0
         }
-        const entry = page[index++]
+        const entry = page.entries[index++]
         if (entry) {
           row = entry.row
-          if (entry.event.project === project) return { done: false, value: entry.event }
+          const { event } = entry
+          const isWanted = conversationId === undefined || event.conversationId === conversationId
+          if (isWanted && event.project === project) return { done: false, value: event }
           continue
         }
+        row = Math.max(row, page.upTo)
+        const before = row
         try {
-          page = entriesAfter(row)
+          page = nextPage(row, project, conversationId)
         } catch (error) {
           end()
           throw asStoreError(error, database.path)
         }
         index = 0
-        if (page.length === 0) {
-          await new Promise<void>(resolve => {
-            const wakeUp = () => {
-              wakeUps.delete(wakeUp)
-              resolve()
-            }
-            wakeUps.add(wakeUp)
-            waiting.push(wakeUp)
-          })
-        }
+        if (page.entries.length > 0) continue
+        if (page.upTo > before) await breathe()
+        else await waitForNews()
       }
       end()
       return { done: true, value: undefined }
+    }
+
+    function waitForNews(): Promise<void> {
+      return new Promise<void>(resolve => {
+        const key = conversationId === undefined ? undefined : followedKey(project, conversationId)
+        const wakeUp: WakeUp = after => {
+          wakeUps.delete(wakeUp)
+          if (key !== undefined) stopWaitingFor(key, wakeUp)
+          // It was at the end, and slept through what was not for it.
+          if (after !== undefined) row = Math.max(row, after)
+          resolve()
+        }
+        wakeUps.add(wakeUp)
+        if (key === undefined) waiting.push(wakeUp)
+        else waitingFor.set(key, (waitingFor.get(key) ?? new Set()).add(wakeUp))
+      })
     }
 
     return {
@@ -239,8 +314,11 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     close(): void {
       closed = true
       clearInterval(timer)
-      for (const go of waiting) go()
-      waiting = []
+      wakeAll()
     },
   }
+}
+
+function followedKey(project: string, conversationId: string): string {
+  return `${project}\n${conversationId}`
 }

@@ -1,0 +1,47 @@
+/** What subscribers of the library and of the server are told of a project. */
+import type { RecordedEvent } from '../events/recorded.ts'
+import type { Store } from '../log/store.ts'
+import { type Update, updateOf } from '../views/update.ts'
+import type { UpdatesOptions } from './colloquy.ts'
+
+/** Subscribers at the end of the log are handed the same events, and so the same updates. */
+const made = new WeakMap<RecordedEvent, Update>()
+
+function sharedUpdate(event: RecordedEvent): Update {
+  const known = made.get(event)
+  if (known) return known
+  const update = updateOf(event)
+  made.set(event, update)
+  return update
+}
+
+/** The log's own subscription, named and filtered. It starts where the log is when this is called. */
+export function updates(store: Store, project: string, options: UpdatesOptions): AsyncIterableIterator<Update> {
+  const { conversationId, sessionId, name, from, signal } = options
+  const events = store.subscribe({
+    project,
+    ...(conversationId !== undefined && { conversationId }),
+    ...(from !== undefined && { from }),
+    ...(signal && { signal }),
+  })
+  const wanted = (update: Update) =>
+    (name === undefined || update.name === name) &&
+    (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId))
+  return {
+    async next() {
+      for (;;) {
+        const { done, value } = await events.next()
+        if (done) return { done: true, value: undefined }
+        const update = sharedUpdate(value)
+        if (wanted(update)) return { done: false, value: update }
+      }
+    },
+    async return() {
+      await events.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
