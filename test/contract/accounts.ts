@@ -56,6 +56,13 @@ export function describeAccounts(name: string, open: OpenStore): void {
       expect(await all(store, { project: 'nowhere' })).toEqual([])
     })
 
+    it('refuse a cursor that no list gave, and say that it is the cursor', async () => {
+      const { store } = await open()
+      await store.append(into('a', begun()))
+      for (const cursor of ['[]', 'null', '9007199254740992', '../../etc/passwd'])
+        await expect(store.audit({ project, cursor })).rejects.toMatchObject({ code: 'input/invalid', field: 'cursor' })
+    })
+
     it('end where nothing is old enough any more', async () => {
       const { store, clock } = await open()
       await store.append(into('a', begun()))

@@ -7,6 +7,7 @@
 import { Worker } from 'node:worker_threads'
 import {
   IllegalState,
+  InvalidInput,
   StoreBusy,
   StoreClosed,
   StoreDamaged,
@@ -106,6 +107,7 @@ const carriedClasses = { IllegalState, StoreBusy, StoreFull, StoreReadOnly, Stor
 function revived({ message, errcode, className, facts }: CarriedError, path: string): Error {
   const known = carriedClasses[className as keyof typeof carriedClasses]
   if (known) return new known(message, { ...facts })
+  if (className === InvalidInput.name) return new InvalidInput(String(facts?.field), String(facts?.reason))
   if (errcode !== undefined) return asStoreError(Object.assign(new Error(message), { errcode }), path)
   return new StoreFailed(`${path}: ${message}. If it happens again, run 'colloquy verify': the file may be damaged.`, {
     path,
