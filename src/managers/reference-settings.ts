@@ -27,8 +27,11 @@ const defaultReferenceSettings: ReferenceSettings = {
 }
 
 /** Undefined where nothing is to be looked up. */
-export function referenceSettings(input: Partial<ReferenceSettings> | 'off' = {}): ReferenceSettings | undefined {
+export function referenceSettings(
+  input: Partial<ReferenceSettings> | 'off' | undefined,
+): ReferenceSettings | undefined {
   if (input === 'off') return undefined
+  if (input === undefined) return defaultReferenceSettings
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
   return { ...defaultReferenceSettings, ...(parseInput(ReferencesInput, given) as Partial<ReferenceSettings>) }
 }

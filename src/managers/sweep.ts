@@ -91,16 +91,17 @@ async function archiveConversations(
   let count = 0
   for (;;) {
     const heads = await engine.store.archivable(scope.project, due, batchSize)
-    for (const { info } of heads) {
-      const reason = info.status === 'completed' ? 'completed' : 'not used for long'
-      const { events } = await engine.execute(scope, {
-        conversation: { id: info.id },
-        decide: archiveConversation(info.id, reason),
-        options: { fence },
-        asked: [],
-      })
-      count += events.length
-    }
+    const done = await Promise.all(
+      heads.map(({ info }) =>
+        engine.execute(scope, {
+          conversation: { id: info.id },
+          decide: archiveConversation(info.id, info.status === 'completed' ? 'completed' : 'not used for long'),
+          options: { fence },
+          asked: [],
+        }),
+      ),
+    )
+    for (const { events } of done) count += events.length
     if (heads.length < batchSize) return count
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }

@@ -42,7 +42,8 @@ export async function lookAfter(
       limit: pageSize,
       ...(cursor !== undefined && { cursor }),
     })
-    for (const head of page.items) await one(head, team, found, options)
+    // Together, so that what is recorded of them shares commits.
+    await Promise.all(page.items.map(head => one(head, team, found, options)))
     cursor = page.next
     if (cursor !== undefined) await onPage?.()
   } while (cursor !== undefined)

@@ -13,6 +13,7 @@ export interface FuzzReport {
   /** How many were answered with each status. */
   statuses: Record<number, number>
   slowestMs: number
+  slowest: string
   overOneSecond: number
   problems: string[]
 }
@@ -57,7 +58,7 @@ export async function fuzz(options: {
   const server = createServer({ colloquy, owner: { token, name: 'fuzz' }, configuration })
   const running = await listen(server, { port: 0, token })
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
-  const report: FuzzReport = { requests: 0, statuses: {}, slowestMs: 0, overOneSecond: 0, problems: [] }
+  const report: FuzzReport = { requests: 0, statuses: {}, slowestMs: 0, slowest: '', overOneSecond: 0, problems: [] }
   const known = await someIds(colloquy)
   const bodies = new Map<NamedEndpoint, Schema>()
   const asked = endpoints.filter(({ endpoint }) => endpoint.streams !== 'text/event-stream')
@@ -83,7 +84,7 @@ export async function fuzz(options: {
     const ms = performance.now() - started
     report.requests++
     report.statuses[status] = (report.statuses[status] ?? 0) + 1
-    report.slowestMs = Math.max(report.slowestMs, ms)
+    if (ms > report.slowestMs) Object.assign(report, { slowestMs: ms, slowest: `${endpoint.method} ${endpoint.path}` })
     if (ms > 1000) report.overOneSecond++
     const label = `${endpoint.method} ${path}${query} ${body?.slice(0, 300) ?? ''} → ${status} ${text.slice(0, 300)}`
     if (status >= 500) report.problems.push(label)

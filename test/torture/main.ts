@@ -263,7 +263,9 @@ async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise
   await colloquy.close()
   const statuses = Object.entries(report.statuses).map(([status, count]) => `${count} × ${status}`)
   say(`${report.requests} requests: ${statuses.join(', ')}.`)
-  say(`The slowest took ${Math.round(report.slowestMs)} ms; ${report.overOneSecond} took over a second.`)
+  say(
+    `The slowest (${report.slowest}) took ${Math.round(report.slowestMs)} ms; ${report.overOneSecond} took over a second.`,
+  )
   return [...report.problems, ...(clean ? [] : ['the log is damaged'])]
 }
 

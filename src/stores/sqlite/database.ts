@@ -54,11 +54,12 @@ export function openDatabase({
   inspect,
   cutOff = false,
 }: OpenDatabase): Database {
-  const missing = !existsSync(path)
   try {
+    const size = statSync(path, { throwIfNoEntry: false })?.size
+    const missing = size === undefined
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) mkdirSync(dirname(path), { recursive: true })
-    if (!missing) refuseOtherFiles(path)
+    if (!missing) refuseOtherFiles(path, size)
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
       refuseOldSqlite(connection)
@@ -81,8 +82,7 @@ const smallestDatabase = 512
  * Only looks at the size. The file must never be opened by other means: closing it would drop every lock that this
  * process holds on it (POSIX), and other programs would think that nobody is using the store.
  */
-function refuseOtherFiles(path: string): void {
-  const { size } = statSync(path)
+function refuseOtherFiles(path: string, size: number): void {
   if (size === 0 || size >= smallestDatabase) return
   throw new StoreUnusable(`${path} is not a Colloquy store. Nothing was overwritten; choose another path.`, { path })
 }

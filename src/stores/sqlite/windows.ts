@@ -43,6 +43,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
     from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
+    anyRecent: database.prepare('select 1 from recent limit 1'),
     newestRecent: database.prepare(newestIn('recent')),
     newestPlaced: database.prepare(newestIn('places')),
     digestRecent: database.prepare(digestIn('recent')),
@@ -60,6 +61,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   }
   const blobs = blobLoader(database)
   const known = new KnownMessages()
+  let wasRecent = false
 
   function messages(window: Window, { before: asked, after, limit, shared = false }: Page): Message[] {
     const before = Math.min(asked ?? Number.MAX_SAFE_INTEGER, endOf(window) + 1)
@@ -113,6 +115,12 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     return newest !== undefined && newest <= version
   }
 
+  /** A file that was closed has nothing there: who opens it to ask one thing need not compile that question. */
+  function mayBeRecent(): boolean {
+    wasRecent ||= sql.anyRecent.get() !== undefined
+    return wasRecent
+  }
+
   /**
    * In two questions, because merging the two tables costs more than asking an empty one. What another process moves
    * between them is not seen twice, because the second asks for what comes before the first's, and not missed, because
@@ -120,7 +128,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
    */
   function newestRows(lane: number, { from, before, limit }: Stretch): MessageRow[] {
     if (isEmptyBehind(lane, from)) return []
-    const rows = sql.newestRecent.all(lane, from, before, limit) as MessageRow[]
+    const rows = mayBeRecent() ? (sql.newestRecent.all(lane, from, before, limit) as MessageRow[]) : []
     if (rows.length === limit) return rows
     const older = sql.newestPlaced.all(lane, from, rows.at(-1)?.[0] ?? before, limit - rows.length) as MessageRow[]
     return rows.length === 0 ? older : [...rows, ...older]
