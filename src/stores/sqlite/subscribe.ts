@@ -78,6 +78,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   /** The next events of one conversation, as far as a moment's looking finds any. */
   function pageOfConversation(after: number, project: string, conversationId: string): Page {
     const end = lastRow().row
+    // Another process may have purged the conversation and restored it under another number.
+    heads.refresh()
     const conversation = heads.conversationRow(project, conversationId)
     if (conversation === undefined) return { entries: [], upTo: end }
     const upTo = Math.min(end, after + rowsLookedThrough)
