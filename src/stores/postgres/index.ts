@@ -168,7 +168,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       number === undefined || idProblem(conversationId)
         ? []
         : await database.read<[number, number, Uint8Array]>(
-            'select conversation, version, hash from conversations where project = $1 and id = $2',
+            'select conversation, version, hash from conversations join ends using (project, conversation) where project = $1 and id = $2',
             [number, conversationId],
           )
     if (row) return { number: number!, conversation: row[0], upTo: row[1], hash: row[2] }

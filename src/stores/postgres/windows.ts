@@ -60,7 +60,7 @@ export function windowReader({ database, projects }: { database: Database; proje
     newest: page('desc'),
     oldest: page('asc'),
     // Of each lane what comes behind what is known of it, and whether anything that is known was erased since.
-    newer: `${stamped(`, c.version, exists (
+    newer: `${stamped(`, (select version from ends z where z.project = $1 and z.conversation = c.conversation), exists (
         select 1 from events f where f.project = $1 and f.conversation = c.conversation and f.lane is null
           and f.version > $7 and f.type = 'message.erased') as was_erased`)}
       select c.conversation, c.newest, c.version, c.was_erased, m.* from c left join lateral (
