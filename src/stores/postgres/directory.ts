@@ -33,9 +33,9 @@ type ConversationRow = [
 const conversationColumns = 'c.conversation, c.recent_at, c.info, z.version, z.active_at, c.id'
 const conversationTables = 'conversations c join ends z using (project, conversation)'
 
-type SessionRow = [session: number, id: string, head: string, conversation: number, conversationId: string]
+type SessionRow = [session: number, id: string, head: string, conversation: number]
 
-const sessionColumns = 's.session, s.id, s.head, s.conversation, c.id'
+const sessionColumns = 's.session, s.id, s.head, s.conversation'
 
 export function directory({ database, projects }: { database: Database; projects: Projects }): Directory {
   async function headIn(project: string, number: number, row: ConversationRow): Promise<ConversationHead> {
@@ -47,11 +47,15 @@ export function directory({ database, projects }: { database: Database; projects
   }
 
   async function sessionIn(project: string, number: number, row: SessionRow): Promise<SessionHead | undefined> {
-    const [, id, text, conversation, conversationId] = row
-    return (
-      parsedOr<SessionHead | undefined>(text, () => undefined) ??
-      (await refold(database.read, number, conversation, { project, conversationId })).sessions.get(id)
+    const [, id, text, conversation] = row
+    const head = parsedOr<SessionHead | undefined>(text, () => undefined)
+    if (head) return head
+    const [named] = await database.read<[string]>(
+      'select id from conversations where project = $1 and conversation = $2',
+      [number, conversation],
     )
+    const place = { project, conversationId: named?.[0] ?? '' }
+    return (await refold(database.read, number, conversation, place)).sessions.get(id)
   }
 
   async function oneConversation(
@@ -72,8 +76,7 @@ export function directory({ database, projects }: { database: Database; projects
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
     const [row] = await database.look<SessionRow>(
-      `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
-      where s.project = $1 and ${condition} = $2`,
+      `select ${sessionColumns} from sessions s where s.project = $1 and ${condition} = $2`,
       [number, value],
     )
     return row && sessionIn(project, number, row)
