@@ -127,9 +127,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     return from.exchange(new Exchange(statements, local))
   }
 
-  async function single<Row>(from: AtHand, sql: string, values: readonly Value[]): Promise<Row[]> {
-    const [rows] = await alone(from, [statement(sql, values)])
-    return rows as Row[]
+  function single<Row>(from: AtHand, sql: string, values: readonly Value[]): Promise<Row[]> {
+    return alone(from, [statement(sql, values)]).then(([rows]) => rows as Row[])
   }
 
   const look = together({

@@ -168,7 +168,7 @@ function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch):
   )
 }
 
-async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
+function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
   const [group] = batch.groups as [MovedRow & Pick<GroupRow, 'k'>]
   const [row] = batch.rows as [InsertRow]
   const values = [
@@ -196,24 +196,27 @@ async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: 
     row.body,
     row.digest,
   ]
-  const [written] = await (group.recent === undefined
-    ? run<[number]>(insertPlainEvent, values)
-    : run<[number]>(insertRecentEvent, [...values, group.recent]))
-  return written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] }
+  const writing =
+    group.recent === undefined
+      ? run<[number]>(insertPlainEvent, values)
+      : run<[number]>(insertRecentEvent, [...values, group.recent])
+  return writing.then(([written]) =>
+    written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] },
+  )
 }
 
 const parameters = 38
 const insertAll = `select append_events(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`
 
 /** The transaction's number, and the groups that were not written. `firstPlace` counts on within one transaction. */
-export async function insertEvents(
+export function insertEvents(
   run: Run,
   base: number,
   batch: Batch,
   firstPlace = 0,
 ): Promise<{ tx: number; refused: Refusal[] }> {
   if (firstPlace === 0 && isPlain(batch)) return insertPlain(run, base, batch)
-  const [row] = await run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
+  const writing = run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
     base,
     firstPlace,
     ...groupColumns(batch.groups),
@@ -225,7 +228,7 @@ export async function insertEvents(
     json(batch.fences),
     json(batch.blobs),
   ])
-  return row![0]
+  return writing.then(([row]) => row![0])
 }
 
 /** Its head is new, or more of it changes than where it stands. */

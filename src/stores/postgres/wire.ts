@@ -20,19 +20,27 @@ const aroundValue = 6
 /** Measuring a text costs as much as writing it; a short one is given the most room it can take. */
 const shortText = 1024
 
-export function messagesOf(sendings: readonly Sending[]): Buffer {
-  const values = sendings.map(({ statement }) => statement.values.map(asSent))
-  let room = aroundStatement
-  for (const [index, { statement, isKnown }] of sendings.entries()) {
-    room += aroundStatement + 2 * roomOf(statement.name) + (isKnown ? 0 : roomOf(statement.text))
-    for (const value of values[index]!) {
-      room += aroundValue + (value === null ? 0 : typeof value === 'string' ? roomOf(value) : value.length)
-    }
-  }
-  const bytes = Buffer.allocUnsafe(room)
-  let at = 0
+/** What is being written, and up to where; nobody else runs meanwhile. */
+let bytes: Buffer = Buffer.alloc(0)
+let at = 0
 
-  for (const [index, { statement, isKnown, isDescribed }] of sendings.entries()) {
+export function messagesOf(sendings: readonly Sending[]): Buffer {
+  const values: Array<Array<string | Buffer | null>> = []
+  let room = aroundStatement
+  for (const { statement, isKnown } of sendings) {
+    room += aroundStatement + 2 * roomOf(statement.name) + (isKnown ? 0 : roomOf(statement.text))
+    const sent: Array<string | Buffer | null> = []
+    for (const value of statement.values) {
+      const one = asSent(value)
+      sent.push(one)
+      room += aroundValue + (one === null ? 0 : typeof one === 'string' ? roomOf(one) : one.length)
+    }
+    values.push(sent)
+  }
+  bytes = Buffer.allocUnsafe(room)
+  at = 0
+  let index = 0
+  for (const { statement, isKnown, isDescribed } of sendings) {
     const { name, text } = statement
     if (!isKnown) {
       const start = begin(code.parse)
@@ -41,69 +49,76 @@ export function messagesOf(sendings: readonly Sending[]): Buffer {
       int16(0)
       end(start)
     }
-    bind(name, values[index]!)
+    bind(name, values[index++]!)
     if (!isDescribed) {
       const start = begin(code.describe)
       bytes[at++] = code.portal
-      cString('')
+      bytes[at++] = 0
       end(start)
     }
     const start = begin(code.execute)
-    cString('')
+    bytes[at++] = 0
     int32(0)
     end(start)
   }
   end(begin(code.sync))
   return bytes.subarray(0, at)
+}
 
-  function bind(name: string, sent: ReadonlyArray<string | Buffer | null>): void {
-    const start = begin(code.bind)
-    cString('')
-    cString(name)
-    int16(sent.length)
-    for (const value of sent) int16(value === null || typeof value === 'string' ? 0 : 1)
-    int16(sent.length)
-    for (const value of sent) {
-      if (value === null) int32(-1)
-      else if (typeof value === 'string') {
-        const length = bytes.write(value, at + 4)
-        int32(length)
-        at += length
-      } else {
-        int32(value.length)
-        bytes.set(value, at)
-        at += value.length
-      }
+function bind(name: string, sent: ReadonlyArray<string | Buffer | null>): void {
+  const start = begin(code.bind)
+  bytes[at++] = 0
+  cString(name)
+  int16(sent.length)
+  for (const value of sent) int16(value === null || typeof value === 'string' ? 0 : 1)
+  int16(sent.length)
+  for (const value of sent) {
+    if (value === null) int32(-1)
+    else if (typeof value === 'string') {
+      const length = bytes.write(value, at + 4)
+      int32(length)
+      at += length
+    } else {
+      int32(value.length)
+      bytes.set(value, at)
+      at += value.length
     }
-    // All columns come as text.
-    int16(1)
-    int16(0)
-    end(start)
   }
+  // All columns come as text.
+  int16(1)
+  int16(0)
+  end(start)
+}
 
-  function begin(what: number): number {
-    bytes[at] = what
-    at += 5
-    return at - 4
-  }
+function begin(what: number): number {
+  bytes[at] = what
+  at += 5
+  return at - 4
+}
 
-  /** Its length stands behind its code, and counts itself. */
-  function end(start: number): void {
-    bytes.writeInt32BE(at - start, start)
-  }
+/** Its length stands behind its code, and counts itself. */
+function end(start: number): void {
+  const length = at - start
+  at = start
+  int32(length)
+  at = start + length
+}
 
-  function int16(value: number): void {
-    at = bytes.writeInt16BE(value, at)
-  }
+function int16(value: number): void {
+  bytes[at++] = value >>> 8
+  bytes[at++] = value
+}
 
-  function int32(value: number): void {
-    at = bytes.writeInt32BE(value, at)
-  }
+function int32(value: number): void {
+  bytes[at++] = value >>> 24
+  bytes[at++] = value >>> 16
+  bytes[at++] = value >>> 8
+  bytes[at++] = value
+}
 
-  function cString(text: string): void {
-    at += bytes.write(text, at)
-    bytes[at++] = 0
-  }
+function cString(text: string): void {
+  at += bytes.write(text, at)
+  bytes[at++] = 0
 }
 
 function roomOf(text: string): number {
