@@ -68,6 +68,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
   const kept = { ...common, options: startupOptions(connectionSettings(options)) }
   let opened: Promise<AtHand> | undefined
+  /** The same, when it is there. */
+  let current: { opened: Promise<AtHand>; server: AtHand } | undefined
   let closed = false
 
   async function open(): Promise<AtHand> {
@@ -93,20 +95,26 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** Works with the server that is the one now; when it is not any more, the next caller looks for another. */
-  async function using<T>(work: (server: AtHand) => Promise<T>): Promise<T> {
+  function using<T>(work: (server: AtHand) => Promise<T>): Promise<T> {
     const mine = server()
-    const current = await mine
-    try {
-      return await work(current)
-    } catch (error) {
-      const isDemoted = hasOthers && !readOnly && codeOf(error) === '25006'
-      if (!isDemoted && !(hasOthers && isLostConnection(error))) throw error
-      if (opened === mine) {
-        opened = undefined
-        current.end().catch(() => undefined)
-      }
-      throw isDemoted ? Object.assign(new Error('the server takes no writes any more'), { code: '08006' }) : error
+    if (current?.opened === mine) {
+      const { server: here } = current
+      return work(here).catch(error => failed(mine, here, error))
     }
+    return mine.then(here => {
+      current = { opened: mine, server: here }
+      return work(here).catch(error => failed(mine, here, error))
+    })
+  }
+
+  function failed(mine: Promise<AtHand>, here: AtHand, error: unknown): never {
+    const isDemoted = hasOthers && !readOnly && codeOf(error) === '25006'
+    if (!isDemoted && !(hasOthers && isLostConnection(error))) throw error
+    if (opened === mine) {
+      opened = undefined
+      here.end().catch(() => undefined)
+    }
+    throw isDemoted ? Object.assign(new Error('the server takes no writes any more'), { code: '08006' }) : error
   }
 
   function statement(sql: string, values: readonly Value[]): Statement {

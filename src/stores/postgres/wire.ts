@@ -19,6 +19,7 @@ const aroundStatement = 64
 const aroundValue = 6
 /** Measuring a text costs as much as writing it; a short one is given the most room it can take. */
 const shortText = 1024
+const handWritten = 40
 
 /** What is being written, and up to where; nobody else runs meanwhile. */
 let bytes: Buffer = Buffer.alloc(0)
@@ -75,7 +76,7 @@ function bind(name: string, sent: ReadonlyArray<string | Buffer | null>): void {
   for (const value of sent) {
     if (value === null) int32(-1)
     else if (typeof value === 'string') {
-      const length = bytes.write(value, at + 4)
+      const length = write(value, at + 4)
       int32(length)
       at += length
     } else {
@@ -117,8 +118,20 @@ function int32(value: number): void {
 }
 
 function cString(text: string): void {
-  at += bytes.write(text, at)
+  at += write(text, at)
   bytes[at++] = 0
+}
+
+/** Numbers and names are written sign by sign: handing them over to be written takes longer. */
+function write(text: string, from: number): number {
+  const { length } = text
+  if (length > handWritten) return bytes.write(text, from)
+  for (let index = 0; index < length; index++) {
+    const sign = text.charCodeAt(index)
+    if (sign > 0x7f) return bytes.write(text, from)
+    bytes[from + index] = sign
+  }
+  return length
 }
 
 function roomOf(text: string): number {

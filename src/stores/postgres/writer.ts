@@ -53,7 +53,7 @@ export interface WriterInput extends SettlingInput {
 export function writer(input: WriterInput): Writer {
   const { database, heads, projects, epoch, base, busyTimeoutMs, calls, started } = input
   const { settle, tellRefused, refuseLast } = settling(input, again)
-  const { headsFor, draft } = drafter({ ...input, refuseLast })
+  const { headsKnown, headsFor, draft } = drafter({ ...input, refuseLast })
   let queue: Waiting[] = []
   /** The most that waited since somebody last asked. */
   let most = 0
@@ -161,8 +161,9 @@ export function writer(input: WriterInput): Writer {
   }
 
   async function work(taken: Waiting[]): Promise<void> {
-    await started()
-    const found = await headsFor(database.read, taken)
+    const starting = started()
+    if (starting) await starting
+    const found = headsKnown(taken) ?? (await headsFor(database.read, taken))
     const own = new Set<string>()
     const reservations: Reservations = {
       take(key) {
