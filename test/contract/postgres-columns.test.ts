@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { byteaColumn, int4Column, int8Column, textColumn } from '../../src/stores/postgres/array-column.ts'
-import { Exchange, type Statement } from '../../src/stores/postgres/exchange.ts'
+import { Exchange } from '../../src/stores/postgres/exchange.ts'
+import type { Statement } from '../../src/stores/postgres/wire.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const integer = (most: number) => fc.integer({ min: -most, max: most })

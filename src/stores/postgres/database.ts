@@ -8,7 +8,7 @@ import pg from 'pg'
 import { StoreClosed } from '../../errors.ts'
 import { type AtHand, atHand } from './at-hand.ts'
 import { asStoreError, codeOf, isCollision, isLostConnection } from './errors.ts'
-import { Exchange, int8, type Statement } from './exchange.ts'
+import { Exchange, int8 } from './exchange.ts'
 import { hostFinder } from './hosts.ts'
 import type { Place } from './place.ts'
 import {
@@ -20,6 +20,7 @@ import {
 } from './settings.ts'
 import { together } from './together.ts'
 import type { Value } from './value.ts'
+import type { Statement } from './wire.ts'
 
 /** Runs one statement and gives its rows as arrays. */
 export type Run = <Row>(sql: string, values?: readonly Value[]) => Promise<Row[]>

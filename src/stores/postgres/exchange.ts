@@ -6,15 +6,7 @@
  * ask for a description of rows that we know, and take longer to make than ours take to send.
  */
 import pg from 'pg'
-import type { Value } from './value.ts'
-import { messagesOf, type Sending } from './wire.ts'
-
-export interface Statement {
-  /** By which a connection knows it from then on; none behind a pooler, which would hand it to another connection. */
-  name: string
-  text: string
-  values: readonly Value[]
-}
+import { messagesOf, type Sending, type Statement } from './wire.ts'
 
 /** What of a connection of the driver's is used. */
 interface Wire {

@@ -2,8 +2,14 @@
  * Statements as the protocol has them, all messages of a round trip in one piece of memory: the driver makes a piece of
  * each message, and handing over many pieces takes longer than making one.
  */
-import type { Statement } from './exchange.ts'
-import { asSent } from './value.ts'
+import { asSent, type Value } from './value.ts'
+
+export interface Statement {
+  /** By which a connection knows it from then on; none behind a pooler, which would hand it to another connection. */
+  name: string
+  text: string
+  values: readonly Value[]
+}
 
 export interface Sending {
   statement: Statement
