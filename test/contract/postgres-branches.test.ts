@@ -71,7 +71,18 @@ describe('a branch on many nodes', () => {
 
 /** The steps after the fifth. */
 const undoNewest = `drop table landmarks;
-  alter table conversations drop column work_state, drop column work_priority, drop column work_feature`
+  alter table conversations drop column work_state, drop column work_priority, drop column work_feature;
+  alter table conversations add column version integer, add column hash bytea, add column active_at bigint;
+  update conversations c set version = e.version, hash = e.hash, active_at = e.active_at from ends e
+    where e.project = c.project and e.conversation = c.conversation;
+  alter table conversations alter version set not null, alter hash set not null, alter active_at set not null;
+  drop table ends;
+  drop function refuse_end_of_events;
+  alter table events add foreign key (project, conversation) references conversations;
+  drop index events_by_lane;
+  create unique index events_by_lane on events (project, conversation, lane, version)
+    include (messages, tokens, input, output, at) where lane is not null;
+  create index facts_by_version on events (project, conversation, version) where lane is null`
 
 describe('a schema of before', () => {
   it('is brought up to date with what it holds', async () => {

@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { byteaColumn, int4Column, int8Column, textColumn } from '../../src/stores/postgres/array-column.ts'
+import { Exchange } from '../../src/stores/postgres/exchange.ts'
+import type { Statement } from '../../src/stores/postgres/wire.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const integer = (most: number) => fc.integer({ min: -most, max: most })
@@ -48,6 +50,38 @@ it('numbers, texts and bytes, and their absence', async () => {
         bytes: bytes && Buffer.from(bytes),
       }))
       expect(found.rows).toEqual(back)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const text = fc.option(
+  fc
+    .oneof(fc.string({ maxLength: 60 }), fc.string({ unit: 'binary', maxLength: 3000 }))
+    .map(one => one.replaceAll('\0', ' ').toWellFormed()),
+)
+const asked = fc.array(fc.record({ text, number: integer(Number.MAX_SAFE_INTEGER), bytes: fc.uint8Array() }), {
+  minLength: 1,
+  maxLength: 6,
+})
+
+it('several statements in one piece, with whatever values they have, are answered in their order', async () => {
+  const client = new pg.Client({ connectionString: await freshDatabase() })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await fc.assert(
+    fc.asyncProperty(asked, fc.boolean(), async (given, isNamed) => {
+      const statements = given.map(({ text, number, bytes }) => ({
+        name: isNamed ? 'echo one' : '',
+        text: 'select $1::text, $2::bigint, $3::bytea, $4::boolean',
+        values: [text, number, bytes, true],
+      }))
+      const answers = await new Promise<unknown[][][]>((resolve, reject) => {
+        const exchange = new Exchange(statements as unknown as [Statement])
+        exchange.callback = (error, found) => (error ? reject(error) : resolve(found!))
+        client.query(exchange as unknown as pg.QueryConfig)
+      })
+      expect(answers).toEqual(given.map(({ text, number, bytes }) => [[text, number, Buffer.from(bytes), true]]))
     }),
     { numRuns: 100 },
   )

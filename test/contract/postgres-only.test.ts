@@ -67,8 +67,9 @@ describe('a schema', () => {
       'create table lanes',
       'create table docs',
       "values ('schema'",
+      'insert into ends',
+      'drop index events_by_lane',
       'create or replace function append_events',
-      'locks bigint[]',
     ]) {
       proxy.cutNext(words, 'before')
       await (await openAt(url)).close()
@@ -79,7 +80,7 @@ describe('a schema', () => {
       await store.close()
       await sql.query('drop schema cut cascade')
     }
-    expect(proxy.cuts).toBe(5)
+    expect(proxy.cuts).toBe(6)
   })
 })
 
@@ -194,6 +195,41 @@ describe('transactions of others', () => {
         'quick 2',
       ])
     }
+  })
+})
+
+describe('events without a foreign key', () => {
+  it('[P4] are not written to a conversation that another node purges, before, while or after', async () => {
+    const { store, another, url, schema } = await openPostgres()
+    const other = await another()
+    const sql = await sqlAt(url)
+    const orphans = `select count(*)::integer as found from ${schema}.events e
+      where not exists (select 1 from ${schema}.conversations c where c.conversation = e.conversation)`
+    for (let round = 0; round < 12; round++) {
+      const id = `c ${round}`
+      await store.append(into(id, [begun(), said('one')]))
+      await other.append(into(id, said('known to the other')))
+      const purging = refusal(() => store.purge({ project, conversationId: id, to: memoryArchives(), origin }))
+      for (let turn = 0; turn < round; turn++) await new Promise(setImmediate)
+      const texts = round % 2 === 0 ? [said('alone')] : [said('with'), said('another')]
+      const [refused] = await Promise.all([refusal(() => other.append(into(id, texts))), purging])
+      const isThere = (await store.conversation(project, id)) !== undefined
+      if (!isThere)
+        expect(await refusal(() => other.append(into(id, said('too late'))))).toMatchObject({ code: 'not-found' })
+      if (isThere) expect(refused).toBeUndefined()
+    }
+    expect((await sql.query(orphans)).rows).toEqual([{ found: 0 }])
+    expect((await store.verify()).damages).toEqual([])
+  })
+
+  it('[P4] keep the end of their conversation, and so the conversation, from being removed', async () => {
+    const { store, url, schema } = await openPostgres()
+    await store.append(into('c', [begun(), said('kept')]))
+    const sql = await sqlAt(url)
+    for (const table of ['ends', 'conversations']) {
+      expect(await refusal(() => sql.query(`delete from ${schema}.${table}`))).toMatchObject({ code: '23503' })
+    }
+    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['kept'])
   })
 })
 

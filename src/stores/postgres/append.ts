@@ -228,6 +228,7 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
   }
   const { info } = entry.head
   const at = Date.parse(entry.head.activeAt)
+  const recent = minuteOf(at)
   batch.groups.push({
     g,
     k: lockKey,
@@ -237,7 +238,7 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
     version: entry.head.version,
     hash: entry.hash,
     at,
-    recent: at - (at % minute),
+    ...((!base || info !== base.head.info || recent > minuteOf(Date.parse(base.head.activeAt))) && { recent }),
     ...(info !== base?.head.info && {
       status: info.status,
       info: JSON.stringify(info),
@@ -270,6 +271,11 @@ export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
       new: isNew,
     })
   }
+}
+
+/** Lists go by it, so that a busy conversation moves in them once a minute at the most. */
+function minuteOf(at: number): number {
+  return at - (at % minute)
 }
 
 /** Where a work item stands, in columns. */

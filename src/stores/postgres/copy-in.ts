@@ -110,20 +110,27 @@ export async function copyTarget(
       )
       await run(
         `insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-          title_grams, version, hash, active_at, due_at, work_state, work_priority, work_feature)
+          title_grams, due_at, work_state, work_priority, work_feature)
         select $1, nextval('conversation_numbers'), x.* from (
-          select id, work, kind, status, created, recent, info, grams, version, decode(hash, 'hex'), active, due, state,
-            priority, feature
+          select id, work, kind, status, created, recent, info, grams, due, state, priority, feature
           from json_to_recordset($2) as x(n integer, id text, work text, kind text, status text, created bigint,
-            recent bigint, info text, grams text[], version integer, hash text, active bigint, due bigint,
-            state text, priority smallint, feature text)
+            recent bigint, info text, grams text[], due bigint, state text, priority smallint, feature text)
           order by n) x
         on conflict (project, id) do update set work_key = excluded.work_key, work_type = excluded.work_type,
           status = excluded.status, recent_at = excluded.recent_at, info = excluded.info,
-          title_grams = excluded.title_grams, version = excluded.version, hash = excluded.hash,
-          active_at = excluded.active_at, due_at = excluded.due_at, work_state = excluded.work_state,
+          title_grams = excluded.title_grams, due_at = excluded.due_at, work_state = excluded.work_state,
           work_priority = excluded.work_priority, work_feature = excluded.work_feature`,
         [number, JSON.stringify(rows)],
+      )
+      const ends = rows.map(({ id, version, hash, active }) => ({ id, version, hash, active }))
+      await run(
+        `insert into ends (project, conversation, version, hash, active_at)
+        select $1, c.conversation, x.version, decode(x.hash, 'hex'), x.active
+        from json_to_recordset($2) as x(id text, version integer, hash text, active bigint)
+        join conversations c on c.project = $1 and c.id = x.id
+        on conflict (project, conversation) do update
+        set version = excluded.version, hash = excluded.hash, active_at = excluded.active_at`,
+        [number, JSON.stringify(ends)],
       )
     })
     branches.push(...page.filter(one => one.branchOf !== null))
@@ -310,7 +317,7 @@ export async function copyTarget(
         await run('delete from meta where name = $1', [marker])
       })
       await database
-        .once('analyze conversations, events, lanes, sessions, blobs, blob_uses, keys')
+        .once('analyze conversations, ends, events, lanes, sessions, blobs, blob_uses, keys')
         .catch(() => undefined)
     },
   }
@@ -333,6 +340,7 @@ export async function discardCopy(database: Database, project: string): Promise<
         'events',
         'lanes',
         'sessions',
+        'ends',
         'conversations',
         'blobs',
         'keys',

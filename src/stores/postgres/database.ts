@@ -6,8 +6,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { StoreClosed } from '../../errors.ts'
+import { type AtHand, atHand } from './at-hand.ts'
 import { asStoreError, codeOf, isCollision, isLostConnection } from './errors.ts'
-import { Exchange, int8, type Statement } from './exchange.ts'
+import { Exchange, int8 } from './exchange.ts'
 import { hostFinder } from './hosts.ts'
 import type { Place } from './place.ts'
 import {
@@ -19,6 +20,7 @@ import {
 } from './settings.ts'
 import { together } from './together.ts'
 import type { Value } from './value.ts'
+import type { Statement } from './wire.ts'
 
 /** Runs one statement and gives its rows as arrays. */
 export type Run = <Row>(sql: string, values?: readonly Value[]) => Promise<Row[]>
@@ -66,10 +68,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     types: types as never,
   }
   const kept = { ...common, options: startupOptions(connectionSettings(options)) }
-  let opened: Promise<pg.Pool> | undefined
+  let opened: Promise<AtHand> | undefined
+  /** The same, when it is there. */
+  let current: { opened: Promise<AtHand>; server: AtHand } | undefined
   let closed = false
 
-  async function open(): Promise<pg.Pool> {
+  async function open(): Promise<AtHand> {
     const connectionString = await find()
     const pool = new pg.Pool({
       ...(place.isPooled ? common : kept),
@@ -80,10 +84,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     })
     // An idle connection that is lost is replaced when the next one is needed.
     pool.on('error', () => undefined)
-    return pool
+    return atHand(pool)
   }
 
-  function pool(): Promise<pg.Pool> {
+  function server(): Promise<AtHand> {
     opened ??= open().catch(error => {
       opened = undefined
       throw error
@@ -92,20 +96,26 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** Works with the server that is the one now; when it is not any more, the next caller looks for another. */
-  async function using<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
-    const mine = pool()
-    const current = await mine
-    try {
-      return await work(current)
-    } catch (error) {
-      const isDemoted = hasOthers && !readOnly && codeOf(error) === '25006'
-      if (!isDemoted && !(hasOthers && isLostConnection(error))) throw error
-      if (opened === mine) {
-        opened = undefined
-        current.end().catch(() => undefined)
-      }
-      throw isDemoted ? Object.assign(new Error('the server takes no writes any more'), { code: '08006' }) : error
+  function using<T>(work: (server: AtHand) => Promise<T>): Promise<T> {
+    const mine = server()
+    if (current?.opened === mine) {
+      const { server: here } = current
+      return work(here).catch(error => failed(mine, here, error))
     }
+    return mine.then(here => {
+      current = { opened: mine, server: here }
+      return work(here).catch(error => failed(mine, here, error))
+    })
+  }
+
+  function failed(mine: Promise<AtHand>, here: AtHand, error: unknown): never {
+    const isDemoted = hasOthers && !readOnly && codeOf(error) === '25006'
+    if (!isDemoted && !(hasOthers && isLostConnection(error))) throw error
+    if (opened === mine) {
+      opened = undefined
+      here.end().catch(() => undefined)
+    }
+    throw isDemoted ? Object.assign(new Error('the server takes no writes any more'), { code: '08006' }) : error
   }
 
   function statement(sql: string, values: readonly Value[]): Statement {
@@ -122,14 +132,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   /** Statements that are a transaction of their own. */
-  async function alone(from: pg.Pool, statements: readonly [Statement, ...Statement[]]): Promise<unknown[][][]> {
-    const exchange = new Exchange(statements, local)
-    return (await from.query(exchange as unknown as pg.QueryConfig)) as unknown as unknown[][][]
+  function alone(from: AtHand, statements: readonly [Statement, ...Statement[]]): Promise<unknown[][][]> {
+    return from.exchange(new Exchange(statements, local))
   }
 
-  async function single<Row>(from: pg.Pool, sql: string, values: readonly Value[]): Promise<Row[]> {
-    const [rows] = await alone(from, [statement(sql, values)])
-    return rows as Row[]
+  function single<Row>(from: AtHand, sql: string, values: readonly Value[]): Promise<Row[]> {
+    return alone(from, [statement(sql, values)]).then(([rows]) => rows as Row[])
   }
 
   const look = together({
@@ -153,35 +161,24 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   async function transaction<T>(work: (run: Run) => Promise<T>, { readOnly: reads = false } = {}): Promise<T> {
     let mayHaveCommitted = false
-    const attempt = async (from: pg.Pool) => {
-      const client = await from.connect()
-      let broken: Error | undefined
-      // A connection that is lost between two statements says so here; the next statement fails by itself.
-      const noteLoss = (error: Error) => {
-        broken = error
-      }
-      client.on('error', noteLoss)
-      try {
-        await client.query(reads ? 'begin isolation level repeatable read read only' : 'begin')
-        if (local) await client.query(local)
-        const result = await work((sql, values = []) => execute(client, sql, values))
-        mayHaveCommitted = !reads
-        await client.query('commit')
-        return result
-      } catch (error) {
-        if (isLostConnection(error)) broken = error as Error
-        else {
-          mayHaveCommitted = false
-          await client.query('rollback').catch((failure: Error) => {
-            broken = failure
-          })
+    const attempt = (from: AtHand) =>
+      from.connection(async (client, broke) => {
+        try {
+          await client.query(reads ? 'begin isolation level repeatable read read only' : 'begin')
+          if (local) await client.query(local)
+          const result = await work((sql, values = []) => execute(client, sql, values))
+          mayHaveCommitted = !reads
+          await client.query('commit')
+          return result
+        } catch (error) {
+          if (isLostConnection(error)) broke(error as Error)
+          else {
+            mayHaveCommitted = false
+            await client.query('rollback').catch(broke)
+          }
+          throw error
         }
-        throw error
-      } finally {
-        client.off('error', noteLoss)
-        client.release(broken)
-      }
-    }
+      })
     return patiently(
       () => using(attempt),
       error => isCollision(error) || (!mayHaveCommitted && isLostConnection(error)),

@@ -30,11 +30,12 @@ type ConversationRow = [
   id: string,
 ]
 
-const conversationColumns = 'c.conversation, c.recent_at, c.info, c.version, c.active_at, c.id'
+const conversationColumns = 'c.conversation, c.recent_at, c.info, z.version, z.active_at, c.id'
+const conversationTables = 'conversations c join ends z using (project, conversation)'
 
-type SessionRow = [session: number, id: string, head: string, conversation: number, conversationId: string]
+type SessionRow = [session: number, id: string, head: string, conversation: number]
 
-const sessionColumns = 's.session, s.id, s.head, s.conversation, c.id'
+const sessionColumns = 's.session, s.id, s.head, s.conversation'
 
 export function directory({ database, projects }: { database: Database; projects: Projects }): Directory {
   async function headIn(project: string, number: number, row: ConversationRow): Promise<ConversationHead> {
@@ -46,11 +47,15 @@ export function directory({ database, projects }: { database: Database; projects
   }
 
   async function sessionIn(project: string, number: number, row: SessionRow): Promise<SessionHead | undefined> {
-    const [, id, text, conversation, conversationId] = row
-    return (
-      parsedOr<SessionHead | undefined>(text, () => undefined) ??
-      (await refold(database.read, number, conversation, { project, conversationId })).sessions.get(id)
+    const [, id, text, conversation] = row
+    const head = parsedOr<SessionHead | undefined>(text, () => undefined)
+    if (head) return head
+    const [named] = await database.read<[string]>(
+      'select id from conversations where project = $1 and conversation = $2',
+      [number, conversation],
     )
+    const place = { project, conversationId: named?.[0] ?? '' }
+    return (await refold(database.read, number, conversation, place)).sessions.get(id)
   }
 
   async function oneConversation(
@@ -61,7 +66,7 @@ export function directory({ database, projects }: { database: Database; projects
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
     const [row] = await database.look<ConversationRow>(
-      `select ${conversationColumns} from conversations c where c.project = $1 and ${condition} = $2`,
+      `select ${conversationColumns} from ${conversationTables} where c.project = $1 and ${condition} = $2`,
       [number, value],
     )
     return row && headIn(project, number, row)
@@ -71,8 +76,7 @@ export function directory({ database, projects }: { database: Database; projects
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
     const [row] = await database.look<SessionRow>(
-      `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
-      where s.project = $1 and ${condition} = $2`,
+      `select ${sessionColumns} from sessions s where s.project = $1 and ${condition} = $2`,
       [number, value],
     )
     return row && sessionIn(project, number, row)
@@ -90,7 +94,7 @@ export function directory({ database, projects }: { database: Database; projects
     }
     if (query.cursor) where('(c.recent_at, c.conversation) < (?, ?)', ...numbersIn(query.cursor, 2))
     const rows = await database.read<ConversationRow>(
-      `select ${conversationColumns} from conversations c
+      `select ${conversationColumns} from ${conversationTables}
       where ${where()} order by c.recent_at desc, c.conversation desc limit $${values.length + 1}`,
       [...values, limit + 1],
     )
@@ -115,8 +119,8 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.cursor)
       where('(c.work_priority, c.created_at, c.conversation) > (?, ?, ?)', ...numbersIn(query.cursor, 3))
     const rows = await database.read<ConversationRow>(
-      `select c.conversation, concat_ws('.', c.work_priority, c.created_at, c.conversation), c.info, c.version,
-        c.active_at, c.id from conversations c
+      `select c.conversation, concat_ws('.', c.work_priority, c.created_at, c.conversation), c.info, z.version,
+        z.active_at, c.id from ${conversationTables}
       where ${where()} order by c.work_priority, c.created_at, c.conversation limit $${values.length + 1}`,
       [...values, limit + 1],
     )
@@ -162,8 +166,8 @@ export function directory({ database, projects }: { database: Database; projects
     }
     const [row] = await database.read<[number, number, number, number, number, number, number, number]>(
       `select c.conversations, s.sessions, c.events, s.compactions, l.messages, l.tokens, l.input, l.output
-      from (select count(*) as conversations, coalesce(sum(version - coalesce(branch_version, 0)), 0)::bigint as events
-          from conversations where project = $1) c,
+      from (select count(*) as conversations, coalesce(sum(z.version - coalesce(c.branch_version, 0)), 0)::bigint as events
+          from ${conversationTables} where c.project = $1) c,
         (select count(*) filter (where status <> 'deleted') as sessions,
             coalesce(sum(compactions), 0)::bigint as compactions
           from sessions where project = $1) s,

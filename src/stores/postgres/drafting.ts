@@ -53,6 +53,17 @@ export function drafter({
   const freeNumbers: number[] = []
   const locks = new Recent<string>(4096)
 
+  /** What is kept, where all of it is: mostly so, and then nothing has to be waited for. */
+  function headsKnown(taken: readonly Waiting[]): Array<Found & { fresh: boolean }> | undefined {
+    const found: Array<Found & { fresh: boolean }> = []
+    for (const { proposal, fresh } of taken) {
+      const one = fresh ? undefined : heads.known(proposal)
+      if (!one) return undefined
+      found.push({ entry: one.entry, session: one.session, fresh: false })
+    }
+    return found
+  }
+
   async function headsFor(run: Run, taken: readonly Waiting[]): Promise<Array<Found & { fresh: boolean }>> {
     const found = taken.map(({ proposal, fresh }) => (fresh ? undefined : heads.known(proposal)))
     const missing = taken.flatMap((waiting, index) => (found[index] ? [] : [{ waiting, index }]))
@@ -198,7 +209,7 @@ export function drafter({
     return freeNumbers.pop()!
   }
 
-  return { headsFor, draft }
+  return { headsKnown, headsFor, draft }
 }
 
 /** Whether everything that its rows need is known: mostly so, and then nothing has to be waited for. */

@@ -6,25 +6,13 @@
  * ask for a description of rows that we know, and take longer to make than ours take to send.
  */
 import pg from 'pg'
-import { asSent, type Value } from './value.ts'
-
-export interface Statement {
-  /** By which a connection knows it from then on; none behind a pooler, which would hand it to another connection. */
-  name: string
-  text: string
-  values: readonly Value[]
-}
+import { messagesOf, type Sending, type Statement } from './wire.ts'
 
 /** What of a connection of the driver's is used. */
 interface Wire {
-  stream: { cork(): void; uncork(): void }
+  stream: { write(bytes: Uint8Array): unknown }
   /** Statements that it knows by name. */
   parsedStatements: Record<string, string | undefined>
-  parse(message: { text: string; name: string }): void
-  bind(message: { portal: string; statement: string; values: ReadonlyArray<string | Buffer | null> }): void
-  describe(message: { type: 'P'; name: string }): void
-  execute(message: { portal: string; rows: number }): void
-  sync(): void
   sendCopyFail(message: string): void
 }
 
@@ -62,29 +50,18 @@ export class Exchange {
   }
 
   submit(connection: Wire): Error | null {
-    connection.stream.cork()
-    try {
-      if (this.#settings) this.#send(connection, this.#settings, false)
-      const sent = new Set<string>()
-      for (const statement of this.#statements) {
-        const isKnown = connection.parsedStatements[statement.name] !== undefined || sent.has(statement.name)
-        if (statement.name !== '') sent.add(statement.name)
-        this.#send(connection, statement, statement.name !== '' && isKnown)
-      }
-      connection.sync()
-    } finally {
-      connection.stream.uncork()
+    const sendings: Sending[] = []
+    if (this.#settings) sendings.push(sendingOf(this.#settings, false))
+    const sent = new Set<string>()
+    for (const statement of this.#statements) {
+      const { name } = statement
+      const isKnown = name !== '' && (connection.parsedStatements[name] !== undefined || sent.has(name))
+      if (this.#statements.length > 1) sent.add(name)
+      sendings.push(sendingOf(statement, isKnown))
     }
+    connection.stream.write(messagesOf(sendings))
     this.#begin()
     return null
-  }
-
-  #send(connection: Wire, { name, text, values }: Statement, isKnown: boolean): void {
-    const sent = values.map(asSent)
-    if (!isKnown) connection.parse({ text, name })
-    connection.bind({ portal: '', statement: name, values: sent })
-    if (!described.has(text)) connection.describe({ type: 'P', name: '' })
-    connection.execute({ portal: '', rows: 0 })
   }
 
   #begin(): void {
@@ -152,4 +129,8 @@ export class Exchange {
   handleCopyData(): void {
     // Nothing is copied.
   }
+}
+
+function sendingOf(statement: Statement, isKnown: boolean): Sending {
+  return { statement, isKnown, isDescribed: described.has(statement.text) }
 }

@@ -131,7 +131,7 @@ export function headStore({ refold }: { refold: Refold }) {
     const found: Found[] = proposals.map(() => ({ entry: undefined, session: undefined }))
     if (wanted.length === 0) return found
     const rows = await run<FoundRow>(
-      `select w.n, s.id, s.conversation, s.head, c.conversation, c.id, c.info, c.version, c.hash, c.active_at, (
+      `select w.n, s.id, s.conversation, s.head, c.conversation, c.id, c.info, z.version, z.hash, z.active_at, (
         select json_agg(json_build_array(l.lane, l.kind, l.audience, l.audience_key,
           e.messages, e.tokens, e.input, e.output, e.at))
         from lanes l cross join lateral (
@@ -153,7 +153,8 @@ export function headStore({ refold }: { refold: Refold }) {
         union all
         select * from conversations
         where project = w.number and conversation = s.conversation and w.id is null and w.work is null
-        limit 1) c on true`,
+        limit 1) c on true
+      left join ends z on z.project = c.project and z.conversation = c.conversation`,
       [JSON.stringify(wanted.map(({ project: _, ...rest }) => rest))],
     )
     const asked = new Map(wanted.map(one => [one.n, one]))
@@ -174,7 +175,7 @@ export function headStore({ refold }: { refold: Refold }) {
         )
       }
     }
-    if (conversation === null || id === null) return { entry: undefined, session }
+    if (conversation === null || id === null || version === null) return { entry: undefined, session }
     const place = { project, conversationId: id }
     const info =
       parsedOr<ConversationInfo | undefined>(infoText ?? '', () => undefined) ??

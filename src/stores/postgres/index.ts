@@ -93,8 +93,21 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
 
   const statistics = keepStatistics(database)
 
+  /** Projects that were written to, and how many events, of which nobody has been told yet. */
+  const untold = { projects: new Set<string>(), events: 0 }
+
+  /** Who waits for the answer has it first. */
   function committed(written: Iterable<string>, count = 1): void {
-    statistics.grown(count)
+    if (untold.projects.size === 0) setImmediate(tell)
+    for (const project of written) untold.projects.add(project)
+    untold.events += count
+  }
+
+  function tell(): void {
+    const written = [...untold.projects]
+    statistics.grown(untold.events)
+    untold.projects.clear()
+    untold.events = 0
     for (const project of written) {
       events.wake(project)
       const number = projects.known(project)
@@ -168,7 +181,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       number === undefined || idProblem(conversationId)
         ? []
         : await database.read<[number, number, Uint8Array]>(
-            'select conversation, version, hash from conversations where project = $1 and id = $2',
+            'select conversation, version, hash from conversations join ends using (project, conversation) where project = $1 and id = $2',
             [number, conversationId],
           )
     if (row) return { number: number!, conversation: row[0], upTo: row[1], hash: row[2] }
@@ -332,6 +345,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       const alive = setInterval(() => undefined, 1000)
       try {
         await write.close()
+        tell()
         await feeding.finish()
         await side.close()
         events.close()

@@ -15,6 +15,7 @@ export interface GroupRow {
   version?: number
   hash?: Uint8Array
   at?: number
+  /** Where it is another minute than before. */
   recent?: number
   /** Where they changed, or the conversation is new; all of them then. */
   status?: string
@@ -140,15 +141,21 @@ export interface Refusal {
  * work of the general call. It takes its locks in the same order: the table's when it starts, the conversation's before
  * the update that gives the transaction its number. A conversation that moved on matches no row.
  */
-const insertOne = `
+const insertOne = (beside = '') => `
   with held as materialized (select pg_advisory_xact_lock($1)), moved as (
-    update conversations set version = $5, hash = $6, active_at = $7, recent_at = greatest(recent_at, $8)
+    update ends set version = $5, hash = $6, active_at = $7
     from held where project = $2 and conversation = $3 and version = $4
-    returning pg_current_xact_id()::text::bigint + $9 as tx)
+    returning pg_current_xact_id()::text::bigint + $8 as tx)${beside}
   insert into events (project, conversation, version, tx, n, type, schema, at, actor, channel, request, message,
     lane, messages, tokens, input, output, crc, salt, body, digest, hash)
-  select $2, $3, $5, moved.tx, 0, $10, $11, $7, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $6
+  select $2, $3, $5, moved.tx, 0, $9, $10, $7, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $6
   from moved returning tx`
+
+const insertPlainEvent = insertOne()
+/** The first of a minute. */
+const insertRecentEvent = insertOne(`, seen as (
+    update conversations c set recent_at = greatest(c.recent_at, $24) from moved
+    where c.project = $2 and c.conversation = $3)`)
 
 function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch): boolean {
   const [group] = groups
@@ -161,10 +168,10 @@ function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch):
   )
 }
 
-async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
-  const [group] = batch.groups as [Required<GroupRow>]
+function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
+  const [group] = batch.groups as [MovedRow & Pick<GroupRow, 'k'>]
   const [row] = batch.rows as [InsertRow]
-  const [written] = await run<[number]>(insertOne, [
+  const values = [
     group.k,
     group.p,
     group.c,
@@ -172,7 +179,6 @@ async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: 
     group.version,
     group.hash,
     row.at,
-    group.recent,
     base,
     row.type,
     row.schema,
@@ -189,22 +195,28 @@ async function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: 
     row.salt,
     row.body,
     row.digest,
-  ])
-  return written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] }
+  ]
+  const writing =
+    group.recent === undefined
+      ? run<[number]>(insertPlainEvent, values)
+      : run<[number]>(insertRecentEvent, [...values, group.recent])
+  return writing.then(([written]) =>
+    written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] },
+  )
 }
 
 const parameters = 38
 const insertAll = `select append_events(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`
 
 /** The transaction's number, and the groups that were not written. `firstPlace` counts on within one transaction. */
-export async function insertEvents(
+export function insertEvents(
   run: Run,
   base: number,
   batch: Batch,
   firstPlace = 0,
 ): Promise<{ tx: number; refused: Refusal[] }> {
   if (firstPlace === 0 && isPlain(batch)) return insertPlain(run, base, batch)
-  const [row] = await run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
+  const writing = run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
     base,
     firstPlace,
     ...groupColumns(batch.groups),
@@ -216,7 +228,7 @@ export async function insertEvents(
     json(batch.fences),
     json(batch.blobs),
   ])
-  return row![0]
+  return writing.then(([row]) => row![0])
 }
 
 /** Its head is new, or more of it changes than where it stands. */
@@ -224,7 +236,8 @@ function isChanged({ info }: GroupRow): boolean {
   return info !== undefined
 }
 
-type MovedRow = Required<Pick<GroupRow, 'g' | 'p' | 'c' | 'expected' | 'version' | 'hash' | 'at' | 'recent'>>
+type MovedRow = Required<Pick<GroupRow, 'g' | 'p' | 'c' | 'expected' | 'version' | 'hash' | 'at'>> &
+  Pick<GroupRow, 'recent'>
 
 function isMoved(group: GroupRow): boolean {
   return group.expected !== undefined && !isChanged(group)
@@ -241,7 +254,7 @@ function groupColumns(groups: readonly GroupRow[]): Value[] {
     int4Column(moved, one => one.version),
     byteaColumn(moved, one => one.hash),
     int8Column(moved, one => one.at),
-    int8Column(moved, one => one.recent),
+    moved.some(one => one.recent !== undefined) ? int8Column(moved, one => one.recent ?? null) : null,
   ]
 }
 

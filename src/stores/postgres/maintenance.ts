@@ -25,7 +25,7 @@ export function maintenance({
       order by expires_at limit $3`,
     postpone: 'update sessions set expires_at = $3 where project = $1 and id = $2 and expires_at < $3',
     archivable: `
-      select id from conversations
+      select id from conversations join ends using (project, conversation)
       where project = $1 and status <> 'archived' and (
         (status = 'completed' and $2::boolean)
         or created_at <= $3::bigint

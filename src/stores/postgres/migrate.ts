@@ -6,25 +6,28 @@ import { StoreUnusable } from '../../errors.ts'
 import type { Database, Run } from './database.ts'
 import { type Epoch, settleEpoch } from './epoch.ts'
 import { log } from './migrations/001-log.ts'
-import { append } from './migrations/002-append.ts'
 import { isolation } from './migrations/003-isolation.ts'
 import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
 import { searchFilters } from './migrations/005-search-filters.ts'
 import { work } from './migrations/006-work.ts'
 import { landmarks } from './migrations/007-landmarks.ts'
-import { appendArrays } from './migrations/008-append-arrays.ts'
 import { nodes } from './migrations/009-nodes.ts'
+import { ends } from './migrations/010-ends.ts'
+
+/** A step that made the call that appends, which a later one makes anew. */
+const madeAnew: readonly string[] = []
 
 const migrations: ReadonlyArray<readonly string[]> = [
   log,
-  append,
+  madeAnew,
   isolation,
   teamsAndBranches,
   searchFilters,
   work,
   landmarks,
-  appendArrays,
+  madeAnew,
   nodes,
+  ends,
 ]
 
 export const newestSchema = migrations.length

@@ -38,13 +38,14 @@ const sliceSize = 500
 
 export function repairer(database: Database, epoch: string) {
   const sql = {
-    count: `select coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint
-      from conversations c join projects p using (project) where ${isMeant}`,
+    count: `select coalesce(sum(z.version - coalesce(c.branch_version, 0)), 0)::bigint
+      from conversations c join projects p using (project) join ends z using (project, conversation) where ${isMeant}`,
     places: `select c.project, c.conversation, p.id, c.id, coalesce(c.branch_version, 0)
       from conversations c join projects p using (project) where ${isMeant} order by c.project, c.conversation`,
     events: `select ${eventColumns} from events e
       where e.project = $1 and e.conversation = $2 and e.version > $3 order by e.version limit ${sliceSize}`,
-    head: 'select info, status, version, hash, active_at from conversations where project = $1 and conversation = $2',
+    head: `select info, status, coalesce(version, 0), coalesce(hash, ''), coalesce(active_at, 0)
+      from conversations left join ends using (project, conversation) where project = $1 and conversation = $2`,
     saveInfo: `update conversations
       set status = $3, work_type = $4, info = $5, due_at = $6, title_grams = $7, work_state = $9, work_priority = $10,
         work_feature = $11,
@@ -53,8 +54,9 @@ export function repairer(database: Database, epoch: string) {
           select 1 from conversations o where o.project = $1 and o.work_key = $8 and o.conversation <> $2)
           then work_key else $8 end
       where project = $1 and conversation = $2`,
-    saveEnd: `update conversations set version = $3, hash = $4, active_at = $5
-      where project = $1 and conversation = $2`,
+    saveEnd: `insert into ends (project, conversation, version, hash, active_at) values ($1, $2, $3, $4, $5)
+      on conflict (project, conversation) do update
+      set version = excluded.version, hash = excluded.hash, active_at = excluded.active_at`,
     sessions: 'select session, id, status, head from sessions where project = $1 and conversation = $2',
     // One active session of a key: of two the older gives way, as in the log.
     saveSession: `update sessions

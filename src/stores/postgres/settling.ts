@@ -43,15 +43,15 @@ export function settling(
 
   async function settle(batch: Batch, groups: readonly Group[], sent: Sent): Promise<void> {
     const written = new Set<string>()
-    const sentGroups = new Set(batch.groups.map(group => group.g))
+    const sentGroups = batch.groups.length < groups.length ? new Set(batch.groups.map(group => group.g)) : undefined
     let events = 0
     for (const group of groups) {
       const { draft: one } = group
-      if (!sentGroups.has(one.g)) {
+      if (sentGroups && !sentGroups.has(one.g)) {
         tellRefused(group)
         continue
       }
-      const refusals = sent.refused.filter(refusal => refusal.g === one.g)
+      const refusals = sent.refused.length === 0 ? [] : sent.refused.filter(refusal => refusal.g === one.g)
       let placeOf: ((n: number) => Place) | undefined = n => ({ tx: sent.tx, n })
       if (refusals.length > 0) placeOf = sent.isRepeated ? await placeOfEarlier(one) : undefined
       if (!placeOf) {

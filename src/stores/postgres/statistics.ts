@@ -15,7 +15,7 @@ export function keepStatistics(database: Database) {
       next = events * 8
       // Only their owner may; others leave it to the server.
       database
-        .once('analyze conversations, events, lanes, sessions, docs, blobs, blob_uses, keys')
+        .once('analyze conversations, ends, events, lanes, sessions, docs, blobs, blob_uses, keys')
         .catch(() => undefined)
     },
   }

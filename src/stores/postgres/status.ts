@@ -22,8 +22,9 @@ export async function postgresStatus(url: string): Promise<StoreStatus> {
         ? []
         : await database.read<[string, number, number]>(
             // Counted from the heads, in which branches count what they share with their parent.
-            `select p.id, count(c.*), coalesce(sum(c.version${schema < 4 ? '' : ' - coalesce(c.branch_version, 0)'}), 0)::bigint
-            from projects p left join conversations c using (project) group by p.id order by p.id`,
+            `select p.id, count(c.*), coalesce(sum(version${schema < 4 ? '' : ' - coalesce(c.branch_version, 0)'}), 0)::bigint
+            from projects p left join conversations c using (project)
+              ${schema < 10 ? '' : 'left join ends z using (project, conversation)'} group by p.id order by p.id`,
           )
     return {
       kind: 'postgres',

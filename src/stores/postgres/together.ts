@@ -1,6 +1,6 @@
 /** Short questions that are asked at the same moment go to the server together. */
 import { isLostConnection } from './errors.ts'
-import type { Statement } from './exchange.ts'
+import type { Statement } from './wire.ts'
 
 interface Waiting {
   statement: Statement

@@ -27,7 +27,7 @@ type MessageRow = [
 const messageColumns = 'e.version, e.schema, e.at, e.lane, e.message, e.crc, e.body'
 
 /** Every row of an answer starts with what tells whether the lanes that were asked about are all there are. */
-type Stamped<Row extends unknown[]> = [conversation: number | null, newestLane: number, ...Row]
+type Stamped<Row extends unknown[]> = [hasMoreLanes: boolean, ...Row]
 
 /** The lanes of a conversation. A lane never changes; there can only be more of them. */
 interface Lanes {
@@ -38,38 +38,66 @@ interface Lanes {
 
 const kept = 512
 
-/** Found once per question: taken apart, the server would look for it again for each row. */
-const stamped = (columns = '') => `
-  with c as materialized (
-    select conversation, (
-      select coalesce(max(lane), 0) from lanes l where l.project = $1 and l.conversation = c.conversation) as newest${columns}
-    from conversations c where project = $1 and id = $2)`
+const hasMoreLanes = 'exists (select 1 from lanes l where l.project = $1 and l.conversation = $2 and l.lane > $3)'
+/** A conversation that is gone has no end, and so gives no row. */
+const ofConversation = 'on true where z.project = $1 and z.conversation = $2'
+
+/** Most windows show one lane, or none; then the server has nothing to merge. No lane has the number 0. */
+function oneOrMany(lanes: readonly number[]): { form: 'one' | 'many'; lane: number | readonly number[] } {
+  return lanes.length > 1 ? { form: 'many', lane: lanes } : { form: 'one', lane: lanes[0] ?? 0 }
+}
 
 export function windowReader({ database, projects }: { database: Database; projects: Projects }) {
   const known = new Recent<Lanes>(kept)
   const read = new KnownMessages()
-  const page = (direction: 'asc' | 'desc') => `${stamped()}
-    select c.conversation, c.newest, m.* from c left join lateral (
-      select x.* from unnest($3::integer[]) as l(lane) cross join lateral (
-        select ${messageColumns} from events e
-        where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
-          and e.version > $4 and e.version < $5
-        order by e.version ${direction} limit $6) x
-      order by x.version ${direction} limit $6) m on true`
+  const inLane = (lane: string, behind: string) => `
+    select ${messageColumns} from events e
+    where e.project = $1 and e.conversation = $2 and e.lane = ${lane} and e.version > ${behind} and e.version < $6`
+  const page = (direction: 'asc' | 'desc') => {
+    const ordered = `order by version ${direction} limit $7`
+    return {
+      one: `select ${hasMoreLanes}, m.* from ends z left join lateral (
+        ${inLane('$4', '$5')} ${ordered}) m ${ofConversation}`,
+      many: `select ${hasMoreLanes}, m.* from ends z left join lateral (
+        select x.* from unnest($4::integer[]) as l(lane) cross join lateral (${inLane('l.lane', '$5')} ${ordered}) x
+        ${ordered}) m ${ofConversation}`,
+    }
+  }
+  // Whether anything that is known was erased since.
+  const wasErased = `exists (select 1 from events f where f.project = $1 and f.conversation = $2 and f.lane is null
+    and f.version > $8 and f.type = 'message.erased')`
+  const newestFirst = 'order by version desc limit $7'
+  /** Sums of a lane up to a version. */
+  const sums = (lane: string, upTo: string, columns = '') => `
+    left join lateral (
+      select messages, tokens, input, output${columns} from events e
+      where e.project = $1 and e.conversation = $2 and e.lane = ${lane} and e.version <= ${upTo}
+      order by version desc limit 1)`
+  const measured = (lane: string, lanes: string, isFromStart: boolean) => `
+    select ${hasMoreLanes}, n.messages, n.tokens, n.input, n.output, n.at
+      ${isFromStart ? '' : ', b.messages, b.tokens, b.input, b.output'}
+    from ends z ${lanes} ${sums(lane, '$5', ', at')} n ${isFromStart ? '' : `on true ${sums(lane, '$6')} b`} ${ofConversation}`
+  const eachLane = 'left join lateral (select unnest($4::integer[]) as lane) l on true'
   const sql = {
     newest: page('desc'),
     oldest: page('asc'),
-    // Of each lane what comes behind what is known of it, and whether anything that is known was erased since.
-    newer: `${stamped(`, c.version, exists (
-        select 1 from events f where f.project = $1 and f.conversation = c.conversation and f.lane is null
-          and f.version > $7 and f.type = 'message.erased') as was_erased`)}
-      select c.conversation, c.newest, c.version, c.was_erased, m.* from c left join lateral (
-        select x.* from unnest($3::integer[], $4::integer[]) as l(lane, known) cross join lateral (
-          select ${messageColumns} from events e
-          where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane
-            and e.version > l.known and e.version < $5
-          order by e.version desc limit $6) x
-        order by x.version desc limit $6) m on true`,
+    // Of each lane what comes behind what is known of it.
+    newer: {
+      one: `select ${hasMoreLanes}, z.version, ${wasErased}, m.* from ends z left join lateral (
+        ${inLane('$4', '$5')} ${newestFirst}) m ${ofConversation}`,
+      many: `select ${hasMoreLanes}, z.version, ${wasErased}, m.* from ends z left join lateral (
+        select x.* from unnest($4::integer[], $5::integer[]) as l(lane, known) cross join lateral (
+          ${inLane('l.lane', 'l.known')} ${newestFirst}) x
+        ${newestFirst}) m ${ofConversation}`,
+    },
+    measure: {
+      one: measured('$4', '', false),
+      many: measured('l.lane', eachLane, false),
+    },
+    measureAll: {
+      one: measured('$4', '', true),
+      many: measured('l.lane', eachLane, true),
+    },
     older: `
       select x.* from unnest($3::integer[], $4::integer[]) as l(lane, known) cross join lateral (
         select ${messageColumns} from events e
@@ -80,18 +108,6 @@ export function windowReader({ database, projects }: { database: Database; proje
       select ${messageColumns} from events e
       where e.project = $1 and e.conversation = $2 and e.version = any($3::integer[]) and e.lane = any($4::integer[])
       order by e.version`,
-    measure: `${stamped()}
-      select c.conversation, c.newest, l.lane, n.messages, n.tokens, n.input, n.output, n.at,
-        b.messages, b.tokens, b.input, b.output
-      from c left join lateral (select unnest($3::integer[]) as lane) l on true
-      left join lateral (
-        select messages, tokens, input, output, at from events e
-        where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane and e.version <= $5
-        order by version desc limit 1) n on true
-      left join lateral (
-        select messages, tokens, input, output from events e
-        where e.project = $1 and e.conversation = c.conversation and e.lane = l.lane and e.version <= $4
-        order by version desc limit 1) b on true`,
     keptSums: `
       select e.messages - coalesce(b.messages, 0), e.tokens - coalesce(b.tokens, 0),
         e.input - coalesce(b.input, 0), e.output - coalesce(b.output, 0)
@@ -130,24 +146,29 @@ export function windowReader({ database, projects }: { database: Database; proje
     return found
   }
 
-  /** Asks about the lanes a window shows; again, if there turn out to be more of them. */
+  /** Asks about the lanes a window shows; again, if there turn out to be more of them, or the conversation came back. */
   async function ask<Row extends unknown[]>(
     project: number,
     window: Window,
-    question: (asked: { conversation: number; lanes: number[] }) => Promise<Array<Stamped<Row>>>,
+    question: (asked: {
+      conversation: number
+      lanes: number[]
+      /** What every question begins with. */
+      stamp: [project: number, conversation: number, newestLane: number]
+      /** Nothing, when there is nothing to ask. */
+    }) => Promise<Array<Stamped<Row>> | undefined>,
   ): Promise<{ conversation: number; lanes: number[]; rows: Row[] } | undefined> {
     for (let anew = false; ; anew = true) {
       const all = await lanesOf(project, window, anew)
       if (!all) return undefined
+      const { conversation, newest } = all
       const lanes = all.lanes
         .filter(lane => window.kinds.includes(lane.kind) && isVisible(lane.audience, window.viewer))
         .map(lane => lane.lane)
-      const rows = await question({ conversation: all.conversation, lanes })
-      const [conversation, newest] = rows[0] ?? [null, 0]
-      if (conversation === null) return undefined
-      if (conversation === all.conversation && newest === all.newest) {
-        return { conversation, lanes, rows: rows.map(row => row.slice(2) as Row) }
-      }
+      const rows = await question({ conversation, lanes, stamp: [project, conversation, newest] })
+      const first = rows?.[0]
+      if (first?.[0] === false) return { conversation, lanes, rows: rows!.map(row => row.slice(1) as Row) }
+      if (!rows || (!first && anew)) return undefined
     }
   }
 
@@ -160,16 +181,16 @@ export function windowReader({ database, projects }: { database: Database; proje
       const known = await newestKnown(project, window, { before, limit: Math.min(limit, highestVersion) })
       if (known) return known
     }
-    const found = await ask<MessageRow>(project, window, ({ lanes }) =>
-      database.look(forwards ? sql.oldest : sql.newest, [
-        project,
-        window.conversationId,
-        lanes,
+    const found = await ask<MessageRow>(project, window, ({ lanes, stamp }) => {
+      const { form, lane } = oneOrMany(lanes)
+      return database.look((forwards ? sql.oldest : sql.newest)[form], [
+        ...stamp,
+        lane,
         Math.min(Math.max(window.start, after ?? 0), highestVersion),
         before,
         Math.min(limit, highestVersion),
-      ]),
-    )
+      ])
+    })
     if (!found) return []
     let rows = found.rows.filter(row => row[0] !== null).sort((a, b) => a[0] - b[0])
     const versions = window.kept.filter(
@@ -201,16 +222,17 @@ export function windowReader({ database, projects }: { database: Database; proje
     const found = await ask<[version: number, wasErased: boolean, ...MessageRow]>(
       project,
       window,
-      async ({ conversation, lanes }) => {
+      async ({ conversation, lanes, stamp }) => {
         known = read.lanes(conversation, lanes, start)
         const stretches = [...known.stretches.values()]
         isFar = stretches.some(({ from }) => from > start && before <= from)
-        if (isFar) return []
-        return database.look(sql.newer, [
-          project,
-          window.conversationId,
-          lanes,
-          stretches.map(one => one.upTo),
+        if (isFar) return undefined
+        const { form, lane } = oneOrMany(lanes)
+        const upTo = stretches.map(one => one.upTo)
+        return database.look(sql.newer[form], [
+          ...stamp,
+          lane,
+          form === 'many' ? upTo : (upTo[0] ?? 0),
           known.isCold ? before : highestVersion,
           limit,
           known.known?.checkedUpTo ?? highestVersion,
@@ -271,13 +293,16 @@ export function windowReader({ database, projects }: { database: Database; proje
     if (project === undefined || idProblem(window.conversationId)) return nothing
     const end = endOf(window)
     const start = Math.min(window.start, end)
-    const found = await ask<Array<number | null>>(project, window, ({ lanes }) =>
-      database.look(sql.measure, [project, window.conversationId, lanes, start, end]),
-    )
+    const found = await ask<Array<number | null>>(project, window, ({ lanes, stamp }) => {
+      const { form, lane } = oneOrMany(lanes)
+      return start === 0
+        ? database.look(sql.measureAll[form], [...stamp, lane, end])
+        : database.look(sql.measure[form], [...stamp, lane, end, start])
+    })
     if (!found) return nothing
     let total = noSums
     let last = 0
-    for (const [, messages, tokens, input, output, at, ...before] of found.rows) {
+    for (const [messages, tokens, input, output, at, ...before] of found.rows) {
       if (messages === null || messages === undefined) continue
       total = addSums(total, subtractSums(sumsIn([messages, tokens!, input!, output!]), sumsIn(before)))
       if (at! > last) last = at!

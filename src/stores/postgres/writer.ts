@@ -53,13 +53,15 @@ export interface WriterInput extends SettlingInput {
 export function writer(input: WriterInput): Writer {
   const { database, heads, projects, epoch, base, busyTimeoutMs, calls, started } = input
   const { settle, tellRefused, refuseLast } = settling(input, again)
-  const { headsFor, draft } = drafter({ ...input, refuseLast })
+  const { headsKnown, headsFor, draft } = drafter({ ...input, refuseLast })
   let queue: Waiting[] = []
   /** The most that waited since somebody last asked. */
   let most = 0
   /** Those whose conversation is in a call under way; they come first when a call is over. */
   let blocked: Waiting[] = []
   let underWay = 0
+  /** Of the last call. */
+  let lastSize = 0
   let scheduled = false
   let closed = false
   let idle: (() => void) | undefined
@@ -84,7 +86,9 @@ export function writer(input: WriterInput): Writer {
   function schedule(): void {
     if (scheduled || underWay >= calls || queue.length === 0) return
     scheduled = true
-    setImmediate(flush)
+    // Who appends one after the other is not kept waiting for others: those who are ready by now have asked.
+    if (underWay === 0 && lastSize === 1) process.nextTick(flush)
+    else setImmediate(flush)
   }
 
   function flush(): void {
@@ -94,6 +98,7 @@ export function writer(input: WriterInput): Writer {
     const unlucky = first.tries >= triesWithoutLock && first.at
     const taken = unlucky ? takeAll(unlucky) : queue.splice(0, first.alone ? 1 : groupSize())
     underWay++
+    lastSize = taken.length
     const working = unlucky ? workLocked(taken, unlucky) : work(taken)
     working
       .catch(error => {
@@ -156,8 +161,9 @@ export function writer(input: WriterInput): Writer {
   }
 
   async function work(taken: Waiting[]): Promise<void> {
-    await started()
-    const found = await headsFor(database.read, taken)
+    const starting = started()
+    if (starting) await starting
+    const found = headsKnown(taken) ?? (await headsFor(database.read, taken))
     const own = new Set<string>()
     const reservations: Reservations = {
       take(key) {

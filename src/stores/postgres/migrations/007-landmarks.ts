@@ -1,5 +1,4 @@
 /** Heads as they stood every so many versions, so that a past state is not folded from the beginning. */
-import { appendFunction } from './002-append.ts'
 import { isolate } from './003-isolation.ts'
 
 export const landmarks: readonly string[] = [
@@ -12,5 +11,4 @@ export const landmarks: readonly string[] = [
     foreign key (project, conversation) references conversations
   )`,
   ...isolate('landmarks'),
-  appendFunction,
 ]

@@ -9,9 +9,12 @@
  * with the log), and it waits for the locks of its conversations (so that of two transactions on one conversation the
  * later one has the higher number).
  *
+ * No event is written to a conversation whose end this transaction has not made or moved, and so holds: `events` needs no
+ * foreign key, which would look for the conversation again with each row.
+ *
  * What every append has comes as arrays, a column each, because reading it as JSON took the server longer than writing it;
- * what few have comes as JSON, and none of it is looked at where it is null. The call of the same name that takes all of
- * it as JSON stays for programs of before that are still running.
+ * what few have comes as JSON, and none of it is looked at where it is null. Arrays are taken apart where columns are
+ * listed: in `from`, the server would write each of them to a store of its own first.
  *
  * The text is today's. A step that changes the tables under it creates it again; until the last step nobody calls it.
  */
@@ -19,7 +22,7 @@ export const appendFunction = `create or replace function append_events(
     base bigint, first_n integer,
     -- In the order in which they are taken, which is the same for everybody.
     locks bigint[],
-    -- Heads that only move on.
+    -- Ends of conversations about which nothing else changes, and their recency where it does.
     moved integer[], moved_projects bigint[], moved_conversations bigint[], moved_from integer[], moved_to integer[],
     moved_hashes bytea[], moved_at bigint[], moved_recent bigint[],
     -- Events, in their order.
@@ -27,7 +30,7 @@ export const appendFunction = `create or replace function append_events(
     times bigint[], actors text[], channels text[], requests text[], message_ids text[], lane_numbers integer[],
     messages_sums bigint[], tokens_sums bigint[], input_sums bigint[], output_sums bigint[], checks bigint[],
     salts bytea[], bodies text[], digests bytea[], hashes bytea[],
-    -- Heads that are new or change otherwise, and what else there is.
+    -- Conversations that are new or change otherwise, and what else there is.
     changed json, new_lanes json, heads json, new_keys json, fences json, new_blobs json
   ) returns json language plpgsql as $$
   declare
@@ -44,7 +47,7 @@ export const appendFunction = `create or replace function append_events(
       select array_cat(refused, array_agg(json_build_object('g', x.g, 'why', 'moved'))), array_cat(bad, array_agg(x.g))
       into refused, bad
       from json_to_recordset(changed) as x(g integer, p bigint, c bigint, id text, work text, expected integer)
-      left join conversations h on h.project = x.p and h.conversation = x.c
+      left join ends h on h.project = x.p and h.conversation = x.c
       where coalesce(h.version, 0) <> x.expected
         -- One row each, asked for as such: otherwise the server reads them all into a hash first.
         or (x.expected = 0 and coalesce(
@@ -80,10 +83,11 @@ export const appendFunction = `create or replace function append_events(
 
     -- Who finds another version than the one decided on moves nothing.
     with stepped as (
-      update conversations h
-      set version = x.version, hash = x.hash, active_at = x.at, recent_at = greatest(h.recent_at, x.recent)
-      from unnest(moved, moved_projects, moved_conversations, moved_from, moved_to, moved_hashes, moved_at, moved_recent)
-        as x(g, p, c, expected, version, hash, at, recent)
+      update ends h set version = x.version, hash = x.hash, active_at = x.at
+      from (
+        select unnest(moved) as g, unnest(moved_projects) as p, unnest(moved_conversations) as c,
+          unnest(moved_from) as expected, unnest(moved_to) as version, unnest(moved_hashes) as hash, unnest(moved_at) as at
+      ) x
       where h.project = x.p and h.conversation = x.c and h.version = x.expected and x.g <> all (bad)
       returning x.g)
     select coalesce(array_agg(g), '{}') into done from stepped;
@@ -92,24 +96,37 @@ export const appendFunction = `create or replace function append_events(
       into refused, bad
       from unnest(moved) g where g <> all (done) and g <> all (bad);
     end if;
+    if moved_recent is not null then
+      update conversations h set recent_at = x.recent
+      from unnest(moved, moved_projects, moved_conversations, moved_recent) as x(g, p, c, recent)
+      where h.project = x.p and h.conversation = x.c and h.recent_at < x.recent and x.g <> all (bad);
+    end if;
 
     if changed is not null then
       insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-        title_grams, version, hash, active_at, due_at, branch_of, branch_version, work_state, work_priority, work_feature)
-      select x.p, x.c, x.id, x.work, x.kind, x.status, x.created, x.recent, x.info, x.grams, x.version,
-        decode(x.hash, 'hex'), x.at, x.due, x.parent, x.branched, x.state, x.priority, x.feature
+        title_grams, due_at, branch_of, branch_version, work_state, work_priority, work_feature)
+      select x.p, x.c, x.id, x.work, x.kind, x.status, x.created, x.recent, x.info, x.grams, x.due, x.parent, x.branched,
+        x.state, x.priority, x.feature
       from json_to_recordset(changed) as x(g integer, p bigint, c bigint, id text, work text, kind text, expected integer,
-        version integer, hash text, at bigint, recent bigint, created bigint, status text, info text, grams text[],
-        due bigint, parent bigint, branched integer, state text, priority smallint, feature text)
+        recent bigint, created bigint, status text, info text, grams text[], due bigint, parent bigint, branched integer,
+        state text, priority smallint, feature text)
+      where x.expected = 0 and x.g <> all (bad);
+      insert into ends (project, conversation, version, hash, active_at)
+      select x.p, x.c, x.version, decode(x.hash, 'hex'), x.at
+      from json_to_recordset(changed) as x(g integer, p bigint, c bigint, expected integer, version integer, hash text,
+        at bigint)
       where x.expected = 0 and x.g <> all (bad);
 
+      update ends h set version = x.version, hash = decode(x.hash, 'hex'), active_at = x.at
+      from json_to_recordset(changed) as x(g integer, p bigint, c bigint, expected integer, version integer, hash text,
+        at bigint)
+      where h.project = x.p and h.conversation = x.c and x.expected > 0 and x.g <> all (bad);
       update conversations h
-      set version = x.version, hash = decode(x.hash, 'hex'), active_at = x.at,
-        recent_at = greatest(h.recent_at, x.recent), status = x.status, info = x.info, title_grams = x.grams,
+      set recent_at = greatest(h.recent_at, x.recent), status = x.status, info = x.info, title_grams = x.grams,
         due_at = x.due, work_state = coalesce(x.state, h.work_state),
         work_priority = coalesce(x.priority, h.work_priority)
-      from json_to_recordset(changed) as x(g integer, p bigint, c bigint, expected integer, version integer, hash text,
-        at bigint, recent bigint, status text, info text, grams text[], due bigint, state text, priority smallint)
+      from json_to_recordset(changed) as x(g integer, p bigint, c bigint, expected integer, recent bigint, status text,
+        info text, grams text[], due bigint, state text, priority smallint)
       where h.project = x.p and h.conversation = x.c and x.expected > 0 and x.g <> all (bad);
     end if;
 
@@ -123,13 +140,16 @@ export const appendFunction = `create or replace function append_events(
 
     insert into events (project, conversation, version, tx, n, type, schema, at, actor, channel, request, message,
       lane, messages, tokens, input, output, crc, salt, body, digest, hash)
-    select x.p, x.c, x.v, number, first_n + x.place::integer - 1, x.type, x.schema, x.at, x.actor, x.channel, x.request,
-      x.message, x.lane, x.messages, x.tokens, x.input, x.output, x.crc, x.salt, x.body, x.digest, x.hash
-    from unnest(groups, projects, conversations, versions, types, schemas, times, actors, channels, requests,
-        message_ids, lane_numbers, messages_sums, tokens_sums, input_sums, output_sums, checks, salts, bodies, digests,
-        hashes) with ordinality
-      as x(g, p, c, v, type, schema, at, actor, channel, request, message, lane, messages, tokens, input, output, crc,
-        salt, body, digest, hash, place)
+    select x.p, x.c, x.v, number, first_n + x.place, x.type, x.schema, x.at, x.actor, x.channel, x.request, x.message,
+      x.lane, x.messages, x.tokens, x.input, x.output, x.crc, x.salt, x.body, x.digest, x.hash
+    from (
+      select unnest(groups) as g, generate_series(0, cardinality(groups) - 1) as place, unnest(projects) as p,
+        unnest(conversations) as c, unnest(versions) as v, unnest(types) as type, unnest(schemas) as schema,
+        unnest(times) as at, unnest(actors) as actor, unnest(channels) as channel, unnest(requests) as request,
+        unnest(message_ids) as message, unnest(lane_numbers) as lane, unnest(messages_sums) as messages,
+        unnest(tokens_sums) as tokens, unnest(input_sums) as input, unnest(output_sums) as output, unnest(checks) as crc,
+        unnest(salts) as salt, unnest(bodies) as body, unnest(digests) as digest, unnest(hashes) as hash
+    ) x
     where x.g <> all (bad);
 
     if heads is not null then
@@ -167,5 +187,3 @@ export const appendFunction = `create or replace function append_events(
 
     return json_build_object('tx', number, 'refused', to_json(refused));
   end $$`
-
-export const appendArrays: readonly string[] = [appendFunction]
