@@ -4,6 +4,7 @@
  * Every BPE tokenizer is quadratic on long unbroken runs (100 kB of one character block for seconds), so runs longer
  * than 256 characters are cut first; that changes the count by about 0.1 %.
  */
+import { countByPieces } from './ascii-pieces.ts'
 import type { TokenEstimator } from './tokens.ts'
 
 /** Loads the tables, which takes a moment; so it is done once, when the first message is counted. */
@@ -13,49 +14,14 @@ export async function loadExactEstimator(): Promise<TokenEstimator> {
   const options = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() }
   const exactly = (text: string) => pieces(text).reduce((sum, piece) => sum + countTokens(piece, options), 0)
   const byPieces = countByPieces(exactly)
-  const byWords = countByWords(word => (fitsInPieces(word) ? byPieces(word) : exactly(word)))
-  return { name: 'o200k', count: text => (fitsInPieces(text) ? byPieces(text) : byWords(text)) }
+  const byWords = countByWords(word => (ascii.test(word) ? byPieces(word) : exactly(word)))
+  return { name: 'o200k', count: text => (ascii.test(text) ? byPieces(text) : byWords(text)) }
 }
 
-/** Words and pieces longer than this are seldom met again. */
+/** Longer words are seldom met again. */
 const longestKnown = 32
 const mostKnown = 50_000
-/** All pieces of a text are in memory at once; a longer one is taken word by word. */
-const longestInPieces = 16 * 1024
-
 const ascii = /^[\0-\x7f]*$/
-
-function fitsInPieces(text: string): boolean {
-  return text.length <= longestInPieces && ascii.test(text)
-}
-
-/**
- * How o200k cuts a text before it merges bytes, for ASCII alone, without the classes of Unicode. A
- * piece for itself is cut no further, so that its count can be remembered.
- */
-const contraction = `(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?`
-const asciiPieces = new RegExp(
-  [
-    `[^\\r\\nA-Za-z0-9]?[A-Z]*[a-z]+${contraction}`,
-    `[^\\r\\nA-Za-z0-9]?[A-Z]+[a-z]*${contraction}`,
-    '[0-9]{1,3}',
-    ' ?[^\\sA-Za-z0-9]+[\\r\\n/]*',
-    '\\s*[\\r\\n]+',
-    '\\s+(?!\\S)',
-    '\\s+',
-  ].join('|'),
-  'g',
-)
-
-/** Counts ASCII piece by piece and remembers pieces: of paths and symbols, too, most parts were met before. */
-function countByPieces(exactly: (text: string) => number): (text: string) => number {
-  const piece = remembering(exactly)
-  return text => {
-    let tokens = 0
-    for (const one of text.match(asciiPieces) ?? []) tokens += piece(one)
-    return tokens
-  }
-}
 
 function remembering(count: (text: string) => number): (text: string) => number {
   const known = new Map<string, number>()
