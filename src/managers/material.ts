@@ -157,13 +157,11 @@ export function materialGatherer(
       ...pinned.filter(isUnread),
       ...(isFar ? await messagesAt(store, window, [trigger.version!]) : []),
     ]
-    const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => ({
-      messages: Math.max(
-        0,
-        whole.messages - found.length - elsewhere.filter(one => one.version > start && one.version <= end).length,
-      ),
-      tokens: Math.max(0, whole.tokens - found.reduce((sum, one) => sum + one.tokens.count, 0)),
-    })
+    const unread = (whole: LaneSums, found: readonly Message[], { start, end = Number.MAX_SAFE_INTEGER }: Window) => {
+      const there = [...found, ...elsewhere.filter(one => one.version > start && one.version <= end)]
+      const tokens = there.reduce((sum, one) => sum + one.tokens.count, 0)
+      return { messages: Math.max(0, whole.messages - there.length), tokens: Math.max(0, whole.tokens - tokens) }
+    }
     const { known, unseen } = away
       ? partUnseen(others, { agentName: head.agentName, acknowledged: away.since })
       : { known: others, unseen: [] }

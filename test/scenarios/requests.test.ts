@@ -63,6 +63,27 @@ describe('buildRequest', () => {
     }
   })
 
+  it('[P8] says of what is left out how much that is, pinned messages not among it, however much was read', async () => {
+    const strategy = { name: 'sliding_window' } as const
+    const { colloquy, session: dev } = await session({ requests: { strategy, budget: 3_000, recall: false } })
+    const pinned = await colloquy.sessions.addMessage(dev.id, {
+      role: 'user',
+      content: 'Keep this. '.repeat(20),
+      pinned: true,
+    })
+    const said = []
+    for (let at = 0; at < 200; at++)
+      said.push(await colloquy.sessions.addMessage(dev.id, { role: 'user', content: `Line ${at}` }))
+    const { entries } = (await colloquy.sessions.previewRequest(dev.id, 'Go on')).ledger
+    const kept = new Set(entries.flatMap(({ fate, versions = [] }) => (fate === 'left-out' ? [] : versions)))
+    expect(kept.has(pinned.version)).toBe(true)
+    const left = said.filter(message => !kept.has(message.version))
+    expect(entries.find(({ fate }) => fate === 'left-out')).toMatchObject({
+      tokens: left.reduce((sum, { tokens }) => sum + tokens.count, 0),
+      range: { messages: left.length },
+    })
+  })
+
   it('[P8] gives the same bytes for the same inputs, and previewing changes nothing', async () => {
     const { colloquy, session: dev } = await session()
     await talk(colloquy, dev.id, 5)
