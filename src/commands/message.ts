@@ -7,6 +7,7 @@ import { Id } from '../events/id.ts'
 import { type MessageAdded, Role, type TokenCount, Usage } from '../events/message.ts'
 import { Metadata } from '../events/metadata.ts'
 import { Part } from '../events/part.ts'
+import type { ConversationHead } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import { type Decision, openConversationIn, openSessionIn } from './decision.ts'
 import { parseInput } from './input.ts'
@@ -150,17 +151,16 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     const conversation = openConversationIn(heads, session.conversationId)
-    const { author, audience, ...rest } = message
     const said: MessageAdded = {
       type: 'message.added',
       messageId,
-      ...rest,
-      author: author ?? (rest.role === 'assistant' ? session.agentName : rest.role),
-      audience: audience ?? audienceOf(session),
+      ...message,
+      author: message.author ?? (message.role === 'assistant' ? session.agentName : message.role),
+      audience: message.audience ?? audienceOf(session),
       tokens,
       sessionId,
     }
-    return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
+    return withWhatItMeans(conversation, said)
   }
 }
 
@@ -168,9 +168,12 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
 export function addToConversation(conversationId: string, placed: Placed): Decision {
   return heads => {
     const conversation = openConversationIn(heads, conversationId)
-    const said = saidToConversation(placed)
-    return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
+    return withWhatItMeans(conversation, saidToConversation(placed))
   }
+}
+
+function withWhatItMeans(conversation: ConversationHead, said: MessageAdded): ConversationEvent[] {
+  return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
 }
 
 /** The first message of a new conversation, right behind the fact that it was made. */
@@ -186,8 +189,8 @@ function withPin(newest: number, message: MessageAdded): ConversationEvent[] {
 
 /** A message outside any session: everyone sees it unless it says otherwise. */
 export function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
-  const { author, audience = everyone, ...rest } = message
-  return { type: 'message.added', messageId, ...rest, author: author ?? rest.role, audience, tokens }
+  const { author = message.role, audience = everyone } = message
+  return { type: 'message.added', messageId, ...message, author, audience, tokens }
 }
 
 export function pinMessage(

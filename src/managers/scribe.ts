@@ -1,14 +1,14 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
-import { type CheckedMessage, checkMessage, type MessageInput } from '../commands/message.ts'
+import { type CheckedMessage, checkMessage, type MessageInput, type Placed } from '../commands/message.ts'
 import { redactMessage } from '../commands/redaction.ts'
 import { NotFound } from '../errors.ts'
-import type { TokenCount } from '../events/message.ts'
 import type { Appended } from '../log/event-log.ts'
 import { countForGood, type TokenEstimator } from '../request/tokens.ts'
 import { type Message, messageOf } from '../views/message.ts'
 
 export interface Scribe {
-  prepare(input: MessageInput): Promise<{ message: CheckedMessage; messageId: string; tokens: TokenCount }>
+  /** At once, unless the counter has to be loaded or asked: every append waits for it. */
+  prepare(input: MessageInput): Placed | Promise<Placed>
 }
 
 export function scribe({
@@ -24,16 +24,23 @@ export function scribe({
   redact?: boolean
 }): Scribe {
   return {
-    async prepare(input) {
+    prepare(input) {
       const messageId = newId()
       const checked = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
       const message = redact ? redactMessage(checked) : checked
-      const counting = estimator()
-      const counter = counting instanceof Promise ? await counting : counting
-      const tokens = countForGood(message.parts, counter)
-      return { message, messageId, tokens: tokens instanceof Promise ? await tokens : tokens }
+      const counter = estimator()
+      return counter instanceof Promise
+        ? counter.then(known => counted(message, messageId, known))
+        : counted(message, messageId, counter)
     },
   }
+}
+
+function counted(message: CheckedMessage, messageId: string, counter: TokenEstimator): Placed | Promise<Placed> {
+  const tokens = countForGood(message.parts, counter)
+  return tokens instanceof Promise
+    ? tokens.then(known => ({ message, messageId, tokens: known }))
+    : { message, messageId, tokens }
 }
 
 /** The message an append recorded. */

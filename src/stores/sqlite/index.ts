@@ -43,7 +43,7 @@ export interface SqliteOptions extends StoreOptions {
 
 /** The index is fed a moment behind the appends, or when as many wait as make a good batch. */
 const feedDelayMs = 250
-const feedAtOnce = 1000
+const feedAtOnce = 250
 /** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
 const pagesPerCheckpoint = 2000
 

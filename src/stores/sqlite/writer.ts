@@ -29,6 +29,9 @@ interface Waiting {
   deadline: number
   /** It shared a transaction that failed, and is tried again alone. */
   alone: boolean
+  /** What to answer after the commit. */
+  value: unknown
+  refusal: ColloquyError | undefined
 }
 
 /** More than this in one transaction would hold the lock, and the event loop, for too long. */
@@ -84,6 +87,8 @@ export function writer({
         reject,
         deadline: performance.now() + busyTimeoutMs,
         alone: false,
+        value: undefined,
+        refusal: undefined,
       })
       if (queue.length > most) most = queue.length
       if (!scheduled) schedule(0)
@@ -147,19 +152,17 @@ export function writer({
 
   /** Returns whether another process wrote since our last commit. */
   function writeGroup(group: Waiting[]): boolean {
-    const answers: Array<() => void> = []
     let othersWrote = false
     try {
       othersWrote = refresh()
       begun(++transactions)
       for (const waiting of group) {
         try {
-          const value = waiting.write()
-          answers.push(() => waiting.resolve(value))
+          waiting.value = waiting.write()
         } catch (error) {
           // A refusal wrote nothing, so the others go on. Anything else leaves the transaction in doubt.
           if (!(error instanceof ColloquyError)) throw error
-          answers.push(() => waiting.reject(error))
+          waiting.refusal = error
         }
       }
       sql.commit.run()
@@ -168,7 +171,10 @@ export function writer({
       fail(group, error)
       return othersWrote
     }
-    for (const answer of answers) answer()
+    for (const waiting of group) {
+      if (waiting.refusal) waiting.reject(waiting.refusal)
+      else waiting.resolve(waiting.value)
+    }
     committed(group.length)
     return othersWrote
   }
@@ -185,7 +191,7 @@ export function writer({
   /** One bad write must not take the others of its group with it: each gets a transaction of its own. */
   function fail(group: Waiting[], error: unknown): void {
     if (group.length === 1) group[0]!.reject(asStoreError(error, database.path))
-    else queue = [...group.map(waiting => ({ ...waiting, alone: true })), ...queue]
+    else queue = [...group.map(waiting => ({ ...waiting, alone: true, refusal: undefined })), ...queue]
   }
 
   function waitForLock(): void {

@@ -51,6 +51,9 @@ const schemaVersion = '4'
 /** The more at once, the fewer pages are written for each; so many keep the worker from others for some 70 ms. */
 const batchSize = 2000
 
+/** Of names and of conversations' projects. */
+const mostKnown = 10_000
+
 const schema = `
 create table meta (name text primary key, value text not null) without rowid;
 create table names (name integer primary key, text text not null unique);
@@ -92,8 +95,9 @@ type FeedRow = [
   lane: number | null,
   crc: number,
   body: string | null,
-  project: number,
 ]
+
+const rowColumns = 'position, conversation, version, type, schema, at, message, lane, crc, body'
 
 export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
   const path = `${settings.path}-search`
@@ -174,9 +178,8 @@ function searchIndex(database: Database): SearchIndex {
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
     events: database.prepare(`
-      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project
-      from log.events e join log.conversations c using (conversation)
-      where e.position > ? order by e.position limit ${batchSize}`),
+      select ${rowColumns} from log.events where position > ? order by position limit ${batchSize}`),
+    project: database.prepare('select project from log.conversations where conversation = ?'),
     name: database.prepare('select name from names where text = ?'),
     insertName: database.prepare('insert into names (text) values (?)'),
     insertDoc: database.prepare(`
@@ -187,9 +190,7 @@ function searchIndex(database: Database): SearchIndex {
     deleteDoc: database.prepare('delete from docs where position = ?'),
     // The index keeps no text, so it has to be told which words to take out.
     deleteWords: database.prepare(`insert into words (words, rowid, text) values ('delete', ?, ?)`),
-    body: database.prepare(`
-      select e.position, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc, e.body, c.project
-      from log.events e join log.conversations c using (conversation) where e.position = ?`),
+    body: database.prepare(`select ${rowColumns} from log.events where position = ?`),
     docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
     deleteTitle: database.prepare('delete from titles where rowid = ?'),
@@ -206,6 +207,8 @@ function searchIndex(database: Database): SearchIndex {
   }
   const blobs = blobLoader(database)
   const names = new Map<string, number>()
+  /** A conversation never changes its project, and its number is never given to another. */
+  const projects = new Map<number, number>()
   /** What is known of phases and participants within one transaction. */
   const phases = new Map<number, number | null>()
   const participants = new Map<number, Set<number>>()
@@ -234,7 +237,7 @@ function searchIndex(database: Database): SearchIndex {
     if (known !== undefined) return known
     const found = sql.name.get(text) as [number] | undefined
     const name = found ? found[0] : Number(sql.insertName.run(text).lastInsertRowid)
-    if (names.size > 10_000) names.clear()
+    if (names.size > mostKnown) names.clear()
     names.set(text, name)
     return name
   }
@@ -242,26 +245,40 @@ function searchIndex(database: Database): SearchIndex {
   /** Takes a message's words out. Its content must still be there: the index does not know it. */
   function removeWords(position: number): void {
     const row = sql.body.get(position) as FeedRow | undefined
-    const event = row && storedEvent(row)
+    const project = row && projectOf(row[1])
+    if (!row || project === undefined) return
+    const event = storedEvent(row, project)
     if (event?.type !== 'message.added') return
     sql.deleteWords.run(position, searchableText(event.parts))
-    spending.takeOut(row![1], event)
+    spending.takeOut(row[1], event)
   }
 
-  function storedEvent([, , version, type, schema, at, message, lane, crc, body, project]: FeedRow): StoredEvent {
+  /** Undefined for a conversation that is not there: nothing of it can be shown. */
+  function projectOf(conversation: number): number | undefined {
+    const known = projects.get(conversation)
+    if (known !== undefined) return known
+    const found = sql.project.get(conversation) as [number] | undefined
+    if (!found) return undefined
+    if (projects.size > mostKnown) projects.clear()
+    projects.set(conversation, found[0])
+    return found[0]
+  }
+
+  function storedEvent(row: FeedRow, project: number): StoredEvent {
+    const [, , version, type, schema, at, message, lane, crc, body] = row
     return eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
   }
 
-  function take(row: FeedRow): void {
-    const [position, conversation, version, , , at, , lane, , , project] = row
-    const event = storedEvent(row)
+  function take(row: FeedRow, project: number): void {
+    const [position, conversation, version, , , at, , lane] = row
+    const event = storedEvent(row, project)
     spending.take(conversation, event)
     switch (event.type) {
       case 'message.added': {
         if (lane === null) return
         const author = nameOf(event.author)
         const phaseName = phaseOf(conversation)
-        sql.insertDoc.run(
+        sql.insertDoc.put(
           position,
           project,
           conversation,
@@ -273,14 +290,14 @@ function searchIndex(database: Database): SearchIndex {
           phaseName,
           messageNumber(event.messageId),
         )
-        sql.insertWords.run(position, searchableText(event.parts))
+        sql.insertWords.put(position, searchableText(event.parts))
         takeParticipant(conversation, author)
         return
       }
       case 'erased':
         // It keeps its place, so that it can still be found by its id; its words are gone.
         if (lane !== null && event.messageId !== undefined) {
-          sql.insertDoc.run(
+          sql.insertDoc.put(
             position,
             project,
             conversation,
@@ -337,11 +354,14 @@ function searchIndex(database: Database): SearchIndex {
       if (!isOfThisLog()) {
         startOver(database)
         names.clear()
+        projects.clear()
       }
       const [position] = sql.position.get() as [string]
       const rows = sql.events.all(Number(position)) as FeedRow[]
       for (const row of rows) {
-        take(row)
+        const project = projectOf(row[1])
+        if (project === undefined) continue
+        take(row, project)
         landmarks.pass(row[1], row[2])
       }
       spending.flush()
@@ -400,6 +420,7 @@ function searchIndex(database: Database): SearchIndex {
       change(() => {
         startOver(database)
         names.clear()
+        projects.clear()
       })
     },
     size: () => (database.prepare('select count(*) from docs').get() as [number])[0],

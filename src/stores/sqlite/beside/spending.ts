@@ -66,7 +66,7 @@ export function spendingKeeper(database: Database) {
     take(conversation: number, event: StoredEvent): void {
       const spent = spentIn(event)
       if (!spent) return
-      const key = JSON.stringify([conversation, spent.agent, spent.model])
+      const key = `${conversation} ${spent.model ?? ''}\0${spent.agent}`
       const known = waiting.get(key)?.spent
       if (known) for (const name of numbers) known[name] += spent[name]
       else waiting.set(key, { conversation, spent })
