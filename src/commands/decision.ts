@@ -3,7 +3,7 @@ import { ConversationClosed, NotFound, SessionClosed } from '../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { Heads } from '../views/heads.ts'
-import { expiryOf, type SessionHead } from '../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead } from '../views/session.ts'
 
 export type Decision = (heads: Heads, now: number) => readonly ConversationEvent[]
 
@@ -35,6 +35,6 @@ export function openConversationIn(heads: Heads, conversationId: string): Conver
 export function isExpired(heads: Heads, now: number): boolean {
   const { session } = heads
   if (!session || session.head.expiresInMs === null) return false
-  if (Date.parse(session.head.updatedAt) + session.head.expiresInMs > now) return false
+  if (changedAtMs(session.head) + session.head.expiresInMs > now) return false
   return expiryOf(session.head, session.lastActiveAtMs)! <= now
 }

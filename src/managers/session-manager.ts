@@ -23,7 +23,7 @@ import type { WorkItem } from '../events/work-item.ts'
 import type { Listed } from '../log/directory.ts'
 import { type LaneKind, laneKinds } from '../log/lane.ts'
 import type { Message } from '../views/message.ts'
-import { expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import { continuation } from './past-heads.ts'
 import type { RequestOptions } from './request-settings.ts'
@@ -368,7 +368,7 @@ export class SessionManager {
   async #isOver(head: SessionHead): Promise<boolean> {
     if (head.expiresInMs === null) return false
     const now = this.#engine.clock()
-    if (Date.parse(head.updatedAt) + head.expiresInMs > now) return false
+    if (changedAtMs(head) + head.expiresInMs > now) return false
     return expiryOf(head, Date.parse((await this.#session(head)).stats.lastActivityAt))! <= now
   }
 

@@ -212,6 +212,18 @@ function afresh(head: SessionHead): SessionHead {
   return rest
 }
 
+const parsed = new WeakMap<SessionHead, number>()
+
+/** When the session itself last changed. Every append asks for it, and reading a time takes as long as deciding. */
+export function changedAtMs(head: SessionHead): number {
+  let at = parsed.get(head)
+  if (at === undefined) {
+    at = Date.parse(head.updatedAt)
+    parsed.set(head, at)
+  }
+  return at
+}
+
 /** When a session ends for want of use, or undefined if it never does. */
 export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
   return head.expiresInMs === null ? undefined : lastActiveAtMs + head.expiresInMs

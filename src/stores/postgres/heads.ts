@@ -14,7 +14,7 @@ import { Recent } from '../../log/recent.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, viewerOf } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
-import { type SessionHead, sessionKey } from '../../views/session.ts'
+import { changedAtMs, type SessionHead, sessionKey } from '../../views/session.ts'
 import type { Run } from './database.ts'
 import type { Refold } from './refold.ts'
 
@@ -249,7 +249,7 @@ class Places {
 
 /** When the session itself, or a message it sees, last changed. */
 export function lastActiveAt(entry: ConversationEntry | undefined, head: SessionHead): number {
-  let last = Date.parse(head.updatedAt)
+  let last = changedAtMs(head)
   const viewer = viewerOf(head)
   for (const lane of entry?.lanes.values() ?? []) {
     if (lane.lastAt > last && isVisible(lane.audienceOf, viewer)) last = lane.lastAt

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type HeadFold, headFold, parsedOr } from '../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../log/upkeep.ts'
 import type { ConversationInfo } from '../../views/conversation.ts'
-import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import { lockKeyOf, standing } from './append.ts'
 import type { Database, Run } from './database.ts'
@@ -210,6 +210,6 @@ function differs(text: string, folded: object, isDamaged: boolean): string | und
 }
 
 function columnsOf(head: SessionHead): [string, string, string, number | null, number, string] {
-  const expiresAt = expiryOf(head, Date.parse(head.updatedAt)) ?? null
+  const expiresAt = expiryOf(head, changedAtMs(head)) ?? null
   return [hashed(sessionKey(head)), head.agentName, head.status, expiresAt, head.compactions, JSON.stringify(head)]
 }

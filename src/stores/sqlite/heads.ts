@@ -16,7 +16,7 @@ import { Recent } from '../../log/recent.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
-import { expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { Database } from './database.ts'
 import { inVersionOrder, newestPosition, standing } from './places.ts'
@@ -397,7 +397,7 @@ export function headStore(database: Database) {
 
   /** When the session itself, or a message it sees, last changed. */
   function lastActiveAt(conversationRow: number, head: SessionHead, viewer: Viewer): number {
-    let last = Date.parse(head.updatedAt)
+    let last = changedAtMs(head)
     for (const { row } of lanesSeen(conversationRow, viewer)) {
       const found = sql.lastAt.get(row, Number.MAX_SAFE_INTEGER) as [number] | undefined
       if (found && found[0] > last) last = found[0]

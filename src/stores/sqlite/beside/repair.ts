@@ -11,7 +11,7 @@ import { workItemKey } from '../../../events/work-item.ts'
 import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
-import { expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
 import { teamDueAt } from '../../../views/team.ts'
 import type { Database } from '../database.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
@@ -155,6 +155,6 @@ function differs(text: string, folded: object, isDamaged: boolean): string | und
 }
 
 function columnsOf(head: SessionHead): [string, string, string, number | null, string] {
-  const expiresAt = expiryOf(head, Date.parse(head.updatedAt)) ?? null
+  const expiresAt = expiryOf(head, changedAtMs(head)) ?? null
   return [sessionKey(head), head.agentName, head.status, expiresAt, JSON.stringify(head)]
 }
