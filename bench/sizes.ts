@@ -24,7 +24,7 @@ export const fullSizes: Sizes = {
   rounds: 7,
   perRound: 1_000,
   roundMs: 1_000,
-  writers: { rounds: 7, callers: 64, messagesEach: 150 },
+  writers: { rounds: 15, callers: 64, messagesEach: 150 },
   processes: { count: 4, writersEach: 16, forMs: 5_000 },
   open: { conversations: 10_000, messagesEach: 50, times: 60 },
   disk: { messages: 50_000 },
