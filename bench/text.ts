@@ -20,6 +20,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
+/** Each as it comes from a wire or a file: a text of its own, not a cut of a longer one, which takes longer to read. */
 export function messages(seed: number): () => string {
   const random = randomFrom(seed)
   /** Squaring makes the front of a list far likelier than its end, as in any language. */
@@ -47,7 +48,7 @@ export function messages(seed: number): () => string {
         left = 5 + Math.floor(random() * 12)
       }
     }
-    return text.slice(0, messageBytes)
+    return Buffer.from(text.slice(0, messageBytes)).toString()
   }
 }
 

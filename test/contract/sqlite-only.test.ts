@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { PositionUnknown, type Store } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, into, joined, origin, refusal, said, take, textsIn } from '../support/builders.ts'
 import { toFirstSchema } from '../support/first-schema.ts'
@@ -263,6 +263,32 @@ describe('other processes', () => {
     const { code, output } = await run('close-unread', join(temporaryFolder(), 'colloquy.db'))
     expect(output.trim()).toBe('closed')
     expect(code).toBe(0)
+  })
+})
+
+describe('the index of words', () => {
+  /** How many lists a search has to look through. */
+  function listsIn(path: string): number {
+    const index = new DatabaseSync(`${path}-search`, { readOnly: true })
+    try {
+      return Number(index.prepare('select count(distinct segid) as lists from words_idx').get().lists)
+    } finally {
+      index.close()
+    }
+  }
+
+  it('is brought in order when nobody writes or searches, and then finds the same', async () => {
+    const path = join(temporaryFolder(), 'colloquy.db')
+    const store = await openAt(path)
+    await store.append(into('c', begun()))
+    // Each search takes in what came before it, as a list of its own; fewer than are put together while writing.
+    for (let round = 1; round <= 6; round++) {
+      await store.append(into('c', said(`apple number ${round}`)))
+      expect(await store.search({ project, text: 'apple' })).toHaveLength(round)
+    }
+    await vi.waitFor(() => expect(listsIn(path)).toBe(1), { timeout: 20_000, interval: 100 })
+    expect(await store.search({ project, text: 'apple number' })).toHaveLength(6)
+    expect(listsIn(path)).toBe(1)
   })
 })
 

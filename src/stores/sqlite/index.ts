@@ -11,7 +11,7 @@ import type { Proposal } from '../../log/event-log.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { appender } from './append.ts'
 import { archiveLines, purges, restoreLines } from './archives.ts'
-import { type Beside, beside } from './beside/client.ts'
+import { beside } from './beside/client.ts'
 import { refuseWithBranches } from './beside/purge.ts'
 import { whenFree } from './busy.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -20,6 +20,7 @@ import { readEpoch } from './epoch.ts'
 import { eraser } from './erase.ts'
 import { asStoreError, isBusy } from './errors.ts'
 import { headStore } from './heads.ts'
+import { keepHouse } from './housekeeping.ts'
 import { leaseKeeper } from './leases.ts'
 import { maintenance } from './maintenance.ts'
 import { migrate, readAsToday, refuseForeign } from './migrate.ts'
@@ -40,12 +41,6 @@ export interface SqliteOptions extends StoreOptions {
   /** Open without writing, not even a schema. */
   readOnly?: boolean
 }
-
-/** The index is fed a moment behind the appends, or when as many wait as make a good batch. */
-const feedDelayMs = 250
-const feedAtOnce = 250
-/** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
-const pagesPerCheckpoint = 2000
 
 /**
  * Opens the store at a path, or a fresh one that goes away when it is closed (`:memory:`).
@@ -87,7 +82,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     position = events.lastRow()
     generation = heads.generation()
   }
-  const housekeeping = keepHouse(side)
+  const housekeeping = keepHouse(side, { readOnly })
   const recent = filing(database)
   const write: Writer = writer({
     database,
@@ -196,7 +191,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     spending: project => side.call('spending', project),
     spendingOf: (project, conversationIds) => side.call('spendingOf', { project, conversationIds }),
 
-    search: query => side.call('search', query),
+    search(query) {
+      housekeeping.searched()
+      return side.call('search', query)
+    },
     searchTitles: query => side.call('titles', query),
 
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
@@ -305,49 +303,5 @@ function settle(database: Database, moveRecent: () => void): void {
     database.exec('pragma wal_checkpoint(truncate)')
   } catch {
     // Nothing that was acknowledged depends on it.
-  }
-}
-
-/** Feeds the index and moves the write-ahead log when it is due, beside the engine's thread. */
-function keepHouse(side: Beside) {
-  let pages = 0
-  let unfed = 0
-  let isFeeding = false
-  let isStopped = false
-  let timer: NodeJS.Timeout | undefined
-  // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
-  const quietly = (work: Promise<unknown>) => work.catch(() => undefined)
-
-  async function feed(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    unfed = 0
-    isFeeding = true
-    await quietly(side.call('feed', undefined))
-    isFeeding = false
-    feedWhenDue()
-  }
-
-  function feedWhenDue(): void {
-    if (isStopped || isFeeding || unfed === 0) return
-    if (unfed >= feedAtOnce) void feed()
-    else timer ??= setTimeout(feed, feedDelayMs).unref()
-  }
-
-  return {
-    committed(writes: number) {
-      // A commit writes the end of the log and of `recent`; three messages more fill or touch a page more.
-      pages += 2 + writes / 3
-      if (pages >= pagesPerCheckpoint) {
-        pages = 0
-        quietly(side.call('checkpoint', undefined))
-      }
-      unfed += writes
-      feedWhenDue()
-    },
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
   }
 }

@@ -17,6 +17,8 @@ export interface WorkerSettings {
 export interface Operations {
   /** Brings the index up to the newest event. */
   feed: { takes: undefined; gives: undefined }
+  /** One step of bringing the index in order. Gives whether there may be another. */
+  tidy: { takes: undefined; gives: boolean }
   checkpoint: { takes: undefined; gives: undefined }
   search: { takes: SearchQuery; gives: SearchHit[] }
   titles: { takes: TitleQuery; gives: TitleHit[] }

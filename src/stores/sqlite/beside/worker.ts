@@ -80,6 +80,7 @@ const checkpoint = once(() => checkpointer(log()))
 
 const handlers: Handlers = {
   feed: () => indexed(() => undefined),
+  tidy: () => intact(() => index().tidy()),
   checkpoint: () => checkpoint().restart(),
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
