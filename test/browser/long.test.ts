@@ -1,6 +1,6 @@
 /** A long conversation costs the page what a short one does: rows that are in sight, pages that were looked at. */
 import type { Page } from 'playwright-core'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { longConversation } from '../support/long-conversation.ts'
 import { served } from '../support/server.ts'
@@ -33,8 +33,10 @@ describe('a conversation of 10,000 messages', () => {
     await settled(page)
     expect((await meant.boundingBox())!.y).toBeCloseTo(before!.y, 0)
     await timeline.evaluate(element => element.scrollBy(0, -3000))
-    await page.locator('.message').first().waitFor()
     const anchor = page.locator('.message').nth(6)
+    // Rows of the place before stay until the next frame.
+    const isThere = async () => expect(Number(await anchor.getAttribute('data-version'))).toBeLessThan(4990)
+    await vi.waitFor(isThere, { timeout: 20_000 })
     const version = await anchor.getAttribute('data-version')
     const there = page.locator(`.message[data-version="${version}"]`)
     const place = (await there.boundingBox())!.y
