@@ -11,7 +11,7 @@ export interface Sizes {
   processes: { count: number; writersEach: number; forMs: number }
   open: { conversations: number; messagesEach: number; times: number }
   disk: { messages: number }
-  search: { queriesOfEachLength: number }
+  search: { queriesOfEachLength: number; restMs: number }
   requests: { histories: readonly number[]; budget: number }
   retention: { budget: number; mostOfEach: number }
   teams: { short: number; long: number }
@@ -28,7 +28,7 @@ export const fullSizes: Sizes = {
   processes: { count: 4, writersEach: 16, forMs: 5_000 },
   open: { conversations: 10_000, messagesEach: 50, times: 60 },
   disk: { messages: 50_000 },
-  search: { queriesOfEachLength: 40 },
+  search: { queriesOfEachLength: 40, restMs: 10_000 },
   requests: { histories: [10_000, 100_000, 1_000_000], budget: 100_000 },
   retention: { budget: 20_000, mostOfEach: 150 },
   teams: { short: 1_000, long: 1_000_000 },
@@ -45,7 +45,7 @@ export const quickSizes: Sizes = {
   processes: { count: 2, writersEach: 4, forMs: 300 },
   open: { conversations: 30, messagesEach: 10, times: 3 },
   disk: { messages: 500 },
-  search: { queriesOfEachLength: 3 },
+  search: { queriesOfEachLength: 3, restMs: 0 },
   requests: { histories: [200, 400], budget: 4_000 },
   retention: { budget: 20_000, mostOfEach: 3 },
   teams: { short: 200, long: 1_200 },
