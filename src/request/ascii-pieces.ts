@@ -29,89 +29,112 @@ const small = 2
 const digit = 3
 const lineEnd = 4
 const space = 5
+/** Behind the end. */
 const none = 6
-const kinds = kindsOfAscii()
 const apostrophe = 39
 const slash = 47
 const blank = 32
+const endMark = 128
+const kinds = kindsOfAscii()
 
-/** A power of two. A piece has one of two neighbouring slots; what came last stays. */
-const slots = 1 << 16
-/** So many characters make one exact number, and two of them a piece. Longer ones are seldom met again. */
-const perNumber = 7
-const longestKnown = 2 * perNumber
+/** Fifteen characters, and a byte for their number and the count. */
+const longestKnown = 15
+const wordsPerPiece = 4
+const lengthAt = 28
+const countAt = 24
+const countBits = 15 << countAt
+/** As many as share a line of the processor's cache. */
+const piecesPerSet = 4
+const wordsPerSet = wordsPerPiece * piecesPerSet
+/** A power of two. */
+const sets = 1 << 12
+/** Longer texts get room of their own. */
+const usualLength = 64 * 1024
+/** The part of each word that a piece of so many characters fills. */
+const masks = masksOfLengths()
 
 /** For ASCII only. `exactly` counts a piece that is not known. */
 export function countByPieces(exactly: (piece: string) => number): (text: string) => number {
-  const first = new Float64Array(slots)
-  const second = new Float64Array(slots)
-  const counts = new Uint8Array(slots)
+  const known = new Int32Array(sets * wordsPerSet)
+  const usual = roomFor(usualLength)
 
-  function count(text: string, start: number, end: number): number {
-    if (end - start > longestKnown) return exactly(text.slice(start, end))
-    const middle = Math.min(end, start + perNumber)
-    let a = 0
-    let b = 0
-    let hash = 0
-    for (let at = start; at < middle; at++) {
-      const code = text.charCodeAt(at) + 1
-      a = a * 129 + code
-      hash = Math.imul(hash ^ code, 0x01000193)
+  function count(text: string, words: DataView, start: number, end: number): number {
+    const length = end - start
+    if (length > longestKnown) return exactly(text.slice(start, end))
+    const mask = length * wordsPerPiece
+    const a = words.getInt32(start, true) & masks[mask]!
+    const b = words.getInt32(start + 4, true) & masks[mask + 1]!
+    const c = words.getInt32(start + 8, true) & masks[mask + 2]!
+    const d = (words.getInt32(start + 12, true) & masks[mask + 3]!) | (length << lengthAt)
+    const mixed = Math.imul(a, 0x9e3779b1) ^ Math.imul(b ^ d, 0x85ebca6b) ^ Math.imul(c, 0xc2b2ae35)
+    const set = ((mixed ^ (mixed >>> 15)) & (sets - 1)) * wordsPerSet
+    for (let at = set; at < set + wordsPerSet; at += wordsPerPiece) {
+      const last = known[at + 3]!
+      if (known[at] === a && known[at + 1] === b && known[at + 2] === c && (last & ~countBits) === d)
+        return (last & countBits) >> countAt
     }
-    for (let at = middle; at < end; at++) {
-      const code = text.charCodeAt(at) + 1
-      b = b * 129 + code
-      hash = Math.imul(hash ^ code, 0x01000193)
-    }
-    const slot = (hash ^ (hash >>> 16)) & (slots - 1)
-    if (first[slot] === a && second[slot] === b) return counts[slot]!
-    const other = slot ^ 1
-    if (first[other] === a && second[other] === b) return counts[other]!
     const tokens = exactly(text.slice(start, end))
-    first[other] = first[slot]!
-    second[other] = second[slot]!
-    counts[other] = counts[slot]!
-    first[slot] = a
-    second[slot] = b
-    counts[slot] = tokens
+    // The newest comes first, the oldest goes.
+    known.copyWithin(set + wordsPerPiece, set, set + wordsPerSet - wordsPerPiece)
+    known[set] = a
+    known[set + 1] = b
+    known[set + 2] = c
+    known[set + 3] = d | (tokens << countAt)
     return tokens
   }
 
   return text => {
+    const { bytes, words } = text.length <= usualLength ? usual : roomFor(text.length)
+    bytes.write(text, 'latin1')
+    bytes[text.length] = endMark
     let tokens = 0
     for (let at = 0; at < text.length; ) {
-      const end = plainEnd(text, at) || oddEnd(text, at)
-      tokens += count(text, at, end)
+      const end = plainEnd(bytes, at) || oddEnd(text, at)
+      tokens += count(text, words, at, end)
       at = end
     }
     return tokens
   }
 }
 
+/** A piece is read as words, which may reach behind the end. */
+function roomFor(length: number): { bytes: Buffer; words: DataView } {
+  const bytes = Buffer.alloc(length + wordsPerPiece * 4)
+  return { bytes, words: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
+}
+
+function masksOfLengths(): Int32Array {
+  const found = new Int32Array((longestKnown + 1) * wordsPerPiece)
+  for (let length = 0; length <= longestKnown; length++) {
+    const { bytes, words } = roomFor(longestKnown)
+    bytes.fill(0xff, 0, length)
+    for (let word = 0; word < wordsPerPiece; word++) {
+      found[length * wordsPerPiece + word] = words.getInt32(word * 4, true)
+    }
+  }
+  return found
+}
+
 /** Where the piece that starts here ends, or 0 where only the expression knows. */
-function plainEnd(text: string, start: number): number {
+function plainEnd(bytes: Uint8Array, start: number): number {
   let at = start
-  const lead = kinds[text.charCodeAt(at)]!
+  const lead = kinds[bytes[at]!]!
   if (lead === digit) {
-    while (at < start + 3 && kindAt(text, at) === digit) at++
+    while (at < start + 3 && kinds[bytes[at]!] === digit) at++
     return at
   }
   if (lead === lineEnd) return 0
   if (lead === sign || lead === space) at++
   const letters = at
-  while (kindAt(text, at) === capital) at++
-  while (kindAt(text, at) === small) at++
+  while (kinds[bytes[at]!] === capital) at++
+  while (kinds[bytes[at]!] === small) at++
   // Perhaps a contraction.
-  if (at > letters) return at < text.length && text.charCodeAt(at) === apostrophe ? 0 : at
-  const next = kindAt(text, at)
-  if (lead === space && (text.charCodeAt(start) !== blank || next !== sign)) return next === digit ? at : 0
-  while (kindAt(text, at) === sign) at++
-  while (kindAt(text, at) === lineEnd || (at < text.length && text.charCodeAt(at) === slash)) at++
+  if (at > letters) return bytes[at] === apostrophe ? 0 : at
+  const next = kinds[bytes[at]!]
+  if (lead === space && (bytes[start] !== blank || next !== sign)) return next === digit ? at : 0
+  while (kinds[bytes[at]!] === sign) at++
+  while (kinds[bytes[at]!] === lineEnd || bytes[at] === slash) at++
   return at
-}
-
-function kindAt(text: string, at: number): number {
-  return at < text.length ? kinds[text.charCodeAt(at)]! : none
 }
 
 function oddEnd(text: string, start: number): number {
@@ -120,8 +143,8 @@ function oddEnd(text: string, start: number): number {
 }
 
 function kindsOfAscii(): Uint8Array {
-  const found = new Uint8Array(128)
-  for (let code = 0; code < 128; code++) {
+  const found = new Uint8Array(endMark + 1)
+  for (let code = 0; code < endMark; code++) {
     const character = String.fromCharCode(code)
     if (/[A-Z]/.test(character)) found[code] = capital
     else if (/[a-z]/.test(character)) found[code] = small
@@ -129,5 +152,6 @@ function kindsOfAscii(): Uint8Array {
     else if (/[\r\n]/.test(character)) found[code] = lineEnd
     else if (/\s/.test(character)) found[code] = space
   }
+  found[endMark] = none
   return found
 }

@@ -65,7 +65,7 @@ function copyable(database: Database): CopyableStore {
       } catch (error) {
         throw asStoreError(error, database.path)
       } finally {
-        database.exec('rollback')
+        database.rollback()
       }
     },
     async close() {

@@ -17,6 +17,11 @@ export interface Statement {
   run(...values: Value[]): { changes: number; lastInsertRowid: number | bigint }
   /** The same for who does not ask what changed: making that answer takes a tenth of an insert. */
   put(...values: Value[]): void
+  /**
+   * The same, but before the connection's next statement and not now: many in a row take a third less than one by one
+   * between other work. What is wrong with them is said there.
+   */
+  putLater(...values: Value[]): void
   get(...values: Value[]): unknown
   all(...values: Value[]): unknown[]
   iterate(...values: Value[]): IterableIterator<unknown>
@@ -30,6 +35,10 @@ export interface Database {
   exec(sql: string): void
   /** Compiled when first used: opening a store and asking one thing should not compile what it never runs. */
   prepare(sql: string): Statement
+  /** Puts what was left for later. */
+  settle(): void
+  /** Also of what was left for later. */
+  rollback(): void
   close(): void
 }
 
@@ -148,6 +157,15 @@ function wrapped(
   connection: DatabaseSyncInstance,
   { path, readOnly, durability }: { path: string; readOnly: boolean; durability: 'full' | 'relaxed' },
 ): Database {
+  let left: Array<{ statement: StatementSyncInstance; values: Value[] }> = []
+
+  function settle(): void {
+    if (left.length === 0) return
+    const all = left
+    left = []
+    for (const { statement, values } of all) statement.get(...values)
+  }
+
   return {
     path,
     readOnly,
@@ -155,7 +173,10 @@ function wrapped(
       connection.exec('pragma journal_mode = wal')
       connection.exec(settings[durability])
     },
-    exec: sql => connection.exec(sql),
+    exec(sql) {
+      settle()
+      connection.exec(sql)
+    },
     prepare(sql) {
       let compiled: StatementSyncInstance | undefined
       const statement = () => {
@@ -165,15 +186,27 @@ function wrapped(
         }
         return compiled
       }
-      return {
-        run: (...values) => statement().run(...values),
-        put(...values) {
-          statement().get(...values)
-        },
-        get: (...values) => statement().get(...values),
-        all: (...values) => statement().all(...values),
-        iterate: (...values) => statement().iterate(...values),
+      const ready = () => {
+        settle()
+        return statement()
       }
+      return {
+        run: (...values) => ready().run(...values),
+        put(...values) {
+          ready().get(...values)
+        },
+        putLater(...values) {
+          left.push({ statement: statement(), values })
+        },
+        get: (...values) => ready().get(...values),
+        all: (...values) => ready().all(...values),
+        iterate: (...values) => ready().iterate(...values),
+      }
+    },
+    settle,
+    rollback() {
+      left = []
+      connection.exec('rollback')
     },
     close: () => connection.close(),
   }

@@ -1,5 +1,6 @@
 /** Feeds the index, brings it in order and moves the write-ahead log when it is due, beside the engine's thread. */
 import type { Beside } from './beside/client.ts'
+import type { Writer } from './writer.ts'
 
 /** The index is fed a moment behind the appends, or when as many wait as make a good batch. */
 const feedDelayMs = 250
@@ -9,31 +10,63 @@ const idleMs = 1000
 /** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
 const pagesPerCheckpoint = 2000
 
-export function keepHouse(side: Beside, { readOnly }: { readOnly: boolean }) {
+/** If it could not be started over, it is tried again after half as many. */
+const pagesBeforeNextTry = pagesPerCheckpoint / 2
+
+export function keepHouse({
+  side,
+  readOnly,
+  standAsideFor,
+}: {
+  side: Beside
+  readOnly: boolean
+  standAsideFor: Writer['standAsideFor']
+}) {
   let pages = 0
   let unfed = 0
-  let isFeeding = false
+  /** One thing at a time, or what should be quick would wait for a batch of the index. */
+  let isAtWork = false
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let idle: NodeJS.Timeout | undefined
   // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
   const quietly = <T>(work: Promise<T>) => work.catch(() => undefined)
 
+  function goOn(): void {
+    if (isStopped || isAtWork) return
+    if (pages >= pagesPerCheckpoint) void oneByOne(checkpoint)
+    else if (unfed >= feedAtOnce) void oneByOne(feed)
+    else if (unfed > 0) timer ??= setTimeout(feedSoon, feedDelayMs).unref()
+  }
+
+  async function oneByOne(work: () => Promise<void>): Promise<void> {
+    if (isAtWork) return
+    isAtWork = true
+    await work()
+    isAtWork = false
+    goOn()
+    tidyWhenIdle()
+  }
+
+  function feedSoon(): void {
+    timer = undefined
+    void oneByOne(feed)
+  }
+
   async function feed(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     unfed = 0
-    isFeeding = true
     await quietly(side.call('feed', undefined))
-    isFeeding = false
-    feedWhenDue()
-    tidyWhenIdle()
   }
 
-  function feedWhenDue(): void {
-    if (isStopped || isFeeding || unfed === 0) return
-    if (unfed >= feedAtOnce) void feed()
-    else timer ??= setTimeout(feed, feedDelayMs).unref()
+  /** Most of it beside the writers; only for the little that came meanwhile they are asked to wait. */
+  async function checkpoint(): Promise<void> {
+    pages = 0
+    await quietly(side.call('copyLog', undefined))
+    const finished = side.call('finishLog', undefined)
+    standAsideFor(finished)
+    if (!(await quietly(finished))) pages = pagesBeforeNextTry
   }
 
   function tidyWhenIdle(): void {
@@ -44,7 +77,7 @@ export function keepHouse(side: Beside, { readOnly }: { readOnly: boolean }) {
 
   /** Step by step, and none while there is something to feed: whoever writes or closes waits for one step at most. */
   async function tidy(): Promise<void> {
-    while (!isStopped && !isFeeding && unfed === 0) {
+    while (!isStopped && !isAtWork && unfed === 0) {
       if (!(await quietly(side.call('tidy', undefined)))) return
     }
   }
@@ -53,12 +86,8 @@ export function keepHouse(side: Beside, { readOnly }: { readOnly: boolean }) {
     committed(writes: number) {
       // A commit writes the end of the log and of `recent`; three messages more fill or touch a page more.
       pages += 2 + writes / 3
-      if (pages >= pagesPerCheckpoint) {
-        pages = 0
-        quietly(side.call('checkpoint', undefined))
-      }
       unfed += writes
-      feedWhenDue()
+      goOn()
     },
     searched: tidyWhenIdle,
     stop() {

@@ -82,7 +82,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     position = events.lastRow()
     generation = heads.generation()
   }
-  const housekeeping = keepHouse(side, { readOnly })
+  const housekeeping = keepHouse({ side, readOnly, standAsideFor: work => write.standAsideFor(work) })
   const recent = filing(database)
   const write: Writer = writer({
     database,

@@ -39,7 +39,7 @@ export function eventInserter(database: Database, heads: HeadStore) {
       lane.sums = addSums(lane.sums, adds)
       lane.newest = header.version
     }
-    sql.insert.put(
+    sql.insert.putLater(
       content.position,
       entry.row,
       header.version,

@@ -9,7 +9,7 @@ export function inTransaction<T>(database: Database, work: () => T): T {
     return result
   } catch (error) {
     try {
-      database.exec('rollback')
+      database.rollback()
     } catch {
       // Some failures, a full disk among them, have rolled back by themselves. The first error is the one to tell.
     }

@@ -17,6 +17,8 @@ export interface Writer {
   /** `lightly` does the same in a single statement if that is all there is to do, else gives undefined. */
   submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T>
   queue(): WriteQueue
+  /** Begins no transaction until the work is done, or for a moment at most if it takes longer. */
+  standAsideFor(work: Promise<unknown>): void
   /** Resolves when nothing is waiting any more; refuses what comes later. */
   close(): Promise<void>
 }
@@ -36,6 +38,8 @@ interface Waiting {
 
 /** More than this in one transaction would hold the lock, and the event loop, for too long. */
 const largestGroup = 256
+/** Whoever writes waits no longer than this for work that wants the lock to itself. */
+const mostAsideMs = 25
 
 export function writer({
   database,
@@ -65,7 +69,6 @@ export function writer({
   const sql = {
     begin: database.prepare('begin immediate'),
     commit: database.prepare('commit'),
-    rollback: database.prepare('rollback'),
   }
   let queue: Waiting[] = []
   /** The most that waited since somebody last asked. */
@@ -74,6 +77,7 @@ export function writer({
   /** How many shared the last transaction. */
   let lastGroup = 0
   let closed = false
+  let isAside = false
   let transactions = 0
   let idle: (() => void) | undefined
 
@@ -110,6 +114,7 @@ export function writer({
       idle?.()
       return
     }
+    if (isAside) return
     if (queue.length === 1 && transactions >= transactionsFirst && wroteLightly(queue[0]!)) {
       lastGroup = 1
       return
@@ -139,6 +144,7 @@ export function writer({
       if (refresh()) return false
       const value = waiting.lightly()
       if (value === undefined) return false
+      database.settle()
       queue = []
       waiting.resolve(value)
     } catch {
@@ -181,7 +187,7 @@ export function writer({
 
   function rollBack(): void {
     try {
-      sql.rollback.run()
+      database.rollback()
     } catch {
       // A failed commit may have rolled back by itself; there is nothing left to undo then.
     }
@@ -213,6 +219,17 @@ export function writer({
     idle?.()
   }
 
+  function standAsideFor(work: Promise<unknown>): void {
+    isAside = true
+    const goOn = () => {
+      clearTimeout(timer)
+      isAside = false
+      if (queue.length > 0 && !scheduled) schedule(0)
+    }
+    const timer = setTimeout(goOn, mostAsideMs)
+    work.then(goOn, goOn)
+  }
+
   async function close(): Promise<void> {
     closed = true
     if (queue.length > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
@@ -225,6 +242,7 @@ export function writer({
       most = queue.length
       return seen
     },
+    standAsideFor,
     close,
   }
 }

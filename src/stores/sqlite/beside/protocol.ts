@@ -19,7 +19,10 @@ export interface Operations {
   feed: { takes: undefined; gives: undefined }
   /** One step of bringing the index in order. Gives whether there may be another. */
   tidy: { takes: undefined; gives: boolean }
-  checkpoint: { takes: undefined; gives: undefined }
+  /** Moves the write-ahead log into the file while others go on writing to it. */
+  copyLog: { takes: undefined; gives: undefined }
+  /** Moves the rest, so that it starts over: quick, while nobody writes. Gives whether it could. */
+  finishLog: { takes: undefined; gives: boolean }
   search: { takes: SearchQuery; gives: SearchHit[] }
   titles: { takes: TitleQuery; gives: TitleHit[] }
   /** Positions of the messages with an id. */

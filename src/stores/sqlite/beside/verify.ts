@@ -91,7 +91,7 @@ export function verifier(database: Database) {
         const what = asStoreError(error, database.path).message
         damages.push({ project: projectId, conversationId, what: `cannot be read: ${what}` })
       } finally {
-        database.exec('rollback')
+        database.rollback()
       }
       onProgress(events, total)
     }

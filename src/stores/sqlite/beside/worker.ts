@@ -76,12 +76,13 @@ const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
 const audit = once(() => auditor(log()))
-const checkpoint = once(() => checkpointer(log()))
+const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 
 const handlers: Handlers = {
   feed: () => indexed(() => undefined),
   tidy: () => intact(() => index().tidy()),
-  checkpoint: () => checkpoint().restart(),
+  copyLog: () => checkpoint().copy(),
+  finishLog: () => checkpoint().finish(),
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
   find: messageId => indexed(() => index().find(messageId)),
