@@ -5,27 +5,10 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
 import { asStoreError, isUnreadable } from './errors.ts'
-
-/** What SQLite takes. */
-export type Value = string | number | null | Uint8Array
-
-/** Rows come back as arrays: less to allocate than objects. */
-export interface Statement {
-  run(...values: Value[]): { changes: number; lastInsertRowid: number | bigint }
-  /** The same for who does not ask what changed: making that answer takes a tenth of an insert. */
-  put(...values: Value[]): void
-  /**
-   * The same, but before the connection's next statement and not now: many in a row take a third less than one by one
-   * between other work. What is wrong with them is said there.
-   */
-  putLater(...values: Value[]): void
-  get(...values: Value[]): unknown
-  all(...values: Value[]): unknown[]
-  iterate(...values: Value[]): IterableIterator<unknown>
-}
+import { Line, LineStatement, type Statement } from './statement.ts'
 
 export interface Database {
   readonly path: string
@@ -130,12 +113,14 @@ function connect(
   }
 }
 
-let sqliteVersion: string | undefined
+/** The same for every connection of a program. */
+let isNewEnough = false
 
 function refuseOldSqlite(connection: DatabaseSyncInstance): void {
-  sqliteVersion ??= String(connection.prepare('select sqlite_version() as version').get().version)
-  const version = sqliteVersion
-  if (!isOlder(version, oldestSqlite)) return
+  if (isNewEnough) return
+  const version = String(connection.prepare('select sqlite_version() as version').get().version)
+  isNewEnough = !isOlder(version, oldestSqlite)
+  if (isNewEnough) return
   throw new StoreUnusable(
     `SQLite ${version} is too old: before ${oldestSqlite} a WAL shared by several processes can be corrupted. Update @photostructure/sqlite.`,
     { version, oldest: oldestSqlite },
@@ -157,15 +142,7 @@ function wrapped(
   connection: DatabaseSyncInstance,
   { path, readOnly, durability }: { path: string; readOnly: boolean; durability: 'full' | 'relaxed' },
 ): Database {
-  let left: Array<{ statement: StatementSyncInstance; values: Value[] }> = []
-
-  function settle(): void {
-    if (left.length === 0) return
-    const all = left
-    left = []
-    for (const { statement, values } of all) statement.get(...values)
-  }
-
+  const line = new Line(connection)
   return {
     path,
     readOnly,
@@ -174,38 +151,13 @@ function wrapped(
       connection.exec(settings[durability])
     },
     exec(sql) {
-      settle()
+      line.settle()
       connection.exec(sql)
     },
-    prepare(sql) {
-      let compiled: StatementSyncInstance | undefined
-      const statement = () => {
-        if (!compiled) {
-          compiled = connection.prepare(sql)
-          compiled.setReturnArrays(true)
-        }
-        return compiled
-      }
-      const ready = () => {
-        settle()
-        return statement()
-      }
-      return {
-        run: (...values) => ready().run(...values),
-        put(...values) {
-          ready().get(...values)
-        },
-        putLater(...values) {
-          left.push({ statement: statement(), values })
-        },
-        get: (...values) => ready().get(...values),
-        all: (...values) => ready().all(...values),
-        iterate: (...values) => ready().iterate(...values),
-      }
-    },
-    settle,
+    prepare: sql => new LineStatement(line, sql),
+    settle: () => line.settle(),
     rollback() {
-      left = []
+      line.drop()
       connection.exec('rollback')
     },
     close: () => connection.close(),

@@ -14,12 +14,13 @@ import { parsedOr } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
-import type { Database, Value } from './database.ts'
+import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { isUnreadable, isWork, workColumns } from './migrations/004-work.ts'
 import { newestPosition } from './places.ts'
 import { preparedStatements } from './prepared-statements.ts'
 import { refolder } from './refold.ts'
+import type { Value } from './statement.ts'
 
 type ConversationRow = [
   conversation: number,

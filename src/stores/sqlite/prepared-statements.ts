@@ -1,6 +1,7 @@
 /** Statements that are put together from a few pieces, kept by their text: compiling one takes longer than most run. */
 import { Recent } from '../../log/recent.ts'
-import type { Database, Statement } from './database.ts'
+import type { Database } from './database.ts'
+import type { Statement } from './statement.ts'
 
 const mostKept = 50
 

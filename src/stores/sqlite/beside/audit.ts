@@ -7,8 +7,9 @@ import { type AuditEntry, type AuditQuery, auditEntry } from '../../../log/accou
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
 import { eventIn } from '../../../log/stored-row.ts'
-import type { Database, Value } from '../database.ts'
+import type { Database } from '../database.ts'
 import { blobLoader } from '../rows.ts'
+import type { Value } from '../statement.ts'
 
 /** Positions looked at in one go, and in one call. */
 const stretch = 10_000

@@ -1,7 +1,7 @@
 /** Which conversations a search looks in, as conditions of SQL. */
 import { workItemKey } from '../../../events/work-item.ts'
 import type { SearchedConversations } from '../../../log/search.ts'
-import type { Value } from '../database.ts'
+import type { Value } from '../statement.ts'
 
 export type Where = (condition: string, ...values: Value[]) => void
 
