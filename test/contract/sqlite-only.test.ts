@@ -1,6 +1,16 @@
 /** What only a file can show: copies of it, its bytes, damage to its rows, and other processes on it. */
 import { spawn } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -289,6 +299,39 @@ describe('the index of words', () => {
     await vi.waitFor(() => expect(listsIn(path)).toBe(1), { timeout: 20_000, interval: 100 })
     expect(await store.search({ project, text: 'apple number' })).toHaveLength(6)
     expect(listsIn(path)).toBe(1)
+  })
+})
+
+describe('the write-ahead log', () => {
+  /** How often it was started over: a number in its header. */
+  function startsOf(path: string): number {
+    const header = Buffer.alloc(32)
+    const file = openSync(`${path}-wal`, 'r')
+    try {
+      readSync(file, header)
+    } finally {
+      closeSync(file)
+    }
+    return header.readUInt32BE(12)
+  }
+
+  it('starts over while writers never pause, however much they say at a time', async () => {
+    const path = join(temporaryFolder(), 'colloquy.db')
+    const store = await openAt(path)
+    await store.append(into('c', begun()))
+    // Whoever moves it is awake.
+    await store.search({ project, text: 'nothing' })
+    const before = startsOf(path)
+    let written = 0
+    const write = async () => {
+      // Less than SQLite itself would wait for, and several times what is needed.
+      while (startsOf(path) === before && written < 1_200) {
+        await store.append(into('c', said(`${++written} ${'long '.repeat(10_000)}`)))
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, write))
+    expect(startsOf(path)).toBeGreaterThan(before)
+    expect((await store.verify()).damages).toEqual([])
   })
 })
 

@@ -25,6 +25,7 @@ export function appender({
   read,
   checkFence,
   nextPosition,
+  onRecorded,
 }: {
   database: Database
   heads: HeadStore
@@ -33,6 +34,8 @@ export function appender({
   read: ReadEvents
   checkFence: CheckFence
   nextPosition: () => number
+  /** Told of each event how many characters it is stored in. */
+  onRecorded(characters: number): void
 }) {
   const sql = {
     key: database.prepare(`
@@ -169,6 +172,8 @@ export function appender({
       const audience = event.event.type === 'message.added' ? event.event.audience : undefined
       insert(current, ordinal, header, { position, audience, salt, body: one.body, digest, hash, blobs: one.blobs })
       recorded.push(event)
+      onRecorded(one.body.length)
+      for (const blob of one.blobs) onRecorded(blob.json.length)
       const about = sessionOf(event)
       if (about !== undefined) {
         const next = evolveSession(heads.session(project, about)?.head, event, head.info.workItem)

@@ -9,7 +9,7 @@ const feedAtOnce = 500
 const idleMs = 1000
 /** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
 const pagesPerCheckpoint = 2000
-
+const charactersPerPage = 4000
 /** If it could not be started over, it is tried again after half as many. */
 const pagesBeforeNextTry = pagesPerCheckpoint / 2
 
@@ -57,7 +57,8 @@ export function keepHouse({
     clearTimeout(timer)
     timer = undefined
     unfed = 0
-    await quietly(side.call('feed', undefined))
+    const tookAll = await quietly(side.call('feed', undefined))
+    if (tookAll === false) unfed += feedAtOnce
   }
 
   /** Most of it beside the writers; only for the little that came meanwhile they are asked to wait. */
@@ -83,9 +84,12 @@ export function keepHouse({
   }
 
   return {
+    recorded(characters: number) {
+      pages += characters / charactersPerPage
+    },
     committed(writes: number) {
-      // A commit writes the end of the log and of `recent`; three messages more fill or touch a page more.
-      pages += 2 + writes / 3
+      // Beside what they say, a commit writes the end of the log and of `recent`; six messages more touch a page more.
+      pages += 2 + writes / 6
       unfed += writes
       goOn()
     },

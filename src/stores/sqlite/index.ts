@@ -124,6 +124,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     read,
     checkFence: keeper.checkFence,
     nextPosition: () => ++position,
+    onRecorded: housekeeping.recorded,
   })
   const erase = eraser({ database, heads, append })
   const upkeep = maintenance({ database, heads, reading, writing })

@@ -15,8 +15,8 @@ export interface WorkerSettings {
 
 /** The worker's operations: what each takes and gives. */
 export interface Operations {
-  /** Brings the index up to the newest event. */
-  feed: { takes: undefined; gives: undefined }
+  /** Takes a batch of events into the index. Gives whether that was all there is. */
+  feed: { takes: undefined; gives: boolean }
   /** One step of bringing the index in order. Gives whether there may be another. */
   tidy: { takes: undefined; gives: boolean }
   /** Moves the write-ahead log into the file while others go on writing to it. */

@@ -30,6 +30,8 @@ export interface SearchIndex {
   spending: Pick<SpendingKeeper, 'ofProject' | 'ofConversations'>
   /** False when the log is another one than was taken in: a backup was put back. The next feed starts over. */
   isOfThisLog(): boolean
+  /** Takes in what makes a batch, in one short transaction. Gives whether that was all there is. */
+  takeBatch(): boolean
   /** Takes in everything the log has by now. */
   feed(): Promise<undefined>
   /**
@@ -54,7 +56,9 @@ export interface SearchIndex {
 
 const schemaVersion = '4'
 /** The more at once, the fewer pages are written for each; so many keep the worker from others for some 70 ms. */
-const batchSize = 2000
+const batch = { events: 2000, characters: 1_000_000 }
+/** Read at a time, so that what is long does not fill the memory. */
+const eventsPerRead = 250
 /** What one step of putting lists together may write: up to 50 ms of the worker's time. */
 const pagesPerStep = 200
 
@@ -186,7 +190,7 @@ function searchIndex(database: Database): SearchIndex {
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
     events: database.prepare(`
-      select ${rowColumns} from log.events where position > ? order by position limit ${batchSize}`),
+      select ${rowColumns} from log.events where position > ? order by position limit ${eventsPerRead}`),
     project: database.prepare('select project from log.conversations where conversation = ?'),
     name: database.prepare('select name from names where text = ?'),
     insertName: database.prepare('insert into names (text) values (?)'),
@@ -356,9 +360,23 @@ function searchIndex(database: Database): SearchIndex {
     return !found || !check || Buffer.from(found[0]).toString('hex') === check[0]
   }
 
-  /** One short transaction. Returns how many events it took. */
-  function batch(): number {
-    let taken = 0
+  /** As many as make a batch, or what there is. */
+  function rowsAfter(position: number): { rows: FeedRow[]; isAll: boolean } {
+    const rows: FeedRow[] = []
+    let characters = 0
+    while (rows.length < batch.events && characters < batch.characters) {
+      const some = sql.events.all(rows.at(-1)?.[0] ?? position) as FeedRow[]
+      for (const row of some) {
+        rows.push(row)
+        characters += row[9]?.length ?? 0
+      }
+      if (some.length < eventsPerRead) return { rows, isAll: true }
+    }
+    return { rows, isAll: false }
+  }
+
+  function takeBatch(): boolean {
+    let tookAll = false
     phases.clear()
     participants.clear()
     change(() => {
@@ -368,7 +386,7 @@ function searchIndex(database: Database): SearchIndex {
         projects.clear()
       }
       const [position] = sql.position.get() as [string]
-      const rows = sql.events.all(Number(position)) as FeedRow[]
+      const { rows, isAll } = rowsAfter(Number(position))
       // Put in together, as are the rows beside them: in turn both would take a tenth longer.
       const texts: Array<[position: number, text: string]> = []
       for (const row of rows) {
@@ -385,9 +403,9 @@ function searchIndex(database: Database): SearchIndex {
         const [hash] = sql.hashAt.get(last[0]) as [Uint8Array]
         sql.moveOn.run('check', Buffer.from(hash).toString('hex'))
       }
-      taken = rows.length
+      tookAll = isAll
     })
-    return taken
+    return tookAll
   }
 
   function change(work: () => void): void {
@@ -405,8 +423,9 @@ function searchIndex(database: Database): SearchIndex {
     landmarks,
     spending,
     isOfThisLog,
+    takeBatch,
     async feed() {
-      while (batch() === batchSize) await breathe()
+      while (!takeBatch()) await breathe()
       return undefined
     },
     tidy() {

@@ -79,7 +79,7 @@ const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 
 const handlers: Handlers = {
-  feed: () => indexed(() => undefined),
+  feed: () => intact(() => index().takeBatch()),
   tidy: () => intact(() => index().tidy()),
   copyLog: () => checkpoint().copy(),
   finishLog: () => checkpoint().finish(),
