@@ -33,3 +33,31 @@ export function audienceKey(audience: Audience): string {
       return 'internal'
   }
 }
+
+/** The audience that has a key; undefined for a text that is the key of none. */
+export function audienceOfKey(key: string): Audience | undefined {
+  if (key === 'everyone' || key === 'internal') return { to: key }
+  const [to, rest] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]
+  if (rest === '') return undefined
+  if (to === 'session') return { to, sessionId: rest }
+  if (to === 'delegation') return { to, delegationId: rest }
+  return to === 'agents' ? agentsIn(rest) : undefined
+}
+
+/** Whether a text is the JSON of the audience that has a key. */
+export function isAudienceOf(text: string, key: string): boolean {
+  const audience = Audience.safeParse(parsed(text)).data
+  return audience !== undefined && audienceKey(audience) === key
+}
+
+function agentsIn(text: string): Audience | undefined {
+  return Audience.safeParse({ to: 'agents', agents: parsed(text) }).data
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -5,7 +5,7 @@ import { type SessionHead, sessionKey } from '../views/session.ts'
 import { teamDueAt } from '../views/team.ts'
 import type { ArchiveRow } from './archived-rows.ts'
 import { type CopiedConversation, type CopiedEvent, type CopiedSession, plainText } from './copy.ts'
-import { nameless, parsedOr } from './fold.ts'
+import { infoIn, nameless, sessionHeadIn } from './fold.ts'
 import { laneOf } from './lane.ts'
 import { blobsIn, decode } from './record.ts'
 import type { LoadBlob } from './stored-row.ts'
@@ -105,7 +105,7 @@ export function copiedConversation(
   project: string,
   refolded: () => ConversationInfo,
 ): CopiedConversation {
-  const info = parsedOr<ConversationInfo>(columns.info, refolded)
+  const info = infoIn(columns.info, refolded)
   const { workItem, title } = info.workItem ? info : nameless({ project, conversationId: columns.id })
   return {
     ...columns,
@@ -129,7 +129,7 @@ export interface SessionColumns {
 }
 
 export function copiedSession(columns: SessionColumns, refolded: () => SessionHead | undefined): CopiedSession {
-  const head = parsedOr<SessionHead | undefined>(columns.head, refolded)
+  const head = sessionHeadIn(columns.head, refolded)
   return {
     ...columns,
     head: plainText(columns.head),

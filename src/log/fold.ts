@@ -69,3 +69,27 @@ export function parsedOr<T>(text: string, otherwise: () => T): T {
     return otherwise()
   }
 }
+
+const infoFields = ['id', 'project', 'title', 'status', 'workItem', 'metadata', 'createdAt'] as const
+
+/** A conversation's head in its JSON. A damaged text may still be JSON, of something that lacks what every head has. */
+export function infoIn<T>(text: string, otherwise: () => T): ConversationInfo | T {
+  const info = parsedOr<Partial<ConversationInfo> | undefined>(text, () => undefined)
+  return info && infoFields.every(field => info[field] !== undefined) ? (info as ConversationInfo) : otherwise()
+}
+
+const sessionFields = [
+  ...['id', 'project', 'conversationId', 'agentName', 'agentType', 'workItem', 'sharing', 'status', 'expiresInMs'],
+  ...['windowStart', 'kept', 'compactions', 'outsideIds', 'metadata', 'createdAt', 'updatedAt'],
+] as ReadonlyArray<keyof SessionHead>
+
+/** The same of a session. Its times are reckoned with. */
+export function sessionHeadIn<T>(text: string, otherwise: () => T): SessionHead | T {
+  const head = parsedOr<Partial<SessionHead> | undefined>(text, () => undefined)
+  const isWhole =
+    head &&
+    sessionFields.every(field => head[field] !== undefined) &&
+    (head.expiresInMs === null || typeof head.expiresInMs === 'number') &&
+    !Number.isNaN(Date.parse(head.updatedAt!))
+  return isWhole ? (head as SessionHead) : otherwise()
+}

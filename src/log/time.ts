@@ -1,5 +1,8 @@
 /** Times on their way out of a store. */
 
+/** What a date can hold. */
+const furthest = 8.64e15
+
 let second = Number.NaN
 let upToSecond = ''
 
@@ -8,6 +11,8 @@ let upToSecond = ''
  * are new: a tenth of the cost of formatting a date, fifty times per window.
  */
 export function isoTime(milliseconds: number): string {
+  // In a damaged row a time may be anything; the row says so for itself.
+  if (!(Math.abs(milliseconds) <= furthest)) return isoTime(0)
   const rest = ((milliseconds % 1000) + 1000) % 1000
   const start = milliseconds - rest
   if (start !== second) {

@@ -16,7 +16,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { PositionUnknown, type Store } from 'colloquy'
-import { sqliteStore } from 'colloquy/sqlite'
+import { salvage, sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { begun, into, joined, origin, refusal, said, take, textsIn } from '../support/builders.ts'
@@ -185,7 +185,7 @@ describe('the bytes of the file', () => {
 
 describe('damage to rows', () => {
   /** Three conversations; then somebody changes the file behind the store's back. */
-  async function tampered(sql: string): Promise<Store> {
+  async function tamperedFile(sql: string): Promise<string> {
     const { store, path } = await openSqlite()
     for (const id of ['a', 'b', 'c']) {
       await store.append(
@@ -197,8 +197,9 @@ describe('damage to rows', () => {
     file.exec('pragma foreign_keys = off')
     file.exec(sql)
     file.close()
-    return openAt(path)
+    return path
   }
+  const tampered = async (sql: string) => openAt(await tamperedFile(sql))
   const inB = `conversation = (select conversation from conversations where id = 'b')`
 
   it('[P13] one damaged record is reported in its place and hides nothing else', async () => {
@@ -229,6 +230,13 @@ describe('damage to rows', () => {
     ['a changed head', `update conversations set info = replace(info, 'Login', 'Logon') where id = 'b'`, undefined],
     ['a changed session', `update sessions set head = replace(head, 'dev', 'pm') where id = 'b s'`, undefined],
     ['a missing session', `delete from sessions where id = 'b s'`, undefined],
+    ['a hash that is none', `update events set hash = 'none' where ${inB} and version = 3`, 3],
+    [
+      'a message out of its place',
+      `update places set lane = lane + 90 where lane in (select lane from lanes where ${inB})`,
+      undefined,
+    ],
+    ['a lane for nobody', `update lanes set audience = substr(audience, 2) where ${inB}`, undefined],
   ])('[P13] verify finds %s and names its conversation', async (_what, sql, version) => {
     const store = await tampered(sql)
     const { damages } = await store.verify()
@@ -236,6 +244,62 @@ describe('damage to rows', () => {
     for (const damage of damages) expect(damage.conversationId).toBe('b')
     if (version !== undefined) expect(damages.map(damage => damage.version)).toContain(version)
     for (const id of ['a', 'c']) expect(await store.read({ project, conversationId: id })).toHaveLength(5)
+  })
+
+  it('[P13] a time with any of its bits flipped is damage when it is read', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', [begun(), ...Array.from({ length: 48 }, (_, bit) => said(`bit ${bit}`))]))
+    await store.close()
+    const file = new DatabaseSync(path)
+    const bit = '(1 << (version % 48))'
+    file.exec(`update events set at = (at | ${bit}) - (at & ${bit}) where lane is not null`)
+    file.close()
+    const [, ...events] = await (await openAt(path)).read({ project, conversationId: 'c' })
+    expect(events.map(one => one.event.type)).toEqual(Array.from({ length: 48 }, () => 'damaged'))
+  })
+
+  it.each([
+    ['conversation', `update events set conversation = 99 where ${inB} and version = 4`],
+    ['version', `update events set version = 99 where ${inB} and version = 4`],
+    ['lane', `update events set lane = 99 where ${inB} and version = 4`],
+  ])('[P13] salvage rescues a message whose row has another %s than its place', async (_what, sql) => {
+    const path = await tamperedFile(sql)
+    await salvage(path, `${path}-rescued`)
+    const rescued = await openAt(`${path}-rescued`)
+    expect(textsIn(await rescued.read({ project, conversationId: 'b' }))).toEqual(['b one', 'b two', 'b three'])
+    expect((await rescued.verify()).damages).toEqual([])
+  })
+
+  it('[P13] a message out of its place is named although something else is wrong elsewhere', async () => {
+    const store = await tampered(`
+      update places set lane = lane + 90 where lane in (select lane from lanes where ${inB});
+      update events set actor = 'eve' where version = 3 and not (${inB})`)
+    const { damages } = await store.verify()
+    expect(new Set(damages.map(damage => damage.conversationId))).toEqual(new Set(['a', 'b', 'c']))
+  })
+
+  it('[P13] a head that lacks what every head has is folded from the log', async () => {
+    const store = await tampered(`
+      update sessions set head = replace(head, 'expiresInMs', 'expiresInHs');
+      update conversations set info = replace(info, 'workItem', 'workItum')`)
+    expect((await store.session(project, 'b s'))?.expiresInMs).toBeNull()
+    expect((await store.sessions({ project, limit: 10 })).items.map(head => head.expiresInMs)).toEqual([
+      null,
+      null,
+      null,
+    ])
+    expect((await store.conversation(project, 'b'))?.info.workItem).toBeDefined()
+  })
+
+  it('[P13] a lane that does not say whom it is for hides nothing, and is put right', async () => {
+    const store = await tampered(`update lanes set audience = 'nobody' where ${inB}`)
+    const viewer = { sees: 'as-session', sessionId: 'b s', agentName: 'dev' } as const
+    const window = { project, conversationId: 'b', viewer, kinds: ['talk'], start: 0, kept: [] } as const
+    expect((await store.messages(window, { limit: 10 })).map(one => one.content)).toEqual(['b one', 'b two', 'b three'])
+    expect((await store.repair!()).heads).toMatchObject([
+      { conversationId: 'b', what: expect.stringContaining('lane') },
+    ])
+    expect((await store.verify()).damages).toEqual([])
   })
 
   it('an index that is damaged or gone is made again', async () => {

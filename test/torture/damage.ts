@@ -186,13 +186,13 @@ const wounds: readonly Wound[] = [
   },
   (bytes, choose) => {
     const page = choose.below(bytes.length / pageSize)
-    bytes.fill(0, page * pageSize, (page + 1) * pageSize)
+    bytes.subarray(page * pageSize, (page + 1) * pageSize).fill(0)
     return { bytes, what: `page ${page + 1} zeroed` }
   },
   (bytes, choose) => {
     const at = choose.below(bytes.length)
     const length = choose.between(1, 20_000)
-    bytes.fill(0, at, at + length)
+    bytes.subarray(at, at + length).fill(0)
     return { bytes, what: `${length} bytes zeroed from ${at}` }
   },
   (bytes, choose) => {
@@ -244,7 +244,8 @@ export async function damageRound(folder: string, seed: number, round: number): 
   const read = await readDamaged(file, { written, readOnly, problems })
   const rescued = await rescue(file, { written, readable: read.identical, problems })
   if (readOnly && !readFileSync(file).equals(bytes)) problems.push('reading and rescuing changed the damaged file')
-  rmSync(place, { recursive: true, force: true })
+  // What went wrong can be looked at.
+  if (problems.length === 0) rmSync(place, { recursive: true, force: true })
   return {
     round,
     damage: what,

@@ -2,10 +2,8 @@
 import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
 import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/copied-rows.ts'
 import { type CopiedKey, type CopySource, copyPageSize } from '../../log/copy.ts'
-import { parsedOr } from '../../log/fold.ts'
-import { checksum } from '../../log/stored-row.ts'
-import type { ConversationInfo } from '../../views/conversation.ts'
-import type { SessionHead } from '../../views/session.ts'
+import { infoIn, sessionHeadIn } from '../../log/fold.ts'
+import { isIntact } from '../../log/stored-row.ts'
 import type { Run } from './database.ts'
 import { refold } from './refold.ts'
 import { blobsOf } from './rows.ts'
@@ -45,7 +43,7 @@ export async function copySource(run: Run, stored: string, project: string): Pro
         const page = []
         for (const [conversation, id, created, recentAt, status, workType, info, version, hash, activeAt] of rows) {
           last = id
-          const readable = parsedOr<ConversationInfo | undefined>(info, () => undefined)
+          const readable = infoIn(info, () => undefined)
           const inLog = readable ?? (await refolded(conversation, id)).info
           const columns = { id, createdAt: created, recentAt, status, workType, info, version, hash, activeAt }
           page.push(copiedConversation(columns, project, () => inLog))
@@ -72,7 +70,7 @@ export async function copySource(run: Run, stored: string, project: string): Pro
         yield rows.map(([tx, n, conversationId, crc, audienceKey, kind, audience, ...row]) => {
           last = [tx, n]
           const [version, type, , at, , , , message] = row
-          const isDamaged = checksum({ version, at, lane: null, type, message, body: row[14] }) !== crc
+          const isDamaged = !isIntact({ version, at, lane: null, type, message, body: row[14], crc })
           return copiedEvent({ conversationId, row, lane: [audienceKey, kind, audience], isDamaged, load })
         })
       }
@@ -90,7 +88,7 @@ export async function copySource(run: Run, stored: string, project: string): Pro
         const page = []
         for (const [session, id, conversationId, agent, status, expiresAt, head, conversation] of rows) {
           last = session
-          const readable = parsedOr<SessionHead | undefined>(head, () => undefined)
+          const readable = sessionHeadIn(head, () => undefined)
           const inLog = readable ?? (await refolded(conversation, conversationId)).sessions.get(id)
           page.push(copiedSession({ id, conversationId, agent, status, expiresAt, head }, () => inLog))
         }

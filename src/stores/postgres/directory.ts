@@ -10,9 +10,9 @@ import type {
   SessionQuery,
   WorkQuery,
 } from '../../log/directory.ts'
-import { parsedOr } from '../../log/fold.ts'
+import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
-import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import type { ConversationHead } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
 import type { Database } from './database.ts'
 import { hashed, workHash } from './heads.ts'
@@ -41,14 +41,14 @@ export function directory({ database, projects }: { database: Database; projects
   async function headIn(project: string, number: number, row: ConversationRow): Promise<ConversationHead> {
     const [conversation, , text, version, activeAt, conversationId] = row
     const info =
-      parsedOr<ConversationInfo | undefined>(text, () => undefined) ??
+      infoIn(text, () => undefined) ??
       (await refold(database.read, number, conversation, { project, conversationId })).info
     return { info, version, activeAt: isoTime(activeAt) }
   }
 
   async function sessionIn(project: string, number: number, row: SessionRow): Promise<SessionHead | undefined> {
     const [, id, text, conversation] = row
-    const head = parsedOr<SessionHead | undefined>(text, () => undefined)
+    const head = sessionHeadIn(text, () => undefined)
     if (head) return head
     const [named] = await database.read<[string]>(
       'select id from conversations where project = $1 and conversation = $2',

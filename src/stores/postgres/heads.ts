@@ -8,7 +8,7 @@ import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import { workItemKey } from '../../events/work-item.ts'
 import type { Proposal } from '../../log/event-log.ts'
-import { parsedOr } from '../../log/fold.ts'
+import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import type { Lane, LaneKind, LaneSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
 import { isoTime } from '../../log/time.ts'
@@ -168,7 +168,7 @@ export function headStore({ refold }: { refold: Refold }) {
     const { project, number } = wanted
     let session: SessionHead | undefined
     if (sessionId !== null && sessionText !== null) {
-      session = parsedOr<SessionHead | undefined>(sessionText, () => undefined)
+      session = sessionHeadIn(sessionText, () => undefined)
       if (!session && sessionConversation !== null) {
         session = (await refold(run, number, sessionConversation, { project, conversationId: id ?? '' })).sessions.get(
           sessionId,
@@ -177,9 +177,7 @@ export function headStore({ refold }: { refold: Refold }) {
     }
     if (conversation === null || id === null || version === null) return { entry: undefined, session }
     const place = { project, conversationId: id }
-    const info =
-      parsedOr<ConversationInfo | undefined>(infoText ?? '', () => undefined) ??
-      (await refold(run, number, conversation, place)).info
+    const info = infoIn(infoText ?? '', () => undefined) ?? (await refold(run, number, conversation, place)).info
     const key = conversationKey(project, id)
     const before = conversations.get(key)
     // What was read before of the same version is as good.

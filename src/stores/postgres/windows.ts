@@ -4,7 +4,7 @@ import { idProblem } from '../../events/id.ts'
 import { addSums, type LaneKind, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
-import { checksum, eventIn, type LoadBlob } from '../../log/stored-row.ts'
+import { eventIn, isIntact, type LoadBlob } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible } from '../../log/visibility.ts'
 import type { Page, Window } from '../../log/windows.ts'
@@ -348,7 +348,7 @@ function messageIn(row: MessageRow, conversationId: string, load: LoadBlob): Mes
   const [version, schema, at, , id, crc, body] = row
   const stored = { type: 'message.added', version, at, lane: null, schema, message: id, crc, body }
   const place = { id, conversationId, version, timestamp: isoTime(at) }
-  if (body !== null && schema === packedSchema && checksum(stored) === crc) {
+  if (body !== null && schema === packedSchema && isIntact(stored)) {
     try {
       return unpackedMessage(body, place, load)
     } catch {

@@ -25,7 +25,7 @@ export function appender({
   read,
   checkFence,
   nextPosition,
-  onRecorded,
+  onStored,
 }: {
   database: Database
   heads: HeadStore
@@ -34,8 +34,8 @@ export function appender({
   read: ReadEvents
   checkFence: CheckFence
   nextPosition: () => number
-  /** Told of each event how many characters it is stored in. */
-  onRecorded(characters: number): void
+  /** Told of each event how many characters it takes. */
+  onStored(characters: number): void
 }) {
   const sql = {
     key: database.prepare(`
@@ -172,8 +172,8 @@ export function appender({
       const audience = event.event.type === 'message.added' ? event.event.audience : undefined
       insert(current, ordinal, header, { position, audience, salt, body: one.body, digest, hash, blobs: one.blobs })
       recorded.push(event)
-      onRecorded(one.body.length)
-      for (const blob of one.blobs) onRecorded(blob.json.length)
+      onStored(one.body.length)
+      for (const blob of one.blobs) onStored(blob.json.length)
       const about = sessionOf(event)
       if (about !== undefined) {
         const next = evolveSession(heads.session(project, about)?.head, event, head.info.workItem)

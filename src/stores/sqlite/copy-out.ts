@@ -3,7 +3,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
 import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/copied-rows.ts'
 import { type CopiedKey, type CopySource, copyPageSize } from '../../log/copy.ts'
-import { checksum } from '../../log/stored-row.ts'
+import { isIntact } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
 import { newestPosition } from './places.ts'
 import { refolder } from './refold.ts'
@@ -92,7 +92,7 @@ export function copySource(database: Database, stored: string, project: string):
         let characters = 0
         for (const [position, conversationId, crc, audienceKey, kind, audience, ...event] of rows) {
           const [version, type, , at, , , , message, lane] = event
-          const isDamaged = checksum({ version, at, lane, type, message, body: event[14] }) !== crc
+          const isDamaged = !isIntact({ version, at, lane, type, message, body: event[14], crc })
           page.push(copiedEvent({ conversationId, row: event, lane: [audienceKey, kind, audience], isDamaged, load }))
           last = position
           characters += event[14]?.length ?? 0

@@ -10,9 +10,9 @@ import type {
   SessionQuery,
   WorkQuery,
 } from '../../log/directory.ts'
-import { parsedOr } from '../../log/fold.ts'
+import { infoIn } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
-import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import type { ConversationHead } from '../../views/conversation.ts'
 import type { SessionHead } from '../../views/session.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
@@ -69,7 +69,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
     const damaged: DamagedConversation[] = []
     for (const [row, , text, version, activeAt, conversationId] of shown) {
       let isNamed = true
-      const info = parsedOr<ConversationInfo>(text, () => {
+      const info = infoIn(text, () => {
         const folded = refold(row, { project: query.project, conversationId })
         isNamed = folded.isNamed
         return folded.info

@@ -93,6 +93,14 @@ function isDiskFull(path: string): boolean {
   }
 }
 
+export function damaged(path: string, how: string): StoreDamaged {
+  return new StoreDamaged(damagedText(path, how), { path })
+}
+
+function damagedText(path: string, how: string): string {
+  return `${path} is damaged (${how}). Nothing was overwritten. 'colloquy verify --salvage NEW' rescues what can be read.`
+}
+
 export function asStoreError(error: unknown, path: string): Error {
   if (error instanceof ColloquyError) return error
   const found = primaryCode(error, path)
@@ -116,11 +124,7 @@ export function asStoreError(error: unknown, path: string): Error {
         because,
       )
     case code.corrupt:
-      return new StoreDamaged(
-        `${path} is damaged (${facts.sqlite}). Nothing was overwritten. 'colloquy verify --salvage NEW' rescues what can be read.`,
-        facts,
-        because,
-      )
+      return new StoreDamaged(damagedText(path, facts.sqlite), facts, because)
     case code.constraint:
       return new IllegalState(
         'Somebody else changed the same thing at the same moment. Nothing was written; try again.',

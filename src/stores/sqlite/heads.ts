@@ -5,20 +5,20 @@
  * What is kept is good as long as nobody else wrote: `pragma data_version` changes when another connection commits, and
  * then everything kept is dropped.
  */
-import { StoreDamaged } from '../../errors.ts'
-import type { Audience } from '../../events/audience.ts'
+import { type Audience, audienceOfKey } from '../../events/audience.ts'
 import type { BranchPoint } from '../../events/conversation.ts'
 import { idProblem } from '../../events/id.ts'
 import { type WorkItem, workItemKey } from '../../events/work-item.ts'
-import { parsedOr } from '../../log/fold.ts'
+import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
-import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
+import type { ConversationHead } from '../../views/conversation.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../views/session.ts'
 import { teamDueAt } from '../../views/team.ts'
 import type { Database } from './database.ts'
+import { damaged } from './errors.ts'
 import { inVersionOrder, newestPosition, standing } from './places.ts'
 import { refolder } from './refold.ts'
 
@@ -63,7 +63,7 @@ const fewLanes = 64
 
 const sums = 'messages, tokens, input, output'
 
-type LaneRow = [lane: number, kind: LaneKind, audience: string]
+type LaneRow = [lane: number, kind: LaneKind, audienceKey: string]
 
 export type HeadStore = ReturnType<typeof headStore>
 
@@ -106,12 +106,14 @@ export function headStore(database: Database) {
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
     lanesAll: database.prepare('select lane, kind from lanes where conversation = ?'),
-    lanesFew: database.prepare(`select lane, kind, audience from lanes where conversation = ? limit ${fewLanes + 1}`),
+    lanesFew: database.prepare(
+      `select lane, kind, audience_key from lanes where conversation = ? limit ${fewLanes + 1}`,
+    ),
     // Every audience but single sessions sorts before 'session ': two index ranges, however many sessions there are.
     lanesSeen: database.prepare(`
-      select lane, kind, audience from lanes where conversation = ?1 and audience_key < 'session '
+      select lane, kind, audience_key from lanes where conversation = ?1 and audience_key < 'session '
       union all
-      select lane, kind, audience from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
+      select lane, kind, audience_key from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
     lastSums: database.prepare(`${standing(sums, { where: 'lane = ?1', direction: 'desc' })} limit 1`),
     sumsUpTo: database.prepare(
       `${standing(sums, { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1`,
@@ -205,7 +207,7 @@ export function headStore(database: Database) {
       recentAt,
       hash,
       head: {
-        info: parsedOr<ConversationInfo>(info, () => refold(row, { project, conversationId: id }).info),
+        info: infoIn(info, () => refold(row, { project, conversationId: id }).info),
         version,
         activeAt: isoTime(activeAt),
       },
@@ -315,21 +317,18 @@ export function headStore(database: Database) {
     const rows =
       few.length <= fewLanes ? few : lanesOf(conversationRow, [viewer.sessionId, ...(viewer.continues ?? [])])
     const seen: SeenLane[] = []
-    for (const [row, kind, audience] of rows) {
-      if (isVisible(audienceIn(audience), viewer)) seen.push({ row, kind })
+    for (const [row, kind, audienceKey] of rows) {
+      if (isVisible(audienceOf(audienceKey), viewer)) seen.push({ row, kind })
     }
     seenLanes.set(key, seen)
     return seen
   }
 
   /** Who sees a lane that no longer says for whom it is cannot be guessed. */
-  function audienceIn(text: string): Audience {
-    const audience = parsedOr<Audience | undefined>(text, () => undefined)
+  function audienceOf(key: string): Audience {
+    const audience = audienceOfKey(key)
     if (audience) return audience
-    throw new StoreDamaged(
-      `${database.path} is damaged (a lane does not say whom it is for). Nothing was overwritten. 'colloquy verify --salvage NEW' rescues what can be read.`,
-      { path: database.path },
-    )
+    throw damaged(database.path, 'a lane does not say whom it is for')
   }
 
   function lanesOf(conversationRow: number, sessionIds: readonly string[]): LaneRow[] {
@@ -350,9 +349,7 @@ export function headStore(database: Database) {
     const [row, text, conversationRow, conversationId, projectNumber] = found
     projects.set(project, projectNumber)
     rows.set(keyOf(project, conversationId), conversationRow)
-    const head = parsedOr<SessionHead | undefined>(text, () =>
-      refold(conversationRow, { project, conversationId }).sessions.get(id),
-    )
+    const head = sessionHeadIn(text, () => refold(conversationRow, { project, conversationId }).sessions.get(id))
     if (!head) return undefined
     const entry = { row, head }
     sessions.set(key, entry)

@@ -84,7 +84,7 @@ export function keepHouse({
   }
 
   return {
-    recorded(characters: number) {
+    stored(characters: number) {
       pages += characters / charactersPerPage
     },
     committed(writes: number) {

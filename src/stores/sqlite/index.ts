@@ -124,7 +124,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     read,
     checkFence: keeper.checkFence,
     nextPosition: () => ++position,
-    onRecorded: housekeeping.recorded,
+    onStored: housekeeping.stored,
   })
   const erase = eraser({ database, heads, append })
   const upkeep = maintenance({ database, heads, reading, writing })

@@ -39,7 +39,9 @@ export function recordedEvent(
   place: { project: string; conversationId: string; epoch: string },
   loadBlob: LoadBlob,
 ): RecordedEvent {
-  const [position, version, type, schema, at, actor, channel, request, message, lane, crc, body, hash] = row
+  const [position, version, type, schema, at, actor, channel, request, message, lane, crc, body, stored] = row
+  // In a damaged row it may be anything.
+  const hash = stored instanceof Uint8Array ? stored : undefined
   return {
     project: place.project,
     conversationId: place.conversationId,
@@ -49,7 +51,7 @@ export function recordedEvent(
     actor,
     channel,
     ...(request !== null && { requestId: request }),
-    hash: Buffer.from(hash).toString('hex'),
+    hash: hash ? Buffer.from(hash).toString('hex') : '',
     event: eventIn({ version, at, lane, type, schema, message, crc, body }, loadBlob),
   }
 }

@@ -6,12 +6,14 @@
  */
 import { existsSync } from 'node:fs'
 import { StoreDamaged, StoreUnusable } from '../../errors.ts'
-import type { Audience } from '../../events/audience.ts'
-import type { ArchiveLine } from '../../log/archive.ts'
-import { type ArchiveRow, archiveColumns, archivist } from '../../log/archived-rows.ts'
+import { type Audience, audienceOfKey } from '../../events/audience.ts'
+import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
+import { headerOf } from '../../log/archive-check.ts'
+import { type ArchiveRow, archiveColumns, archiveColumnsWithoutHashes, archivist } from '../../log/archived-rows.ts'
 import { nameless, parsedOr } from '../../log/fold.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
-import { checksum } from '../../log/stored-row.ts'
+import { digestOf, hashOf } from '../../log/record.ts'
+import { isIntact } from '../../log/stored-row.ts'
 import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError, sqliteCode } from './errors.ts'
@@ -50,7 +52,7 @@ interface SalvagedRow {
 interface Readable {
   projects: Map<number, string>
   conversations: Map<number, { id: string; project: number; info: string }>
-  lanes: Map<number, { audienceKey: string; kind: LaneKind; audience: Audience }>
+  lanes: Map<number, { conversation: number; audienceKey: string; kind: LaneKind; audience: Audience }>
   blobs: Map<string, string>
   events: Map<number, SalvagedRow[]>
   losses: string[]
@@ -74,13 +76,13 @@ function readable(source: Database): Readable {
     ),
   )
   const lanes: Readable['lanes'] = new Map()
-  for (const [lane, audienceKey, kind, text] of table<[number, string, LaneKind, string]>(
+  for (const [lane, conversation, audienceKey, kind] of table<[number, number, string, LaneKind]>(
     'lanes',
     'lane',
-    'lane, audience_key, kind, audience',
+    'lane, conversation, audience_key, kind',
   )) {
-    const audience = parsedOr<Audience | undefined>(text, () => undefined)
-    if (audience) lanes.set(lane, { audienceKey, kind, audience })
+    const audience = audienceOfKey(audienceKey)
+    if (audience) lanes.set(lane, { conversation, audienceKey, kind, audience })
   }
   const blobs = new Map(
     table<[number, string, Uint8Array]>('blobs', 'blob', 'blob, digest, json').map(([, digest, json]) => [
@@ -94,21 +96,48 @@ function readable(source: Database): Readable {
     'position',
     `e.position, e.conversation, e.crc, ${archiveColumns}`,
   )
-  rows.push(
-    ...foundByIndex(
-      source,
-      rows,
-      `select e.position, e.conversation, e.crc, ${archiveColumns} from events e where e.position = ?`,
-    ),
-  )
-  for (const [, conversation, crc, ...row] of rows) {
-    const [version, type, , at, , , , message, lane] = row
-    const damaged = checksum({ version, at, lane, type, message, body: row[14] }) !== crc
+  // The hashes stand behind the body: of a long row their page may be lost where those of the body are not.
+  for (const columns of [archiveColumns, archiveColumnsWithoutHashes]) {
+    const sql = `select e.position, e.conversation, e.crc, ${columns} from events e where e.position = ?`
+    rows.push(...foundByIndex(source, rows, sql))
+  }
+  const places = placesIn(source)
+  for (const [position, ownConversation, crc, ...own] of rows) {
+    const placed = asPlaced(own, places.get(position))
+    const row = !isAsWritten(own, crc) && isAsWritten(placed, crc) ? placed : own
+    const damaged = !isAsWritten(row, crc)
+    // A checksum covers the lane, but not the conversation.
+    const conversation = (!damaged && row[8] !== null && lanes.get(row[8])?.conversation) || ownConversation
     const list = events.get(conversation) ?? []
     list.push({ row, damaged })
     events.set(conversation, list)
   }
   return { projects, conversations, lanes, blobs, events, losses }
+}
+
+function isAsWritten(row: ArchiveRow, crc: number): boolean {
+  const [version, type, , at, , , , message, lane] = row
+  return isIntact({ version, at, lane, type, message, body: row[14], crc })
+}
+
+type Place = [lane: number, version: number]
+
+/** Where messages stand, by the position of their rows: it says again what a row says of that. */
+function placesIn(source: Database): Map<number, Place> {
+  const places = new Map<number, Place>()
+  for (const table of ['places', 'recent']) {
+    const sql = `select position, lane, version from ${table}`
+    for (const [position, ...place] of inOrderOf<[number, ...Place]>(source, sql)) places.set(position, place)
+  }
+  return places
+}
+
+function asPlaced(row: ArchiveRow, place: Place | undefined): ArchiveRow {
+  if (!place) return row
+  const placed: ArchiveRow = [...row]
+  placed[8] = place[0]
+  placed[0] = place[1]
+  return placed
 }
 
 /** Reads a table by key; after an unreadable place it goes on behind it, in growing steps, and fills in what it passed. */
@@ -236,7 +265,7 @@ function bringOver(found: Readable, target: Database): Salvaged {
       events: kept.length,
     }
     try {
-      const lines = [heading, ...kept.flatMap(one => [...linesOf(one.row)])]
+      const lines = rechained([heading, ...kept.flatMap(one => [...linesOf(one.row)])])
       const info = parsedOr(conversation.info, () => nameless({ project, conversationId: conversation.id }))
       write({ project, lines, now: Date.now(), strict: false, damaged, info })
       conversations++
@@ -247,6 +276,23 @@ function bringOver(found: Readable, target: Database): Salvaged {
     }
   }
   return { conversations, events, losses }
+}
+
+/** Makes hashes that could not be read anew, as they were made when it was written. */
+function rechained(lines: readonly ArchiveLine[]): ArchiveLine[] {
+  let before: ArchivedEvent | undefined
+  return lines.map(line => {
+    if (!('version' in line)) return line
+    before = line.hash === '' && before?.version === line.version - 1 ? withHashes(line, before) : line
+    return before
+  })
+}
+
+function withHashes(line: ArchivedEvent, before: ArchivedEvent): ArchivedEvent {
+  if (line.salt === null || line.body === null) return line
+  const digest = digestOf(Buffer.from(line.salt, 'base64'), line.body)
+  const hash = hashOf(Buffer.from(before.hash, 'base64'), headerOf(line), digest)
+  return { ...line, digest: digest.toString('base64'), hash: hash.toString('base64') }
 }
 
 /** In order; of two rows that claim a version, the undamaged one. */

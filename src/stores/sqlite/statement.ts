@@ -10,8 +10,8 @@ export interface Statement {
   /** The same for who does not ask what changed: making that answer takes a tenth of an insert. */
   put(...values: Value[]): void
   /**
-   * The same, but before the connection's next statement and not now: many in a row take a third less than one by one
-   * between other work. What is wrong with them is said there.
+   * The same, but before the connection's next statement and not now: many in a row take little more than half of what
+   * they take one by one between other work. What is wrong with them is said there.
    */
   putLater(...values: Value[]): void
   get(...values: Value[]): unknown

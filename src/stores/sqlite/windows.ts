@@ -2,7 +2,7 @@
 import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
 import { ownCopy } from '../../log/shared-message.ts'
-import { checksum, eventIn, type LoadBlob } from '../../log/stored-row.ts'
+import { eventIn, isIntact, type LoadBlob } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'
@@ -218,7 +218,7 @@ function messageIn(row: MessageRow, lane: number, conversationId: string, load: 
   const crc = (checkAndSchema - schema) / schemas
   const stored = { type: 'message.added', version, at, lane, schema, message: id, crc, body }
   const place = { id, conversationId, version, timestamp: isoTime(at) }
-  if (body !== null && schema === packedSchema && checksum(stored) === crc) {
+  if (body !== null && schema === packedSchema && isIntact(stored)) {
     try {
       return unpackedMessage(body, place, load)
     } catch {

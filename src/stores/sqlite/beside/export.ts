@@ -1,5 +1,5 @@
 /** A conversation as the lines of an archive, a page at a time. */
-import type { Audience } from '../../../events/audience.ts'
+import { audienceOfKey } from '../../../events/audience.ts'
 import type { ArchiveEnd, ArchiveHeading } from '../../../log/archive.ts'
 import { type ArchiveRow, archiveColumns, archivist } from '../../../log/archived-rows.ts'
 import type { LaneKind } from '../../../log/lane.ts'
@@ -18,7 +18,7 @@ export function exporter(database: Database) {
   const blobs = blobLoader(database)
   const sql = {
     rows: database.prepare(inVersionOrder(archiveColumns)),
-    lane: database.prepare('select audience_key, kind, audience from lanes where lane = ?'),
+    lane: database.prepare('select audience_key, kind from lanes where lane = ?'),
   }
 
   return ({
@@ -49,8 +49,9 @@ export function exporter(database: Database) {
     }
     const linesOf = archivist({
       laneOf(lane) {
-        const [audienceKey, kind, audience] = sql.lane.get(lane) as [string, LaneKind, string]
-        return { audienceKey, kind, audience: JSON.parse(audience) as Audience }
+        const [audienceKey, kind] = sql.lane.get(lane) as [string, LaneKind]
+        const audience = audienceOfKey(audienceKey)
+        return audience && { audienceKey, kind, audience }
       },
       sumsBefore: (lane, version) => heads.sumsUpTo(lane, version - 1),
       blobOf: blobs(heads.projectRow(project)!),

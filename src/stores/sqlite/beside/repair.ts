@@ -6,6 +6,7 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { audienceOfKey, isAudienceOf } from '../../../events/audience.ts'
 import { maximumIdBytes } from '../../../events/id.ts'
 import { workItemKey } from '../../../events/work-item.ts'
 import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
@@ -61,6 +62,8 @@ export function repairer(database: Database) {
       insert or ignore into sessions (project, id, conversation, session_key, agent, status, expires_at, head)
       values (?, ?, ?, ?, ?, ?, ?, ?)`),
     dropSession: database.prepare('delete from sessions where session = ?'),
+    lanes: database.prepare('select lane, audience_key, audience from lanes where conversation = ?'),
+    saveLane: database.prepare('update lanes set audience = ? where lane = ?'),
   }
   const blobs = blobLoader(database)
 
@@ -103,7 +106,18 @@ export function repairer(database: Database) {
     const { info, sessions, isNamed } = folding.fold.heads()
     // A log that does not say what it is about gives no better head than a damaged one.
     const repaired = isNamed ? writeInfo(place, info, folding.isDamaged) : []
-    return [...repaired, ...writeSessions(place, sessions, folding.isDamaged)]
+    return [...repaired, ...writeSessions(place, sessions, folding.isDamaged), ...writeLanes(place)]
+  }
+
+  function writeLanes({ row, project, conversationId }: Place): RepairedHead[] {
+    const repaired: RepairedHead[] = []
+    for (const [lane, key, text] of sql.lanes.all(row) as Array<[number, string, string]>) {
+      const audience = audienceOfKey(key)
+      if (!audience || isAudienceOf(text, key)) continue
+      sql.saveLane.run(JSON.stringify(audience), lane)
+      repaired.push({ project, conversationId, what: `a lane did not say that it is for ${key}` })
+    }
+    return repaired
   }
 
   function writeInfo({ row, project, conversationId }: Place, info: ConversationInfo, isDamaged: boolean) {

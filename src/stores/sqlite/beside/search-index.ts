@@ -16,7 +16,7 @@ import { idProblem } from '../../../events/id.ts'
 import { searchableText, splitScript } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import { type Database, openDatabase } from '../database.ts'
-import { asStoreError } from '../errors.ts'
+import { asStoreError, damaged } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper, landmarkSchema } from './landmarks.ts'
@@ -141,7 +141,7 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
     prepareSchema(database, settings.epoch)
     // Read-only, because `begin immediate` on the index would otherwise take the log's write lock too.
     database.prepare('attach ? as log').run(`${pathToFileURL(settings.path)}?mode=ro`)
-    return searchIndex(database)
+    return searchIndex(database, settings.path)
   } catch (error) {
     database.close()
     throw error
@@ -185,7 +185,7 @@ function tableExists(database: Database, name: string): boolean {
   return database.prepare('select 1 from main.sqlite_schema where name = ?').get(name) !== undefined
 }
 
-function searchIndex(database: Database): SearchIndex {
+function searchIndex(database: Database, logPath: string): SearchIndex {
   const sql = {
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
@@ -363,10 +363,14 @@ function searchIndex(database: Database): SearchIndex {
   /** As many as make a batch, or what there is. */
   function rowsAfter(position: number): { rows: FeedRow[]; isAll: boolean } {
     const rows: FeedRow[] = []
+    let last = position
     let characters = 0
     while (rows.length < batch.events && characters < batch.characters) {
-      const some = sql.events.all(rows.at(-1)?.[0] ?? position) as FeedRow[]
+      const some = sql.events.all(last) as FeedRow[]
       for (const row of some) {
+        // In a damaged tree what comes next may lie before: going on from there would go round in circles.
+        if (row[0] <= last) throw damaged(logPath, `positions out of order behind ${last}`)
+        last = row[0]
         rows.push(row)
         characters += row[9]?.length ?? 0
       }

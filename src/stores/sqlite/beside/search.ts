@@ -4,7 +4,7 @@
  * A question and its answer share few words. So a message counts as covering a query word also when one of the two
  * messages on either side has it.
  */
-import type { Audience } from '../../../events/audience.ts'
+import { audienceOfKey } from '../../../events/audience.ts'
 import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import type { Landmark } from '../../../log/directory.ts'
@@ -45,7 +45,7 @@ export function searcher({ database, landmarks }: SearchIndex) {
     project: database.prepare('select project from log.projects where id = ?'),
     conversation: database.prepare(`
       select c.conversation from log.conversations c join log.projects p using (project) where p.id = ? and c.id = ?`),
-    audience: database.prepare('select audience from log.lanes where lane = ?'),
+    audienceKey: database.prepare('select audience_key from log.lanes where lane = ?'),
     around: database.prepare('select position, lane from docs where conversation = ? and version between ? and ?'),
     having: database.prepare(
       'select rowid from words where words match ? and rowid in (select value from json_each(?))',
@@ -113,8 +113,9 @@ export function searcher({ database, landmarks }: SearchIndex) {
     return lane => {
       let visible = known.get(lane)
       if (visible === undefined) {
-        const row = sql.audience.get(lane) as [string] | undefined
-        visible = row !== undefined && isVisible(JSON.parse(row[0]) as Audience, viewer)
+        const row = sql.audienceKey.get(lane) as [string] | undefined
+        const audience = row && audienceOfKey(row[0])
+        visible = audience !== undefined && isVisible(audience, viewer)
         known.set(lane, visible)
       }
       return visible

@@ -3,6 +3,7 @@
  * and sessions. Reports each damage by conversation and version, and changes nothing.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
+import { isAudienceOf } from '../../../events/audience.ts'
 import { maximumIdBytes } from '../../../events/id.ts'
 import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
 import { parsedOr } from '../../../log/fold.ts'
@@ -54,17 +55,20 @@ export function verifier(database: Database) {
         coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)
       from conversations c join projects p using (project) where c.conversation = ?`),
     events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc, place.version`)),
-    lanes: database.prepare('select lane, audience_key, kind from lanes where conversation = ?'),
+    lanes: database.prepare('select lane, audience_key, kind, audience from lanes where conversation = ?'),
     sessions: database.prepare('select id, status, head from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
     unplaced: database.prepare(`
-      select count(*) from events e where lane is not null
+      select e.conversation, count(*) from events e where lane is not null
         and not exists (select 1 from places p where ${sameAsEvent})
-        and not exists (select 1 from recent p where ${sameAsEvent})`),
+        and not exists (select 1 from recent p where ${sameAsEvent})
+      group by e.conversation`),
     misplaced: database.prepare(`
-      select (select count(*) from places p where not exists (select 1 from events e where ${sameAsEvent}))
-        + (select count(*) from recent p where not exists (select 1 from events e where ${sameAsEvent}))`),
+      select l.conversation, count(*) from (select * from places union all select * from recent) p
+      left join lanes l on l.lane = p.lane
+      where not exists (select 1 from events e where ${sameAsEvent})
+      group by l.conversation`),
     structure: database.prepare('pragma quick_check(20)'),
   }
   const blobs = blobLoader(database)
@@ -103,19 +107,32 @@ export function verifier(database: Database) {
         what: `${missing} events were removed from the end of conversations`,
       })
     }
-    const [unplaced] = sql.unplaced.get() as [number]
-    const [misplaced] = sql.misplaced.get() as [number]
-    if (damages.length === 0 && (unplaced > 0 || misplaced > 0)) {
-      damages.push({
-        project: '',
-        conversationId: '',
-        what: `${Math.max(unplaced, misplaced)} messages are not where the lanes say`,
-      })
-    }
+    damages.push(...misplacedIn(places, damages))
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
     return { conversations: places.length, events, damages, clean: damages.length === 0 }
+  }
+
+  /** Where nothing else is wrong: of a damaged row or a missing one it goes without saying. */
+  function misplacedIn(checked: ReadonlyArray<[number, string, string]>, damages: readonly Damage[]): Damage[] {
+    const counts = new Map<number | null, number>()
+    for (const question of [sql.unplaced, sql.misplaced]) {
+      for (const [conversation, count] of question.all() as Array<[number | null, number]>) {
+        counts.set(conversation, Math.max(count, counts.get(conversation) ?? 0))
+      }
+    }
+    const found: Damage[] = []
+    for (const [conversation, project, conversationId] of checked) {
+      const count = counts.get(conversation)
+      if (count === undefined || damages.some(one => one.conversationId === conversationId)) continue
+      found.push({ project, conversationId, what: `${count} messages are not where the lanes say` })
+    }
+    const lost = counts.get(null)
+    if (lost !== undefined && damages.length === 0 && found.length === 0) {
+      found.push({ project: '', conversationId: '', what: `${lost} places are of lanes that are not there` })
+    }
+    return found
   }
 
   async function verifyConversation(
@@ -126,12 +143,8 @@ export function verifier(database: Database) {
     // Purged since the list was made.
     if (!found) return undefined
     const [conversation, conversationId, info, projectRow, project, newest] = found
-    const lanes = new Map(
-      (sql.lanes.all(conversation) as Array<[number, string, LaneKind]>).map(([lane, audience, kind]) => [
-        lane,
-        { audience, kind },
-      ]),
-    )
+    const laneRows = sql.lanes.all(conversation) as Array<[number, string, LaneKind, string]>
+    const lanes = new Map(laneRows.map(([lane, audience, kind]) => [lane, { audience, kind }]))
     const base = baseOf(project, info)
     const check = conversationCheck({ project, conversationId, lanes, load: blobs(projectRow), base })
     for (let first = check.version + 1; first <= newest; first += sliceSize) {
@@ -147,6 +160,11 @@ export function verifier(database: Database) {
           check.damages.push({ project, conversationId, version: placedAt, what })
         }
         check.take(row.slice(0, -1) as [...ArchiveRow, number])
+      }
+    }
+    for (const [, key, , audience] of laneRows) {
+      if (!isAudienceOf(audience, key)) {
+        check.damages.push({ project, conversationId, what: `a lane does not say that it is for ${key}` })
       }
     }
     check.compareHeads({ info, sessions: sql.sessions.all(conversation) as Array<[string, string, string]> })
