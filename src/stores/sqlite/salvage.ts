@@ -96,12 +96,12 @@ function readable(source: Database): Readable {
     'position',
     `e.position, e.conversation, e.crc, ${archiveColumns}`,
   )
+  const places = placesIn(source)
   // The hashes stand behind the body: of a long row their page may be lost where those of the body are not.
   for (const columns of [archiveColumns, archiveColumnsWithoutHashes]) {
     const sql = `select e.position, e.conversation, e.crc, ${columns} from events e where e.position = ?`
-    rows.push(...foundByIndex(source, rows, sql))
+    rows.push(...foundByIndex(source, rows.filter(isWhereItShould), sql))
   }
-  const places = placesIn(source)
   for (const [position, ownConversation, crc, ...own] of rows) {
     const placed = asPlaced(own, places.get(position))
     const row = !isAsWritten(own, crc) && isAsWritten(placed, crc) ? placed : own
@@ -113,6 +113,12 @@ function readable(source: Database): Readable {
     events.set(conversation, list)
   }
   return { projects, conversations, lanes, blobs, events, losses }
+
+  /** In a damaged tree a row may be met under the number of another. */
+  function isWhereItShould([position, , crc, ...row]: [number, number, number, ...ArchiveRow]): boolean {
+    const place = places.get(position)
+    return isAsWritten(row, crc) && (!place || (row[8] === place[0] && row[0] === place[1]))
+  }
 }
 
 function isAsWritten(row: ArchiveRow, crc: number): boolean {
