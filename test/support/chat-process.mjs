@@ -23,7 +23,8 @@ const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', ag
 /** Answers each turn after one or two calls, by what the request ends with. */
 const model = scriptedModel(request => {
   const { system, messages, tools } = request
-  appendFileSync(requests, `${JSON.stringify({ system, messages, tools })}\n`)
+  // On a line of its own although the one before was cut in two, and with an end that a cut one does not have.
+  appendFileSync(requests, `\n${JSON.stringify({ system, messages, tools })} end\n`)
   const last = messages.at(-1).content
   const asked = messages
     .flatMap(message => message.content)

@@ -97,8 +97,8 @@ async function requestsIn({ requests, turns, budget }: Settings, problems: strin
   let sent = 0
   for await (const line of createInterface({ input: createReadStream(requests) })) {
     // A line that a kill cut in two was never sent.
-    if (!line.endsWith('}')) continue
-    const { system, messages, tools } = JSON.parse(line) as {
+    if (!line.endsWith('} end')) continue
+    const { system, messages, tools } = JSON.parse(line.slice(0, -' end'.length)) as {
       system: string
       messages: RequestMessage[]
       tools: unknown
