@@ -10,6 +10,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -280,15 +281,36 @@ describe('damage to rows', () => {
 
   it('[P13] a head that lacks what every head has is folded from the log', async () => {
     const store = await tampered(`
-      update sessions set head = replace(head, 'expiresInMs', 'expiresInHs');
+      update sessions set head = replace(head, 'expiresInMs', 'expiresInHs') where id = 'a s';
+      update sessions set head = replace(head, 'windowStart', 'windowStirt') where id = 'b s';
       update conversations set info = replace(info, 'workItem', 'workItum')`)
-    expect((await store.session(project, 'b s'))?.expiresInMs).toBeNull()
+    expect((await store.session(project, 'a s'))?.expiresInMs).toBeNull()
+    expect((await store.session(project, 'b s'))?.windowStart).toBe(0)
     expect((await store.sessions({ project, limit: 10 })).items.map(head => head.expiresInMs)).toEqual([
       null,
       null,
       null,
     ])
     expect((await store.conversation(project, 'b'))?.info.workItem).toBeDefined()
+  })
+
+  it('[P13] salvage rescues a message whose hashes cannot be read any more, and chains it as before', async () => {
+    const { store, path } = await openSqlite()
+    const texts = ['one', 'an unmistakable two', 'three']
+    await store.append(into('c', [begun(), ...texts.map(text => said(text))]))
+    await store.close()
+    const bytes = readFileSync(path)
+    // A record begins with the lengths of its columns, and its last two are hashes of 32 bytes (76 says that).
+    const lengths = bytes.lastIndexOf(
+      Buffer.from([76, 76]),
+      bytes.lastIndexOf('message.added', bytes.indexOf(texts[1]!)),
+    )
+    bytes[lengths + 1] = 127
+    writeFileSync(path, bytes)
+    await salvage(path, `${path}-rescued`)
+    const rescued = await openAt(`${path}-rescued`)
+    expect(textsIn(await rescued.read({ project, conversationId: 'c' }))).toEqual(texts)
+    expect((await rescued.verify()).damages).toEqual([])
   })
 
   it('[P13] a lane that does not say whom it is for hides nothing, and is put right', async () => {

@@ -7,7 +7,7 @@ import {
   copyRefused,
   nameWhileCopied,
 } from '../../log/copy.ts'
-import { checksum } from '../../log/stored-row.ts'
+import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
@@ -192,7 +192,7 @@ export async function copyTarget(
     const rows = page.map((event, n) => {
       const { conversationId, version, type, schema, at, lane, sums, body, messageId } = event
       const c = conversations.get(conversationId)!
-      const crc = checksum({ version, at, lane: null, type, message: messageId, body })
+      const checked = { version, at, lane: null, type, message: messageId, body }
       return {
         c,
         v: version,
@@ -206,7 +206,7 @@ export async function copyTarget(
         message: messageId,
         lane: lane && laneFor(c, lane, newLanes),
         ...(sums && { messages: sums[0], tokens: sums[1], input: sums[2], output: sums[3] }),
-        crc: crc + (event.isDamaged ? 0x1_0000_0000 : 0),
+        crc: event.isDamaged ? wrongChecksum(checked) : checksum(checked),
         salt: event.salt && hex(event.salt),
         body,
         digest: hex(event.digest),

@@ -1,7 +1,7 @@
 /** Takes a copied project in: its rows as they were, under a name that nobody can ask for until all of it is there. */
 import { workItemKey } from '../../events/work-item.ts'
 import { type CopiedEvent, type CopyBeginning, type CopyTarget, copyRefused, nameWhileCopied } from '../../log/copy.ts'
-import { checksum } from '../../log/stored-row.ts'
+import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import { copySource } from './copy-out.ts'
 import type { Database } from './database.ts'
 import { filing } from './places.ts'
@@ -109,7 +109,8 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
     const [conversation] = sql.conversation.get(row, conversationId) as [number]
     const laneRow = lane && laneFor(conversation, lane)
     const message = event.messageId
-    const crc = checksum({ version, at, lane: laneRow, type, message, body }) + (event.isDamaged ? 0x1_0000_0000 : 0)
+    const checked = { version, at, lane: laneRow, type, message, body }
+    const crc = event.isDamaged ? wrongChecksum(checked) : checksum(checked)
     sql.putEvent.run(
       position,
       conversation,

@@ -2,7 +2,7 @@
 import type { Audience } from '../../events/audience.ts'
 import { addSums } from '../../log/lane.ts'
 import type { Blob, Header } from '../../log/record.ts'
-import { checksum } from '../../log/stored-row.ts'
+import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore } from './heads.ts'
 
@@ -55,14 +55,14 @@ export function eventInserter(database: Database, heads: HeadStore) {
       lane?.sums.tokens ?? null,
       lane?.sums.input ?? null,
       lane?.sums.output ?? null,
-      checksum({
+      (content.damaged ? wrongChecksum : checksum)({
         version: header.version,
         at: header.at,
         lane: lane?.row ?? null,
         type: header.type,
         message: header.messageId ?? null,
         body: content.body,
-      }) + (content.damaged ? 0x1_0000_0000 : 0),
+      }),
       content.salt,
       content.body,
       content.digest,

@@ -97,7 +97,7 @@ function readable(source: Database): Readable {
     `e.position, e.conversation, e.crc, ${archiveColumns}`,
   )
   const places = placesIn(source)
-  // The hashes stand behind the body: of a long row their page may be lost where those of the body are not.
+  // The hashes stand at the end of a row, and may be out of reach where the rest is not.
   for (const columns of [archiveColumns, archiveColumnsWithoutHashes]) {
     const sql = `select e.position, e.conversation, e.crc, ${columns} from events e where e.position = ?`
     rows.push(...foundByIndex(source, rows.filter(isWhereItShould), sql))
