@@ -132,6 +132,25 @@ describe('a store opened for reading only', () => {
   })
 })
 
+describe('a folder that cannot be made', () => {
+  const below = (place: string) => join(place, 'deeper', 'colloquy.db')
+
+  it('is refused where a file stands in its way', async () => {
+    const { file } = await givenStore()
+    await expect(openColloquy({ ...settings, store: `sqlite:${below(file)}` })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringContaining('folder'),
+    })
+  })
+
+  it.runIf(process.platform === 'linux')('is refused where the system takes none', async () => {
+    await expect(openColloquy({ ...settings, store: `sqlite:${below('/proc')}` })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringContaining('folder'),
+    })
+  })
+})
+
 /** Permissions stop nobody who is root, so a child without rights looks at the store. */
 const stranger = process.getuid?.() === 0 ? 65534 : undefined
 const noStranger = process.platform === 'win32' ? 'no such permissions on Windows' : undefined

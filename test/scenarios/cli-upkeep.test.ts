@@ -184,6 +184,20 @@ describe('colloquy purge', () => {
     expect(shown.exitCode).toBe(1)
     expect(shown.error()).toMatchObject({ code: 'conversation/purged', facts: { archive } })
   })
+
+  it('removes nothing when the archive cannot be written', async () => {
+    const { store, id, file, colloquy } = await withConversation()
+    const places = [join(file, 'cold'), ...(process.platform === 'linux' ? ['/proc/cold'] : [])]
+    for (const place of places) {
+      const refused = await cliOn(store)('purge', id, '--yes', '--to', place, '--json')
+      expect(refused.exitCode).toBe(1)
+      expect(refused.error()).toMatchObject({
+        code: 'store/failed',
+        message: expect.stringContaining('Nothing was purged'),
+      })
+    }
+    expect(await colloquy.conversations.getConversation(id)).toMatchObject({ version: 3 })
+  })
 })
 
 describe('colloquy erase', () => {

@@ -1,6 +1,6 @@
 /** Archive files in a folder. */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
@@ -8,16 +8,17 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { ColloquyError, NotFound, StoreFailed } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
+import { makeFolder } from '../../log/make-folder.ts'
 import { fileNameOf } from './name.ts'
 
 export function folderArchives(folder: string): ArchivePlace {
   return {
     /** Written under another name, synced, then renamed: a file with the right name is whole. */
     async write(name, lines) {
-      await mkdir(folder, { recursive: true })
       const path = resolve(join(folder, fileNameOf(name)))
       const draft = `${path}.part`
       try {
+        makeFolder(resolve(folder))
         await pipeline(Readable.from(ended(lines)), createGzip(), createWriteStream(draft))
         const file = await open(draft, 'r+')
         await file.sync()
@@ -25,7 +26,7 @@ export function folderArchives(folder: string): ArchivePlace {
         await rename(draft, path)
         await syncFolder(folder)
       } catch (error) {
-        await rm(draft, { force: true })
+        await rm(draft, { force: true }).catch(() => undefined)
         const message = error instanceof Error ? error.message : String(error)
         throw new StoreFailed(
           `The archive ${path} could not be written (${message}). Nothing was purged.`,

@@ -2,11 +2,12 @@
  * One connection to the file: WAL and an explicit sync before the first write, foreign keys, no waiting in the driver
  * (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
  */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
+import { makeFolder } from '../../log/make-folder.ts'
 import { asStoreError, isUnreadable } from './errors.ts'
 import { Line, LineStatement, type Statement } from './statement.ts'
 
@@ -52,7 +53,7 @@ export function openDatabase({
     const size = statSync(path, { throwIfNoEntry: false })?.size
     const missing = size === undefined
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
-    if (missing) mkdirSync(dirname(path), { recursive: true })
+    if (missing) makeFolder(dirname(path))
     if (!missing) refuseOtherFiles(path, size)
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {

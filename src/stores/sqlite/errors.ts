@@ -73,6 +73,7 @@ function systemCode(error: unknown): number | undefined {
     case 'EACCES':
     case 'EPERM':
       return code.readOnly
+    case 'ENOENT':
     case 'ENOTDIR':
     case 'EEXIST':
     case 'EISDIR':
