@@ -79,11 +79,11 @@ export interface OpenOptions
  */
 export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const options = given.configuration === undefined ? given : await withConfiguration(given, given.configuration)
-  const root = projectRoot()
-  const url = options.store ?? defaultStore(root)
+  const root = rootAbove(process.cwd())
+  const url = options.store ?? defaultStore(root())
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const scope = checkedScope({
-    project: options.project ?? basename(root),
+    project: options.project ?? basename(root()),
     actor: options.actor ?? 'local',
     channel: options.channel ?? 'library',
   })
@@ -138,18 +138,19 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     },
   }
   const caretaker = { ...scope, actor: 'maintenance' }
-  const sweeping = { archive: own.settings.archive, team: teamOf(opened, caretaker) }
-  const { sweepEveryMs } = own.settings
+  const { sweepEveryMs, archive } = own.settings
+  const colleagues = () => teamOf(opened, caretaker)
   const sweeps = sweepEveryMs !== null && !options.readOnly
   // A failed sweep deletes and loses nothing; the next one comes.
   const timer = sweeps
-    ? setInterval(() => sweep(core, caretaker, sweeping).catch(() => undefined), sweepEveryMs!).unref()
+    ? setInterval(
+        () => sweep(core, caretaker, { archive, team: colleagues() }).catch(() => undefined),
+        sweepEveryMs!,
+      ).unref()
     : undefined
   // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
   // opens to ask one thing goes first.
-  const first = sweeps
-    ? setImmediate(() => lookAfter(core, caretaker, sweeping.team).catch(() => undefined))
-    : undefined
+  const first = sweeps ? setImmediate(() => lookAfter(core, caretaker, colleagues()).catch(() => undefined)) : undefined
 
   const opening = new Scoped(opened, scope)
   for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
@@ -197,10 +198,10 @@ async function openArchives(address: string): Promise<ArchivePlace> {
   return (await import('../stores/archives/folder.ts')).folderArchives(address)
 }
 
-function defaultArchives(url: string, root: string): string {
+function defaultArchives(url: string, root: () => string): string {
   const [scheme, path = ''] = splitOnce(url, ':')
   return join(
-    scheme !== 'sqlite' || path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)),
+    scheme !== 'sqlite' || path === '' || path === ':memory:' ? join(root(), '.colloquy') : dirname(resolve(path)),
     'archives',
   )
 }
@@ -214,6 +215,12 @@ function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEsti
     return loaded
   })
   return () => loaded ?? load()
+}
+
+/** Looked for once, when somebody needs it: that takes as long as a question to the store. */
+function rootAbove(folder: string): () => string {
+  let found: string | undefined
+  return () => (found ??= projectRoot(folder))
 }
 
 function lazily<T>(make: () => Promise<T>): () => Promise<T> {

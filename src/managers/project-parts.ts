@@ -15,10 +15,10 @@ import type { ReferenceDesk } from './references.ts'
 import { type Scribe, scribe } from './scribe.ts'
 
 export interface ProjectParts extends ProjectSettings {
-  scribe: Scribe
-  desk: ReferenceDesk
+  readonly scribe: Scribe
+  readonly desk: ReferenceDesk
   /** None in a project without a folder: they are started in it. */
-  mcp: McpServers | undefined
+  readonly mcp: McpServers | undefined
 }
 
 export interface AllProjectParts {
@@ -29,52 +29,91 @@ export interface AllProjectParts {
   close(): Promise<void>
 }
 
-export function projectParts(
-  all: AllProjectSettings,
-  {
-    engine,
-    estimator,
-    resolvers,
-  }: {
-    engine: Engine
-    estimator: () => TokenEstimator | Promise<TokenEstimator>
-    /** Asked before those for conversations and files. */
-    resolvers: readonly ReferenceResolver[]
-  },
-): AllProjectParts {
-  function partsOf(settings: ProjectSettings): ProjectParts {
-    const { root, redact, agents } = settings
-    const { maxMessageBytes } = settings.settings
-    return {
-      ...settings,
-      scribe: scribe({ maxMessageBytes, newId: engine.newId, estimator, redact }),
-      desk: {
-        settings: settings.references,
-        resolvers: [...resolvers, conversationResolver(engine), ...(root === undefined ? [] : [fileResolver(root)])],
-        pending: new Map(),
-        failed: new Map(),
-      },
-      mcp: root === undefined ? undefined : mcpServers(agents.mcp, root),
-    }
+interface Shared {
+  engine: Engine
+  estimator: () => TokenEstimator | Promise<TokenEstimator>
+  /** Asked before those for conversations and files. */
+  resolvers: readonly ReferenceResolver[]
+}
+
+export function projectParts(all: AllProjectSettings, shared: Shared): AllProjectParts {
+  const own = new Map<ProjectSettings, Parts>()
+  const made = new Map<ProjectOptions, Parts>()
+
+  function partsOf(settings: ProjectSettings): Parts {
+    const parts = own.get(settings) ?? new Parts(settings, shared)
+    own.set(settings, parts)
+    return parts
   }
 
-  const own = new Map([...all.named].map(([project, settings]) => [project, partsOf(settings)]))
-  let shared: ProjectParts | undefined
-  const made = new Map<ProjectOptions, ProjectParts>()
   return {
-    of(project) {
-      const found = own.get(project) ?? shared
-      if (found) return found
-      shared = partsOf(all.others)
-      return shared
-    },
+    of: project => partsOf(all.of(project)),
     made(options) {
-      const parts = made.get(options) ?? partsOf(completeProjectSettings(options))
+      const parts = made.get(options) ?? new Parts(completeProjectSettings(options), shared)
       made.set(options, parts)
       return parts
     },
     async close() {
-      for (const { mcp } of [...own.values(), ...made.values()]) await mcp?.close()
+      for (const parts of [...own.values(), ...made.values()]) await parts.close()
     },
+  }
+}
+
+/** Looks for the project's folder, and makes what works in it, when it is first asked for: who opens a store to read one thing needs none of it. */
+class Parts implements ProjectParts {
+  readonly settings: ProjectSettings['settings']
+  readonly team: ProjectSettings['team']
+  readonly redact: boolean
+  readonly requests: ProjectSettings['requests']
+  readonly references: ProjectSettings['references']
+  readonly agents: ProjectSettings['agents']
+  readonly building: ProjectSettings['building']
+  readonly features: ProjectSettings['features']
+  readonly scribe: Scribe
+  readonly #given: ProjectSettings
+  readonly #shared: Shared
+  #desk: ReferenceDesk | undefined
+  #servers: McpServers | undefined
+
+  constructor(given: ProjectSettings, shared: Shared) {
+    this.settings = given.settings
+    this.team = given.team
+    this.redact = given.redact
+    this.requests = given.requests
+    this.references = given.references
+    this.agents = given.agents
+    this.building = given.building
+    this.features = given.features
+    this.#given = given
+    this.#shared = shared
+    const { engine, estimator } = shared
+    const { maxMessageBytes } = given.settings
+    this.scribe = scribe({ maxMessageBytes, newId: engine.newId, estimator, redact: given.redact })
+  }
+
+  get root(): string | undefined {
+    return this.#given.root
+  }
+
+  get desk(): ReferenceDesk {
+    const { root } = this
+    const { engine, resolvers } = this.#shared
+    this.#desk ??= {
+      settings: this.references,
+      resolvers: [...resolvers, conversationResolver(engine), ...(root === undefined ? [] : [fileResolver(root)])],
+      pending: new Map(),
+      failed: new Map(),
+    }
+    return this.#desk
+  }
+
+  get mcp(): McpServers | undefined {
+    const { root } = this
+    if (root !== undefined) this.#servers ??= mcpServers(this.agents.mcp, root)
+    return this.#servers
+  }
+
+  async close(): Promise<void> {
+    await this.#servers?.close()
   }
 }

@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** The nearest folder above that looks like a workspace, else this one. */
-export function projectRoot(): string {
-  const start = process.cwd()
+export function projectRoot(start = process.cwd()): string {
   for (let folder = start; ; folder = dirname(folder)) {
     if (['.colloquy', '.git', 'package.json'].some(name => existsSync(join(folder, name)))) return folder
     if (folder === dirname(folder)) return start

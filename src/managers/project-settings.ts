@@ -43,7 +43,7 @@ export interface ProjectOptions
 }
 
 export interface ProjectSettings {
-  root: string | undefined
+  readonly root: string | undefined
   settings: Settings
   team: TeamSettings
   redact: boolean
@@ -64,18 +64,19 @@ export interface AllProjectSettings {
 
 /** @throws {InvalidInput} naming a setting that cannot be, of whichever project */
 export function allProjectSettings(given: {
-  /** The project that is opened, and its folder unless one is said. */
+  /** The project that is opened, and its folder unless one is said: looked for when somebody needs it. */
   project: string
-  root: string
+  root: () => string
   general: ProjectOptions & TeamSettingsInput
   projects: Readonly<Record<string, ProjectOptions>>
 }): AllProjectSettings {
   const { project: opened, general, projects } = given
-  const { root = given.root, ...forAll } = general
+  const { root: _, ...forAll } = general
   const named = new Map<string, ProjectSettings>()
   for (const [project, own] of Object.entries({ [opened]: {}, ...projects })) {
-    const options = overriding(project === opened ? general : forAll, own)
-    named.set(project, completeProjectSettings(project === opened ? { root, ...options } : options))
+    const isOpened = project === opened
+    const options = overriding(isOpened ? general : forAll, own)
+    named.set(project, completeProjectSettings(options, isOpened ? given.root : undefined))
   }
   let others: ProjectSettings | undefined
   return {
@@ -92,12 +93,21 @@ export function allProjectSettings(given: {
   }
 }
 
-/** @throws {InvalidInput} naming the setting */
-export function completeProjectSettings(options: ProjectOptions & TeamSettingsInput): ProjectSettings {
+/**
+ * `findRoot` finds its folder where none is said.
+ *
+ * @throws {InvalidInput} naming the setting
+ */
+export function completeProjectSettings(
+  options: ProjectOptions & TeamSettingsInput,
+  findRoot?: () => string,
+): ProjectSettings {
   const features = { ...defaultFeatures, ...defined(options.features ?? {}) }
   const agents = completeAgentSettings(options.agents)
   return {
-    root: options.root,
+    get root() {
+      return options.root ?? findRoot?.()
+    },
     settings: completeSettings(settingsIn(options)),
     team: completeTeamSettings(options),
     redact: options.redact ?? false,

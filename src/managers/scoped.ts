@@ -68,7 +68,6 @@ export function teamOf({ engine, keeper, parts }: Opened, scope: Scope, own = pa
 /** Managers are found on the class and made once; what can be called is a property of each, so that it can be passed on. */
 export class Scoped implements Colloquy {
   readonly project: string
-  readonly root: string | undefined
   readonly nodes: Nodes
   readonly #opened: Opened
   readonly #scope: Scope
@@ -92,8 +91,11 @@ export class Scoped implements Colloquy {
     this.#meant = meant
     this.#own = meant ?? opened.parts.of(scope.project)
     this.project = scope.project
-    this.root = this.#own.root
     this.nodes = opened.nodes
+  }
+
+  get root(): string | undefined {
+    return this.#own.root
   }
 
   get sessions(): SessionManager {
