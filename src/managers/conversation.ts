@@ -1,4 +1,5 @@
-/** A conversation as callers see it. */
+/** A conversation as callers see it, theirs to change. */
+import { ownCopy } from '../log/shared.ts'
 import type { ConversationHead, ConversationInfo } from '../views/conversation.ts'
 
 export interface Conversation extends ConversationInfo {
@@ -8,5 +9,5 @@ export interface Conversation extends ConversationInfo {
 }
 
 export function shown({ info, version, activeAt }: ConversationHead): Conversation {
-  return { ...info, version, activeAt }
+  return { ...ownCopy(info), version, activeAt }
 }

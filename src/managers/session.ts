@@ -1,5 +1,6 @@
 /** A session as callers see it: its head, and what running sums say of its messages. */
 import type { Engine } from '../engine.ts'
+import { ownCopy } from '../log/shared.ts'
 import { windowOf } from '../log/windows.ts'
 import { expiryOf, type SessionHead } from '../views/session.ts'
 
@@ -33,7 +34,7 @@ export async function sessionFrom({ store }: Engine, head: SessionHead): Promise
     now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
   const expiry = expiryOf(head, Date.parse(lastActivityAt))
   return {
-    ...head,
+    ...ownCopy(head),
     type: head.workItem.type,
     expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),
     stats: {

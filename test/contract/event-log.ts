@@ -196,6 +196,25 @@ function describeAppend(open: OpenStore): void {
       ).toBeInstanceOf(NotFound)
     })
 
+    it('records nothing of what somebody does to the heads it hands out', async () => {
+      const { store } = await open()
+      const joining = joined('s', { metadata: { list: [1] } })
+      const made = await store.append(into('a', [begun({ metadata: { list: [1] } }), joining]))
+      const more = await store.append(into('a', said('more')))
+      const found = [(await store.conversation(project, 'a'))?.info, await store.session(project, 's')]
+      for (const head of [made.conversation?.info, made.session, more.conversation?.info, ...found]) {
+        // They may be frozen, or copies.
+        Reflect.set(head!.metadata, 'x', 1)
+        Reflect.set(head!.metadata.list as number[], 1, 2)
+        Reflect.set(head!.workItem, 'threadId', 'other')
+      }
+      await store.append(into('a', { type: 'conversation.annotated', metadata: { b: 2 } }))
+      await store.append(into('a', { type: 'session.annotated', sessionId: 's', metadata: { b: 2 } }))
+      expect((await store.conversation(project, 'a'))?.info.metadata).toEqual({ list: [1], b: 2 })
+      expect((await store.session(project, 's'))?.metadata).toEqual({ list: [1], b: 2 })
+      expect(await store.verify()).toMatchObject({ clean: true })
+    })
+
     it('[P2] concurrent appends through two handles get versions without gaps', async () => {
       const { store, another } = await open()
       const other = await another()

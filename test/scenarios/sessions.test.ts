@@ -351,6 +351,37 @@ describe('what is kept beside', () => {
     expect((await colloquy.sessions.getSession(session.id)).metadata).toEqual({ b: { c: [1] }, d: 'x' })
   })
 
+  it('is not changed by what a caller does with an answer', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession({ ...feature, metadata: { a: 1, list: [1] } })
+    const answers = [
+      await sessions.getSession(id),
+      (await sessions.listSessions()).items[0]!,
+      await sessions.setOutsideId(id, 'claude', 'real'),
+    ]
+    for (const session of answers) {
+      Object.assign(session.metadata, { x: 1 })
+      ;(session.metadata.list as number[]).push(2)
+      Object.assign(session.outsideIds, { claude: 'made up' })
+      Object.assign(session.workItem, { featureId: 'other' })
+    }
+    const conversation = await conversations.getConversation(conversationId)
+    Object.assign(conversation.metadata, { y: 1 })
+    Object.assign(conversation.workItem, { featureId: 'other' })
+
+    await sessions.setMetadata(id, { b: 2 })
+    await conversations.annotate(conversationId, { metadata: { b: 2 } })
+    expect(await sessions.getSession(id)).toMatchObject({
+      metadata: { a: 1, b: 2, list: [1] },
+      outsideIds: { claude: 'real' },
+      workItem: { featureId: 'login' },
+    })
+    expect((await sessions.getSession(id)).metadata).toEqual({ a: 1, b: 2, list: [1] })
+    expect((await conversations.getConversation(conversationId)).metadata).toEqual({ b: 2 })
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
   it('keeps ids that the session has in other systems', async () => {
     const kept = await opened()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)

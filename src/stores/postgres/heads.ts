@@ -11,6 +11,7 @@ import type { Proposal } from '../../log/event-log.ts'
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import type { Lane, LaneKind, LaneSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
+import { frozen } from '../../log/shared.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, viewerOf } from '../../log/visibility.ts'
 import type { ConversationHead, ConversationInfo } from '../../views/conversation.ts'
@@ -205,9 +206,13 @@ export function headStore({ refold }: { refold: Refold }) {
     // Two questions may be answered in another order than they were asked.
     if (before && before.conversation === entry.conversation && before.head.version > entry.head.version) return
     conversations.set(key, entry)
-    if (before?.head.info !== info) byWork.set(info.project, workHashOf(info), key)
-    if (before?.sessions !== entry.sessions)
-      for (const id of entry.sessions.keys()) bySession.set(info.project, id, key)
+    // Frozen: whoever they are handed to cannot change what is written back next.
+    if (before?.head.info !== info) byWork.set(info.project, workHashOf(frozen(info)), key)
+    if (before?.sessions === entry.sessions) return
+    for (const [id, session] of entry.sessions) {
+      bySession.set(info.project, id, key)
+      frozen(session)
+    }
   }
 
   function forget(project: string, id: string): void {

@@ -3,7 +3,7 @@
  * in the transaction that changes them.
  *
  * What is kept is good as long as nobody else wrote: `pragma data_version` changes when another connection commits, and
- * then everything kept is dropped.
+ * then everything kept is dropped. It is frozen: whoever it is handed to cannot change what is written back next.
  */
 import { type Audience, audienceOfKey } from '../../events/audience.ts'
 import type { BranchPoint } from '../../events/conversation.ts'
@@ -12,6 +12,7 @@ import { type WorkItem, workItemKey } from '../../events/work-item.ts'
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
+import { frozen } from '../../log/shared.ts'
 import { isoTime } from '../../log/time.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
@@ -207,7 +208,7 @@ export function headStore(database: Database) {
       recentAt,
       hash,
       head: {
-        info: infoIn(info, () => refold(row, { project, conversationId: id }).info),
+        info: frozen(infoIn(info, () => refold(row, { project, conversationId: id }).info)),
         version,
         activeAt: isoTime(activeAt),
       },
@@ -234,7 +235,7 @@ export function headStore(database: Database) {
   }
 
   function createConversation(head: ConversationHead, hash: Uint8Array, now: number): ConversationEntry {
-    const { info } = head
+    const info = frozen(head.info)
     const recentAt = now - (now % minute)
     const dueAt = teamDueAt(info) ?? null
     const row = Number(
@@ -258,6 +259,7 @@ export function headStore(database: Database) {
   function saveConversation(entry: ConversationEntry, head: ConversationHead, hash: Uint8Array, now: number): void {
     const { info } = head
     if (info !== entry.head.info) {
+      frozen(info)
       sql.updateInfo.run(JSON.stringify(info), entry.row)
       if (info.status !== entry.head.info.status) sql.updateStatus.run(info.status, entry.row)
       const dueAt = teamDueAt(info) ?? null
@@ -351,7 +353,7 @@ export function headStore(database: Database) {
     rows.set(keyOf(project, conversationId), conversationRow)
     const head = sessionHeadIn(text, () => refold(conversationRow, { project, conversationId }).sessions.get(id))
     if (!head) return undefined
-    const entry = { row, head }
+    const entry = { row, head: frozen(head) }
     sessions.set(key, entry)
     return entry
   }
@@ -365,7 +367,7 @@ export function headStore(database: Database) {
 
   function saveSession(conversationRow: number, head: SessionHead, now: number): void {
     const expiresAt = expiryOf(head, now) ?? null
-    const text = JSON.stringify(head)
+    const text = JSON.stringify(frozen(head))
     const known = session(head.project, head.id)
     if (known) {
       if (head.status === known.head.status && isBefore(known.expiresAt, expiresAt)) {

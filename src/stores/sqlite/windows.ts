@@ -1,7 +1,7 @@
 /** Messages as a viewer sees them, and how much there is of them. */
 import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
-import { ownCopy } from '../../log/shared-message.ts'
+import { ownCopy } from '../../log/shared.ts'
 import { eventIn, isIntact, type LoadBlob } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'

@@ -1,20 +1,22 @@
-/** Messages that are handed out more than once. */
+/** What is kept and handed out more than once: nobody may change it under the others. */
 import type { Message } from '../views/message.ts'
 
 /** What goes into requests by reference, and so to whoever sends them, cannot be changed there for the next one. */
 export function freezeInputs({ parts }: Message): void {
-  for (const part of parts) if (part.type === 'tool-call') freeze(part.input)
+  for (const part of parts) if (part.type === 'tool-call') frozen(part.input)
 }
 
-function freeze(value: unknown): void {
-  if (!isObject(value)) return
+/** The same value, which nobody can change any more, and all that is in it. What is frozen already is not looked into. */
+export function frozen<T>(value: T): T {
+  if (!isObject(value) || Object.isFrozen(value)) return value
   Object.freeze(value)
-  for (const inner of Object.values(value)) freeze(inner)
+  for (const inner of Object.values(value)) frozen(inner)
+  return value
 }
 
-/** A message for somebody who may change it. */
-export function ownCopy(message: Message): Message {
-  return copied(message) as Message
+/** A copy for somebody who may change it. */
+export function ownCopy<T extends object>(value: T): T {
+  return copied(value) as T
 }
 
 /** What comes from JSON is all there can be. A spread takes over a field called `__proto__` as a field. */
