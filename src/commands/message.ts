@@ -67,8 +67,9 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
     refuseOversize(plain, limits.maxMessageBytes)
     return plain
   }
-  const { content, parts: given = [], metadata, envelope, ...rest } = parseInput(MessageInput, input)
-  const { known, left } = fromSeed(metadata)
+  const { content, parts: given = [], metadata: _, envelope, ...rest } = parseInput(MessageInput, input)
+  // As it was given: the schema's copy has lost a key called `__proto__`.
+  const { known, left } = fromSeed(input.metadata)
   const { tokens, toolUse, ...fields } = known
   const parts: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
   for (const part of given) parts.push(plainPart(part))
@@ -124,12 +125,13 @@ function toolParts(toolUse: { name: string; input?: unknown; result?: unknown },
 }
 
 function refuseOversize(message: CheckedMessage, limit: number): void {
+  const { parts } = message
+  const [only] = parts
+  const isAlone = parts.length === 1 && !message.metadata && message.envelope === undefined
+  // Three bytes are the most a UTF-16 unit takes: what is short enough by that need not be measured.
+  if (isAlone && only?.type === 'text' && only.text.length * 3 <= limit) return
   let bytes = 0
-  for (const part of message.parts) {
-    // A plain text is measured without copying it; three bytes are the most a UTF-16 unit takes.
-    if (part.type !== 'text') bytes += Buffer.byteLength(JSON.stringify(part))
-    else bytes += part.text.length * 3 <= limit ? part.text.length : Buffer.byteLength(part.text)
-  }
+  for (const part of parts) bytes += Buffer.byteLength(part.type === 'text' ? part.text : JSON.stringify(part))
   if (message.metadata) bytes += Buffer.byteLength(JSON.stringify(message.metadata))
   if (message.envelope !== undefined) bytes += Buffer.byteLength(JSON.stringify(message.envelope))
   if (bytes > limit) throw new ContentTooLarge({ bytes, limit })

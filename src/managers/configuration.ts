@@ -151,12 +151,10 @@ const DispatchInput = z
   })
   .partial()
 
-/** What may differ between the projects of a store. */
-const ofProject = {
-  root: z.string().min(1),
+/** How messages and sessions are kept. */
+const keeping = {
   sessionExpiresInMs: DurationMs.nullable(),
   maxMessageBytes: Count,
-  redact: z.boolean(),
   sharing: z.strictObject({ feature: Sharing, task: Sharing, bead: Sharing, thread: Sharing }).partial(),
   archive: z
     .strictObject({
@@ -165,6 +163,15 @@ const ofProject = {
       inactiveForMs: DurationMs.nullable(),
     })
     .partial(),
+}
+
+export const KeepingInput = z.strictObject({ ...keeping, sweepEveryMs: DurationMs.nullable() }).partial()
+
+/** What may differ between the projects of a store. */
+const ofProject = {
+  root: z.string().min(1),
+  ...keeping,
+  redact: z.boolean(),
   phases: z.union([z.enum(['default', 'none']), PhaseSet]),
   requests: RequestsInput,
   references: z.union([z.literal('off'), ReferencesInput]),

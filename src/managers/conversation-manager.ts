@@ -36,6 +36,7 @@ import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
 import { type ErasedMessage, eraseMessage } from './erase-message.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
+import { checkConversationQuery, checkEventRange, checkPage, checkSearch } from './queries.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { Team } from './team.ts'
 import { TeamConversations } from './team-conversations.ts'
@@ -134,6 +135,7 @@ export class ConversationManager extends TeamConversations {
 
   /** Most recently active first. One too damaged to be shown is named in `damaged`, and hides no other. */
   async listConversations(query: Omit<ConversationQuery, 'project'> = {}): Promise<Listed<Conversation>> {
+    checkConversationQuery(query)
     const { items, ...rest } = await this.#engine.store.conversations({ project: this.#scope.project, ...query })
     return { items: items.map(shown), ...rest }
   }
@@ -220,6 +222,7 @@ export class ConversationManager extends TeamConversations {
     conversationId: string,
     range: Omit<EventRange, 'project' | 'conversationId'> = {},
   ): Promise<RecordedEvent[]> {
+    checkEventRange(range)
     const { info } = await this.#head(conversationId)
     const { branchOf } = info
     return this.#engine.store.read({
@@ -235,6 +238,7 @@ export class ConversationManager extends TeamConversations {
     conversationId: string,
     page: { limit?: number; before?: number; after?: number } = {},
   ): Promise<Message[]> {
+    checkPage(page)
     return this.#engine.store.messages(this.#whole(await this.#head(conversationId)), { limit: 100, ...page })
   }
 
@@ -361,7 +365,9 @@ export class ConversationManager extends TeamConversations {
   /**
    * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters.
    */
-  async search(query: Omit<SearchQuery, 'project'>): Promise<SearchResult> {
+  async search(asked: Omit<SearchQuery, 'project' | 'text'> & { text?: string }): Promise<SearchResult> {
+    checkSearch(asked)
+    const query = { ...asked, text: asked.text ?? '' }
     const { project } = this.#scope
     const { store } = this.#engine
     const { conversationId } = query

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine } from '../engine.ts'
-import { StoreUnusable } from '../errors.ts'
+import { InvalidInput, StoreUnusable } from '../errors.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Model } from '../models/model.ts'
@@ -74,11 +74,13 @@ export interface OpenOptions
 /**
  * Opens a store and gives the managers over it.
  *
+ * @throws {InvalidInput} naming an option that cannot be
  * @throws {StoreUnusable} when the place cannot be opened, is no store, or belongs to a newer version
  * @throws {ModelKeyMissing} when the model is given by name and its provider's key is missing
  */
 export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const options = given.configuration === undefined ? given : await withConfiguration(given, given.configuration)
+  refuseOddOptions(options)
   const root = rootAbove(process.cwd())
   const url = options.store ?? defaultStore(root())
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
@@ -158,6 +160,23 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
   }
   return opening
+}
+
+/**
+ * What would otherwise come out only with the first message, and under another name.
+ *
+ * @throws {InvalidInput} naming the option
+ */
+function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs }: OpenOptions): void {
+  if (clock !== undefined && typeof clock !== 'function') throw new InvalidInput('clock', 'must be a function')
+  if (ids !== undefined && typeof ids !== 'function') throw new InvalidInput('ids', 'must be a function')
+  const isCounter = typeof tokens === 'object' && typeof tokens?.count === 'function'
+  if (![undefined, 'exact', 'fast'].includes(tokens as string | undefined) && !isCounter)
+    throw new InvalidInput('tokens', `must be 'exact', 'fast' or an estimator`)
+  if (![undefined, 'full', 'relaxed'].includes(durability))
+    throw new InvalidInput('durability', `must be 'full' or 'relaxed'`)
+  if (busyTimeoutMs !== undefined && !(busyTimeoutMs >= 0))
+    throw new InvalidInput('busyTimeoutMs', 'must not be negative')
 }
 
 /** What the caller gives wins key by key over what the project's configuration says. */

@@ -6,7 +6,7 @@ import { parseInput } from '../commands/input.ts'
 import { InvalidInput } from '../errors.ts'
 import { type AgentSettings, type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { type BuildSettings, type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
-import { RequestsInput } from './configuration.ts'
+import { KeepingInput, RequestsInput } from './configuration.ts'
 import { type ReferenceSettings, referenceSettings } from './reference-settings.ts'
 import { defaultRequestSettings, type RequestSettings } from './request-settings.ts'
 import { completeSettings, type Settings, type SettingsInput } from './settings.ts'
@@ -148,9 +148,12 @@ function requestSettings(input: ProjectOptions['requests']): RequestSettings {
   return settings
 }
 
+/** @throws {InvalidInput} naming the setting */
 function settingsIn(options: SettingsInput): SettingsInput {
   const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
-  return defined({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive }) as SettingsInput
+  const given = defined({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive }) as SettingsInput
+  parseInput(KeepingInput, given)
+  return given
 }
 
 function defined<T extends object>(value: T): T {

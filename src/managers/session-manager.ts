@@ -26,12 +26,13 @@ import type { Message } from '../views/message.ts'
 import { changedAtMs, expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import { continuation } from './past-heads.ts'
+import { checkPage, checkSessionQuery } from './queries.ts'
 import type { RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
 import type { FoundItem } from './session-checkpoints.ts'
-import { checkPage, firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
+import { firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
@@ -110,6 +111,7 @@ export class SessionManager {
   }
 
   async listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
+    checkSessionQuery(query)
     const { items, next } = await this.#engine.store.sessions({ project: this.#scope.project, ...query })
     return { items: await Promise.all(items.map(head => this.#session(head))), ...(next !== undefined && { next }) }
   }

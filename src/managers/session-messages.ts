@@ -1,6 +1,5 @@
 /** Pages of a session's messages. Long lists are read in slices, so that appends and streams go on in between. */
 import type { Engine } from '../engine.ts'
-import { InvalidInput } from '../errors.ts'
 import type { LaneKind } from '../log/lane.ts'
 import { type Window, windowOf } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
@@ -27,12 +26,6 @@ export function pageOf(
   const window = windowOf(head, kinds)
   if (limit !== undefined && limit <= sliceSize) return store.messages(window, { ...page, limit })
   return page.after !== undefined ? forwards(store, window, page) : backwards(store, window, page)
-}
-
-export function checkPage({ limit }: MessagePage): void {
-  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
-    throw new InvalidInput('limit', 'must be a positive whole number')
-  }
 }
 
 export async function firstSystemMessage({ store }: Engine, head: SessionHead): Promise<number | undefined> {

@@ -60,7 +60,8 @@ function isSpace(code: number): boolean {
 }
 
 const longestRun = 256
-const unbroken = /\S{257,}|\s{257,}/g
+/** So many at a time: what a regular expression may have to give back again it keeps, and megabytes are too much for it. */
+const unbroken = /\S{257,4096}|\s{257,4096}/g
 
 function pieces(text: string): string[] {
   const clean = text.replaceAll('\ufeff', '')

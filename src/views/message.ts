@@ -26,7 +26,7 @@ export function textOf(parts: readonly Part[]): string {
   return texts.join('\n\n')
 }
 
-/** The message a recorded event is, or undefined if it is none. `storedId` names one whose content cannot be given. */
+/** The message a recorded event is, or undefined if it is none. `storedId` names one whose record does not. */
 export function messageOf(
   recorded: Pick<RecordedEvent, 'conversationId' | 'version' | 'at' | 'event'>,
   storedId = '',
@@ -52,7 +52,7 @@ export function messageOf(
   }
   if ('storedType' in event && event.storedType === 'message.added') {
     return {
-      id: storedId,
+      id: ('messageId' in event ? event.messageId : undefined) ?? storedId,
       ...place,
       role: 'system',
       author: 'unknown',

@@ -54,7 +54,7 @@ export interface SessionHead {
   branchOf?: BranchPoint
   continues?: readonly string[]
   createdAt: string
-  /** Time of the newest event of the session itself; messages do not move it. */
+  /** Time of the newest event of the session itself; messages do not move it. Of an expired one: of its last use. */
   updatedAt: string
 }
 
@@ -167,7 +167,8 @@ export function evolveSession(
     case 'session.reopened':
       return { ...head, status: 'active', updatedAt: at }
     case 'session.expired':
-      return { ...head, status: 'expired', updatedAt: at }
+      // That somebody noticed is no use of it.
+      return { ...head, status: 'expired', updatedAt: event.lastActiveAt }
     case 'session.deleted':
       return { ...head, status: 'deleted', updatedAt: at }
     case 'session.annotated':

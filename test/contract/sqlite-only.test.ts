@@ -446,4 +446,22 @@ describe('a file of an earlier schema', () => {
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['hello'])
     expect((await store.conversation(project, 'c'))?.info.phase).toBe('chat')
   })
+
+  it('may take the mark that a session expired for a use of it, as programs of before did', async () => {
+    const path = join(temporaryFolder(), 'colloquy.db')
+    const lastActiveAt = '2026-01-01T00:00:00.000Z'
+    const store = await openAt(path)
+    const { events } = await store.append(
+      into('a', [begun(), joined('s'), { type: 'session.expired', sessionId: 's', lastActiveAt }]),
+    )
+    expect(await store.session(project, 's')).toMatchObject({ status: 'expired', updatedAt: lastActiveAt })
+    await store.close()
+    const file = new DatabaseSync(path)
+    const write = file.prepare(`update sessions set head = json_set(head, '$.updatedAt', ?)`)
+    write.run(events[2]!.at)
+    expect(await (await openAt(path)).verify()).toMatchObject({ clean: true })
+    write.run('2026-01-02T00:00:00.000Z')
+    file.close()
+    expect(await (await openAt(path)).verify()).toMatchObject({ clean: false })
+  })
 })

@@ -194,6 +194,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
       open: { outcome: 'done' },
       count: { outcome: '3' },
       append: { outcome: 'refused', code: 'store/read-only', words: expect.stringContaining('permissions') },
+      found: { outcome: '1' },
       verify: { outcome: 'done' },
       close: { outcome: 'done' },
     })
@@ -210,6 +211,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     const said = await visit(file, { readOnly })
     const refusals = Object.values(said).filter(one => one.outcome === 'refused')
     expect(refusals.length).toBeGreaterThan(0)
+    if (readOnly) expect(said).toMatchObject({ count: { outcome: '3' }, found: { outcome: '1' } })
     for (const { code, words } of refusals) {
       expect(code).toMatch(/^store\/(read-only|unusable)$/)
       expect(words).toMatch(/permission|folder|reading only/)

@@ -52,6 +52,41 @@ describe('content', () => {
     await expect(colloquy.sessions.addMessage(session.id, large)).rejects.toThrow(ContentTooLarge)
   })
 
+  it('in several parts is measured in bytes, as one text is', async () => {
+    const { colloquy } = await opened({ maxMessageBytes: 3000 })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const euros = (count: number) => ({ type: 'text', text: '€'.repeat(count) }) as const
+    const inParts = (...counts: number[]) =>
+      colloquy.sessions.addMessage(session.id, { role: 'user', parts: counts.map(euros) })
+    await expect(inParts(1000, 1000, 1000)).rejects.toThrow(ContentTooLarge)
+    await expect(inParts(500, 501)).rejects.toThrow(ContentTooLarge)
+    await inParts(500, 500)
+  })
+
+  it.each([
+    ['a letter', 'é'],
+    ['a space', ' '],
+    ['a line break', '\n'],
+    ['a sign', '!'],
+    ['an emoji', '🙂'],
+  ])('of megabytes of %s is counted and kept', async (_, character) => {
+    const { colloquy } = await opened({ tokens: 'exact' })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const content = `a${character.repeat(Math.floor((15 * 1024 * 1024) / Buffer.byteLength(character)))}`
+    const { tokens } = await colloquy.sessions.addMessage(session.id, { role: 'user', content })
+    expect(tokens.count).toBeGreaterThan(10_000)
+    expect((await colloquy.sessions.getAllMessages(session.id))[0]?.content === content).toBe(true)
+  })
+
+  it('keeps every key of its metadata, whatever it is called', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const metadata = JSON.parse('{"__proto__":{"a":1},"constructor":2}') as Record<string, unknown>
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello', metadata })
+    const [message] = await colloquy.sessions.getAllMessages(session.id)
+    expect(JSON.stringify(message?.metadata)).toBe('{"__proto__":{"a":1},"constructor":2}')
+  })
+
   it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -131,6 +166,16 @@ describe('[P3] once', () => {
     expect(await kept.colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
+  it('also when the message was erased since', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const add = () =>
+      colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a secret' }, { idempotencyKey: 'e' })
+    const { id, version } = await add()
+    await colloquy.conversations.erase(id)
+    expect(await add()).toMatchObject({ id, version, content: '', missing: { because: 'erased' } })
+  })
+
   it('another body under the same key is refused', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -154,6 +199,59 @@ describe('[P3] once', () => {
       VersionConflict,
     )
     expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+})
+
+describe('questions', () => {
+  it('that cannot be are refused by the field that is wrong, and not answered with nothing', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession(feature)
+    await sessions.addMessage(id, { role: 'user', content: 'hello' })
+    const odd = (value: unknown) => value as never
+    const asked: Array<[field: string, ask: () => Promise<unknown>]> = [
+      ['limit', () => conversations.listConversations({ limit: 0 })],
+      ['limit', () => sessions.listSessions({ limit: -1 })],
+      ['limit', () => conversations.getMessages(conversationId, { limit: 0 })],
+      ['limit', () => conversations.getEvents(conversationId, { limit: 0 })],
+      ['limit', () => sessions.getAllMessages(id, { limit: 1.5 })],
+      ['before', () => sessions.getAllMessages(id, { before: Number.NaN })],
+      ['before', () => sessions.getRecentMessages(id, 5, { before: odd('x') })],
+      ['after', () => conversations.getMessages(conversationId, { after: -1 })],
+      ['status.0', () => conversations.listConversations({ status: [odd('gone')] })],
+      ['status.0', () => sessions.listSessions({ status: [odd('gone')] })],
+      ['since', () => conversations.search({ text: 'hello', since: 'yesterday' })],
+      ['limit', () => conversations.search({ text: 'hello', limit: -1 })],
+      ['role', () => conversations.search({ text: 'hello', role: odd('robot') })],
+      ['idempotencyKey', () => sessions.addMessage(id, { role: 'user', content: 'x' }, { idempotencyKey: odd(5) })],
+    ]
+    for (const [field, ask] of asked) {
+      await expect(ask(), String(ask)).rejects.toMatchObject({ code: 'input/invalid', field })
+    }
+    expect(await sessions.getAllMessages(id)).toHaveLength(1)
+  })
+
+  it('without a text give the conversations that pass the filters', async () => {
+    const { colloquy } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(id, { role: 'user', author: 'ann', content: 'hello' })
+    const { messages, conversations } = await colloquy.conversations.search({ participant: 'ann' })
+    expect(messages).toEqual([])
+    expect(conversations).toMatchObject([{ conversationId }])
+  })
+})
+
+describe('options', () => {
+  it.each([
+    ['clock', { clock: 5 }],
+    ['ids', { ids: 'random' }],
+    ['tokens', { tokens: 'some' }],
+    ['durability', { durability: 'maybe' }],
+    ['sessionExpiresInMs', { sessionExpiresInMs: -1 }],
+    ['maxMessageBytes', { maxMessageBytes: 0 }],
+    ['sharing.thread', { sharing: { thread: 'everything' } }],
+  ])('%s that cannot be is refused by name', async (field, options) => {
+    await expect(opened(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
 })
 

@@ -329,6 +329,18 @@ describe('expiry', () => {
     expect((await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })).id).not.toBe(short.id)
   })
 
+  it('that somebody noticed is no use of the session', async () => {
+    const { colloquy, pass } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession(feature)
+    const { timestamp } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'hello' })
+    pass(30 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ expired: 1 })
+    const session = await colloquy.sessions.getSession(id)
+    expect(session).toMatchObject({ status: 'expired', stats: { lastActivityAt: timestamp } })
+    expect(session.expiresAt).toBe(new Date(Date.parse(timestamp) + 24 * hour).toISOString())
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
   it('is marked by the maintenance sweep, once, and only where it is due', async () => {
     const { colloquy, pass } = await opened()
     const idle = await colloquy.sessions.getOrCreateSession(feature)

@@ -7,7 +7,9 @@
  * log. Several processes feed the same index; the lock on it makes them take turns.
  */
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
@@ -111,6 +113,7 @@ type FeedRow = [
 const rowColumns = 'position, conversation, version, type, schema, at, message, lane, crc, body'
 
 export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
+  if (!mayWriteIn(dirname(settings.path))) return connectElsewhere(settings)
   const path = `${settings.path}-search`
   try {
     return connect(path, settings)
@@ -119,6 +122,34 @@ export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: numb
     if (!isDamaged(error)) throw error
     removeSearchIndex(settings.path)
     return connect(path, settings)
+  }
+}
+
+/** In a folder that cannot be written: an index for as long as it is open, in the system's temporary folder. */
+function connectElsewhere(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const index = connect(join(folder, 'index'), settings)
+    return {
+      ...index,
+      close() {
+        index.close()
+        remove()
+      },
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+function mayWriteIn(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -139,13 +170,22 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
     database.prepareToWrite()
     database.exec('pragma wal_autocheckpoint = 4000')
     prepareSchema(database, settings.epoch)
-    // Read-only, because `begin immediate` on the index would otherwise take the log's write lock too.
-    database.prepare('attach ? as log').run(`${pathToFileURL(settings.path)}?mode=ro`)
+    database.prepare('attach ? as log').run(logAddress(settings.path))
     return searchIndex(database, settings.path)
   } catch (error) {
     database.close()
     throw error
   }
+}
+
+/**
+ * Read-only, because `begin immediate` on the index would otherwise take the log's write lock too. Where the shared memory
+ * of a write-ahead log has no room, nobody writes, and the file is read as it is.
+ */
+function logAddress(path: string): string {
+  const hasWal = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+  const isStill = !hasWal && !mayWriteIn(dirname(path))
+  return `${pathToFileURL(path)}?${isStill ? 'immutable=1' : 'mode=ro'}`
 }
 
 /** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
