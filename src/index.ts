@@ -154,7 +154,14 @@ export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from '
 export { cycleIn, dagSummary, dependentsOf, layersOf, readyTasks } from './views/task-graph.ts'
 export type { TeamState } from './views/team.ts'
 export type { OpenTurn, PastTurn, TurnsState } from './views/turns.ts'
-export type { CompactionUpdated, ConversationUpdated, SessionUpdated, Update, WorkUpdated } from './views/update.ts'
+export type {
+  CompactionUpdated,
+  ConversationUpdated,
+  SessionUpdated,
+  Update,
+  UpdateNamed,
+  WorkUpdated,
+} from './views/update.ts'
 export type {
   BeadWork,
   FeatureWork,

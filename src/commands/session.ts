@@ -102,9 +102,11 @@ export function archiveSession(sessionId: string, reason?: string): Decision {
 
 /** `rivalId` is the active session of the same natural key, if another took its place. */
 export function reopenSession(sessionId: string, rivalId: string | undefined): Decision {
-  return heads => {
+  return (heads, now) => {
     const session = sessionIn(heads, sessionId)
-    if (session.status === 'active') return []
+    // Its time may be over before anybody noticed.
+    if (session.status === 'active')
+      return isExpired(heads, now) ? [expired(heads), { type: 'session.reopened', sessionId }] : []
     if (rivalId !== undefined) {
       throw new IllegalState(
         `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Archive that one first.`,

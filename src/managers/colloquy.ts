@@ -6,7 +6,7 @@ import type { Nodes } from '../log/nodes.ts'
 import type { WriteQueue } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { ModelQueue } from '../models/open.ts'
-import type { Update } from '../views/update.ts'
+import type { Update, UpdateNamed } from '../views/update.ts'
 import type { OrchestrationResult } from '../work/orchestrator.ts'
 import type { AgentManager } from './agent-manager.ts'
 import type { ConversationManager } from './conversation-manager.ts'
@@ -19,12 +19,13 @@ import type { TeamManager } from './team-manager.ts'
 import type { TotalsPage, UsageTotals } from './usage-totals.ts'
 import type { WorkManager } from './work-manager.ts'
 
-export interface UpdatesOptions {
+export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
   /** 'start', 'now' (default), or the position of the last update seen. */
   from?: string
   conversationId?: string
   sessionId?: string
-  name?: Update['name']
+  /** Only updates of this name. */
+  name?: Name
   signal?: AbortSignal
 }
 
@@ -63,7 +64,9 @@ export interface Colloquy {
    * Every update of the project once, in order, resumable by position. All who subscribe may be handed the same objects:
    * they are for reading.
    */
-  subscribe(options?: UpdatesOptions): AsyncIterableIterator<Update>
+  subscribe<Name extends Update['name'] = Update['name']>(
+    options?: UpdatesOptions<Name>,
+  ): AsyncIterableIterator<UpdateNamed<Name>>
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
   verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
   /**

@@ -173,7 +173,7 @@ export class Scoped implements Colloquy {
 
   readonly onRecorded: Colloquy['onRecorded'] = listener => this.#opened.engine.onRecorded(listener)
 
-  readonly subscribe: Colloquy['subscribe'] = (options = {}) => updates(this.#opened.store, this.project, options)
+  readonly subscribe: Colloquy['subscribe'] = options => updates(this.#opened.store, this.project, options ?? {})
 
   readonly verify: Colloquy['verify'] = ({ onProgress, allProjects = false } = {}) =>
     this.#opened.store.verify({

@@ -113,7 +113,13 @@ export class SessionManager {
   async listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
     checkSessionQuery(query)
     const { items, next } = await this.#engine.store.sessions({ project: this.#scope.project, ...query })
-    return { items: await Promise.all(items.map(head => this.#session(head))), ...(next !== undefined && { next }) }
+    const sessions = await Promise.all(items.map(head => this.#session(head)))
+    const { status } = query
+    return {
+      // The log may not say yet that the time of some is over.
+      items: status ? sessions.filter(session => status.includes(session.status)) : sessions,
+      ...(next !== undefined && { next }),
+    }
   }
 
   /** Sessions of a conversation that somebody compacts right now, in whatever process. One that died is not among them for long. */

@@ -27,14 +27,17 @@ export interface Session extends SessionHead {
   stats: SessionStats
 }
 
-export async function sessionFrom({ store }: Engine, head: SessionHead): Promise<Session> {
+export async function sessionFrom({ store, clock }: Engine, head: SessionHead): Promise<Session> {
   const window = windowOf(head)
   const [now, total] = await Promise.all([store.measure(window), store.measure({ ...window, start: 0, kept: [] })])
   const lastActivityAt =
     now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
   const expiry = expiryOf(head, Date.parse(lastActivityAt))
+  // One whose time is over takes no more writes, whether the sweep has marked it or not.
+  const isOver = head.status === 'active' && expiry !== undefined && expiry <= clock()
   return {
     ...ownCopy(head),
+    status: isOver ? 'expired' : head.status,
     type: head.workItem.type,
     expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),
     stats: {

@@ -1,7 +1,7 @@
 /** What subscribers of the library and of the server are told of a project. */
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
-import { type Update, updateOf } from '../views/update.ts'
+import { type Update, type UpdateNamed, updateOf } from '../views/update.ts'
 import type { UpdatesOptions } from './colloquy.ts'
 
 /** Subscribers at the end of the log are handed the same events, and so the same updates. */
@@ -16,7 +16,11 @@ function sharedUpdate(event: RecordedEvent): Update {
 }
 
 /** The log's own subscription, named and filtered. It starts where the log is when this is called. */
-export function updates(store: Store, project: string, options: UpdatesOptions): AsyncIterableIterator<Update> {
+export function updates<Name extends Update['name']>(
+  store: Store,
+  project: string,
+  options: UpdatesOptions<Name>,
+): AsyncIterableIterator<UpdateNamed<Name>> {
   const { conversationId, sessionId, name, from, signal } = options
   const events = store.subscribe({
     project,
@@ -24,7 +28,7 @@ export function updates(store: Store, project: string, options: UpdatesOptions):
     ...(from !== undefined && { from }),
     ...(signal && { signal }),
   })
-  const wanted = (update: Update) =>
+  const isWanted = (update: Update): update is UpdateNamed<Name> =>
     (name === undefined || update.name === name) &&
     (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId))
   return {
@@ -33,7 +37,7 @@ export function updates(store: Store, project: string, options: UpdatesOptions):
         const { done, value } = await events.next()
         if (done) return { done: true, value: undefined }
         const update = sharedUpdate(value)
-        if (wanted(update)) return { done: false, value: update }
+        if (isWanted(update)) return { done: false, value: update }
       }
     },
     async return() {

@@ -80,6 +80,9 @@ export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
 
 export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
 
+/** The updates that have a name. */
+export type UpdateNamed<Name extends Update['name']> = Extract<Update, { name: Name }>
+
 export function updateOf(recorded: RecordedEvent): Update {
   const { project, conversationId, version, position, at, event } = recorded
   const place = { project, conversationId, version, position, at, event: recorded }

@@ -78,7 +78,7 @@ describe('colloquy list', () => {
   })
 
   it('lists sessions by agent and status', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await opened({ sessionExpiresInMs: null })
     const pm = await talkedAboutLogin(colloquy)
     const dev = await colloquy.sessions.getOrCreateSession({
       type: 'task',

@@ -341,6 +341,18 @@ describe('expiry', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
+  it('is said of a session whose time is over, before anybody marked it', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const { id } = await sessions.getOrCreateSession(feature)
+    pass(25 * hour)
+    expect(await sessions.getSession(id)).toMatchObject({ status: 'expired' })
+    expect((await sessions.listSessions({ status: ['active'] })).items).toEqual([])
+    expect((await sessions.listSessions()).items).toMatchObject([{ id, status: 'expired' }])
+    expect(await sessions.reopenSession(id)).toMatchObject({ id, status: 'active' })
+    await sessions.addMessage(id, { role: 'user', content: 'still here' })
+  })
+
   it('is marked by the maintenance sweep, once, and only where it is due', async () => {
     const { colloquy, pass } = await opened()
     const idle = await colloquy.sessions.getOrCreateSession(feature)

@@ -28,6 +28,21 @@ describe('session:updated', () => {
     expect(seen[1]).toMatchObject({ sessionId: session.id, message: { id: message.id, content: 'hello' } })
   })
 
+  it('is known by its name: what an action carries can be read without asking for the name again', async () => {
+    const { colloquy } = await opened()
+    const updates = colloquy.subscribe({ name: 'session:updated' })
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
+    const said: string[] = []
+    for await (const update of updates) {
+      if (update.action === 'created') said.push(update.agentName)
+      if (update.action !== 'message_added') continue
+      said.push(update.message.content)
+      break
+    }
+    expect(said).toEqual(['pm', 'hello'])
+  })
+
   it('tells of expiry', async () => {
     const { colloquy, pass } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
