@@ -13,6 +13,7 @@ import {
 } from '../../errors.ts'
 
 const code = {
+  error: 1,
   busy: 5,
   locked: 6,
   readOnly: 8,
@@ -54,6 +55,12 @@ export function isBusy(error: unknown): boolean {
 export function isUnreadable(error: unknown): boolean {
   const found = sqliteCode(error)
   return found === code.cannotOpen || found === code.readOnly
+}
+
+/** Whether what the file says of itself keeps SQLite from opening it. */
+export function isBroken(error: unknown): boolean {
+  const found = sqliteCode(error instanceof ColloquyError ? error.cause : error)
+  return found === code.error || found === code.corrupt || found === code.notADatabase
 }
 
 /** The code that says most: SQLite calls it an I/O error when a full disk has no room for its shared memory. */

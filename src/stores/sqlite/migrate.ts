@@ -13,7 +13,7 @@ import { nodes } from './migrations/005-nodes.ts'
 import { inTransaction } from './transaction.ts'
 
 /** 'CLQY': tells our files from other people's databases. */
-const applicationId = 0x434c5159
+export const applicationId = 0x434c5159
 
 /** Changes nothing: whoever does not know the checksums of today would take new rows for damaged, and is kept out. */
 const checksums = ''

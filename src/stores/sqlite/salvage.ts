@@ -2,9 +2,11 @@
  * Rescues what can be read of a damaged file into a new one. The damaged file is not touched.
  *
  * Rows are read in order of position; where the file cannot be read, reading starts again behind the hole. A
- * conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps.
+ * conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps. Where the
+ * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew.
  */
-import { existsSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { StoreDamaged, StoreUnusable } from '../../errors.ts'
 import { type Audience, audienceOfKey } from '../../events/audience.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
@@ -12,11 +14,13 @@ import { headerOf } from '../../log/archive-check.ts'
 import { type ArchiveRow, archiveColumns, archiveColumnsWithoutHashes, archivist } from '../../log/archived-rows.ts'
 import { nameless, parsedOr } from '../../log/fold.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
+import { makeFolder } from '../../log/make-folder.ts'
 import { digestOf, hashOf } from '../../log/record.ts'
 import { isIntact } from '../../log/stored-row.ts'
 import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
-import { asStoreError, sqliteCode } from './errors.ts'
+import { asStoreError, isBroken, sqliteCode } from './errors.ts'
+import { hasSoundHeader, mendFirstPage } from './first-page.ts'
 import { migrate } from './migrate.ts'
 
 export interface Salvaged {
@@ -26,21 +30,117 @@ export interface Salvaged {
   losses: string[]
 }
 
+/**
+ * The store at `from` should not be open in this process: a damaged file is looked at by other means than SQLite too, and
+ * closing it then drops the locks of this process on it.
+ *
+ * @throws {StoreUnusable} when there is nothing of a store in the file
+ */
 export async function salvage(from: string, to: string): Promise<Salvaged> {
   if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
-  const source = openDatabase({ path: from, durability: 'full', readOnly: true, cutOff: true })
+  const rows = readableIn(from) ?? readableInCopy(from, to)
   let target: Database | undefined
   try {
-    const rows = readable(source)
     target = openDatabase({ path: to, durability: 'full' })
     migrate(target, 0)
     return bringOver(rows, target)
   } catch (error) {
-    throw asStoreError(error, from)
+    throw asStoreError(error, to)
   } finally {
-    source.close()
     target?.close()
   }
+}
+
+/** Undefined where the file's first page keeps SQLite from reading the others. */
+function readableIn(from: string): Readable | undefined {
+  const source = openedIfSound(from)
+  if (!source) return undefined
+  try {
+    if (tablesIn(source).length < Object.keys(tables).length) return undefined
+    const rows = readable(source)
+    return isWhole(rows) || hasSoundHeader(from) ? rows : undefined
+  } finally {
+    source.close()
+  }
+}
+
+/** With a first page made anew. Beside the new file, where there must be room for as much anyway. */
+function readableInCopy(from: string, to: string): Readable {
+  const { folder, copy } = copyOf(from, to)
+  let source: Database | undefined
+  try {
+    mendFirstPage(copy)
+    source = openedIfSound(copy)
+    const found = source ? tablesIn(source) : []
+    if (!source || !found.includes('events') || !found.includes('conversations')) throw nothingToSalvage(from, source)
+    return readable(source)
+  } catch (error) {
+    throw asStoreError(error, to)
+  } finally {
+    source?.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function copyOf(from: string, to: string): { folder: string; copy: string } {
+  let folder: string | undefined
+  try {
+    makeFolder(dirname(to))
+    folder = mkdtempSync(`${to}-salvage-`)
+    const copy = join(folder, 'colloquy.db')
+    for (const suffix of ['', '-wal']) {
+      if (suffix !== '' && !existsSync(from + suffix)) continue
+      copyFileSync(from + suffix, copy + suffix, constants.COPYFILE_FICLONE)
+      chmodSync(copy + suffix, 0o600)
+    }
+    return { folder, copy }
+  } catch (error) {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    throw asStoreError(error, to)
+  }
+}
+
+function openedIfSound(path: string): Database | undefined {
+  try {
+    return openDatabase({ path, durability: 'full', readOnly: true, cutOff: true })
+  } catch (error) {
+    if (isBroken(error)) return undefined
+    throw error
+  }
+}
+
+function nothingToSalvage(from: string, source: Database | undefined): StoreUnusable {
+  const names = source ? inOrderOf<[string]>(source, 'select name from sqlite_schema').map(([name]) => name) : []
+  const isForeign = names.length > 0 && !names.some(name => name in tables)
+  const what = isForeign
+    ? 'is an SQLite database, but not a Colloquy store'
+    : 'is not a Colloquy store, or the pages that list its tables are lost'
+  return new StoreUnusable(`${from} ${what}: there is nothing in it that can be salvaged. Nothing was changed.`, {
+    path: from,
+  })
+}
+
+/** What is read, by table: its key first. */
+const tables = {
+  projects: ['project', 'project, id'],
+  conversations: ['conversation', 'conversation, id, project, info'],
+  lanes: ['lane', 'lane, conversation, audience_key, kind'],
+  blobs: ['blob', 'blob, digest, json'],
+  events: ['position', `e.position, e.conversation, e.crc, ${archiveColumns}`],
+} as const
+
+type TableName = keyof typeof tables
+
+function tablesIn(source: Database): TableName[] {
+  return (Object.keys(tables) as TableName[]).filter(name => {
+    try {
+      source.prepare(`select ${tables[name][1]} from ${name} e limit 0`).all()
+      return true
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error
+      return false
+    }
+  })
 }
 
 /** A row, and whether it is still what was written. A damaged one is kept in its place, but stays marked as damaged. */
@@ -58,44 +158,40 @@ interface Readable {
   losses: string[]
 }
 
+function isWhole({ events, losses }: Readable): boolean {
+  return losses.length === 0 && ![...events.values()].some(list => list.some(one => one.damaged))
+}
+
 function readable(source: Database): Readable {
   const losses: string[] = []
-  const table = <R extends unknown[]>(name: string, key: string, columns: string): R[] =>
-    scan<R>(source, { name, key, columns }, losses)
+  const table = <R extends unknown[]>(name: TableName): R[] => scan<R>(source, name, losses)
   // The index over their ids holds all there is of projects.
   const projects = new Map([
     ...inOrderOf<[number, string]>(
       source,
       'select project, id from projects indexed by sqlite_autoindex_projects_1 order by id',
     ),
-    ...table<[number, string]>('projects', 'project', 'project, id'),
+    ...table<[number, string]>('projects'),
   ])
   const conversations = new Map(
-    table<[number, string, number, string]>('conversations', 'conversation', 'conversation, id, project, info').map(
-      ([conversation, id, project, info]) => [conversation, { id, project, info }],
-    ),
+    table<[number, string, number, string]>('conversations').map(([conversation, id, project, info]) => [
+      conversation,
+      { id, project, info },
+    ]),
   )
   const lanes: Readable['lanes'] = new Map()
-  for (const [lane, conversation, audienceKey, kind] of table<[number, number, string, LaneKind]>(
-    'lanes',
-    'lane',
-    'lane, conversation, audience_key, kind',
-  )) {
+  for (const [lane, conversation, audienceKey, kind] of table<[number, number, string, LaneKind]>('lanes')) {
     const audience = audienceOfKey(audienceKey)
     if (audience) lanes.set(lane, { conversation, audienceKey, kind, audience })
   }
   const blobs = new Map(
-    table<[number, string, Uint8Array]>('blobs', 'blob', 'blob, digest, json').map(([, digest, json]) => [
+    table<[number, string, Uint8Array]>('blobs').map(([, digest, json]) => [
       digest,
       Buffer.from(json).toString('utf8'),
     ]),
   )
   const events = new Map<number, SalvagedRow[]>()
-  const rows = table<[number, number, number, ...ArchiveRow]>(
-    'events e',
-    'position',
-    `e.position, e.conversation, e.crc, ${archiveColumns}`,
-  )
+  const rows = table<[number, number, number, ...ArchiveRow]>('events')
   const places = placesIn(source)
   // The hashes stand at the end of a row, and may be out of reach where the rest is not.
   for (const columns of [archiveColumns, archiveColumnsWithoutHashes]) {
@@ -147,14 +243,11 @@ function asPlaced(row: ArchiveRow, place: Place | undefined): ArchiveRow {
 }
 
 /** Reads a table by key; after an unreadable place it goes on behind it, in growing steps, and fills in what it passed. */
-function scan<R extends unknown[]>(
-  source: Database,
-  { name, key, columns }: { name: string; key: string; columns: string },
-  losses: string[],
-): R[] {
-  const after = source.prepare(`select ${columns} from ${name} where ${key} > ? order by ${key} limit 1`)
+function scan<R extends unknown[]>(source: Database, name: TableName, losses: string[]): R[] {
+  const [key, columns] = tables[name]
+  const after = source.prepare(`select ${columns} from ${name} e where ${key} > ? order by ${key} limit 1`)
   const before = source.prepare(
-    `select ${columns} from ${name} where ${key} > ? and ${key} < ? order by ${key} desc limit 1`,
+    `select ${columns} from ${name} e where ${key} > ? and ${key} < ? order by ${key} desc limit 1`,
   )
   const rows: R[] = []
   let last = 0
@@ -186,7 +279,7 @@ function scan<R extends unknown[]>(
       if (++inARow > 10_000) break
     }
   }
-  if (failures > 0) losses.push(`parts of the table ${name.split(' ')[0]} could not be read`)
+  if (failures > 0) losses.push(`parts of the table ${name} could not be read`)
   return rows
 
   /** Backwards from behind the hole to its end. */
