@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
 import { makeFolder } from '../../log/make-folder.ts'
-import { asStoreError, isUnreadable } from './errors.ts'
+import { asStoreError, damaged, isUnreadable } from './errors.ts'
 import { Line, LineStatement, type Statement } from './statement.ts'
 
 export interface Database {
@@ -50,10 +50,13 @@ export function openDatabase({
   cutOff = false,
 }: OpenDatabase): Database {
   try {
+    // Looked at first: whoever makes a new store at this moment writes to the file before there is a log.
+    const hasLog = existsSync(`${path}-wal`)
     const size = statSync(path, { throwIfNoEntry: false })?.size
     const missing = size === undefined
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) makeFolder(dirname(path))
+    if (size === 0 && hasLog) throw damaged(path, 'it is empty, but its write-ahead log is there')
     if (!missing) refuseOtherFiles(path, size)
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
