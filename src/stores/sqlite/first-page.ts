@@ -5,7 +5,7 @@
  * reading are the same in all our files, and the root of the list of tables (`sqlite_schema`), whose leaves are other
  * pages. They are known by what they look like. The format: https://www.sqlite.org/fileformat2.html
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { openDatabase } from './database.ts'
 import { isBroken } from './errors.ts'
 import { applicationId, newestSchema } from './migrate.ts'
@@ -43,6 +43,12 @@ function takeInLog(file: string): void {
     // Then what is in the file will have to do.
     if (!isBroken(error)) throw error
   }
+}
+
+/** SQLite takes an empty file for a new one, and removes the write-ahead log beside it, with all that is in there. */
+export function isShorterThanAPage(file: string): boolean {
+  const size = statSync(file, { throwIfNoEntry: false })?.size
+  return size !== undefined && size < pageSize
 }
 
 /** Whether SQLite reads the pages behind this header as they were written. It takes several other values without a word. */
@@ -178,7 +184,10 @@ function varint(value: number): number[] {
 }
 
 function putHeader(file: string): void {
-  withFile(file, 'r+', descriptor => writeSync(descriptor, headerFor(pagesIn(descriptor)), 0, headerSize, 0))
+  withFile(file, 'r+', descriptor => {
+    if (fstatSync(descriptor).size < pageSize) ftruncateSync(descriptor, pageSize)
+    writeSync(descriptor, headerFor(pagesIn(descriptor)), 0, headerSize, 0)
+  })
 }
 
 /** Ours has a handful; more than a first page can lead to is somebody else's. */

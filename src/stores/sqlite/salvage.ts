@@ -20,7 +20,7 @@ import { isIntact } from '../../log/stored-row.ts'
 import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError, isBroken, sqliteCode } from './errors.ts'
-import { hasSoundHeader, mendFirstPage } from './first-page.ts'
+import { hasSoundHeader, isShorterThanAPage, mendFirstPage } from './first-page.ts'
 import { migrate } from './migrate.ts'
 
 export interface Salvaged {
@@ -53,6 +53,7 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
 
 /** Undefined where the file's first page keeps SQLite from reading the others. */
 function readableIn(from: string): Readable | undefined {
+  if (isShorterThanAPage(from)) return undefined
   const source = openedIfSound(from)
   if (!source) return undefined
   try {
