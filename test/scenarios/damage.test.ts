@@ -37,6 +37,18 @@ function change(file: string, sql: string): void {
   connection.close()
 }
 
+/** The page that SQLite reads a table from. */
+function rootOf(file: string, table: string): number {
+  const connection = new DatabaseSync(file, { readOnly: true })
+  const { rootpage } = connection.prepare('select rootpage from sqlite_schema where name = ?').get(table)
+  connection.close()
+  return Number(rootpage)
+}
+
+function zero(file: string, page: number): void {
+  writeFileSync(file, readFileSync(file).fill(0, (page - 1) * 4096, page * 4096))
+}
+
 async function opened(file: string) {
   const colloquy = await open(file)
   onTestFinished(() => colloquy.close())
@@ -194,6 +206,42 @@ describe('a damaged file', () => {
       const { messages } = written.find(one => one.conversationId === id)!
       expect(compare(messages, await allMessages(colloquy, id)).altered).toEqual([])
     }
+  })
+
+  it.each(['events', 'conversations', 'lanes'])(
+    '[P13] without the first page of the table %s still has every message, and salvage finds them',
+    async table => {
+      const { file, written } = given()
+      zero(file, rootOf(file, table))
+      await salvage(file, `${file}-rescued`)
+      const colloquy = await opened(`${file}-rescued`)
+      let identical = 0
+      for (const { conversationId, messages } of written) {
+        const compared = compare(messages, await allMessages(colloquy, conversationId))
+        expect(compared.altered).toEqual([])
+        identical += compared.identical.size
+      }
+      expect(identical).toBe(180)
+    },
+  )
+
+  it('[P13] gives nothing back that was erased or purged', async () => {
+    const { file, written } = given()
+    const [purged, kept] = [written[0]!, written[1]!]
+    const erased = kept.messages[3]!
+    const before = await opened(file)
+    await before.conversations.erase(erased.id)
+    await before.conversations.purge(purged.conversationId)
+    await before.close()
+    zero(file, rootOf(file, 'events'))
+    await salvage(file, `${file}-rescued`)
+    const colloquy = await opened(`${file}-rescued`)
+    const { items } = await colloquy.conversations.listConversations({ limit: 100 })
+    expect(items.map(one => one.id)).not.toContain(purged.conversationId)
+    expect(compare(kept.messages, await allMessages(colloquy, kept.conversationId)).identical.size).toBe(29)
+    await colloquy.close()
+    const bytes = readFileSync(`${file}-rescued`)
+    for (const { content } of [erased, ...purged.messages]) expect(bytes.includes(content.slice(0, 60))).toBe(false)
   })
 
   it('of the search index only is built again from the log', async () => {

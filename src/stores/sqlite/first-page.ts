@@ -9,9 +9,8 @@ import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readSync, st
 import { openDatabase } from './database.ts'
 import { isBroken } from './errors.ts'
 import { applicationId, newestSchema } from './migrate.ts'
+import { pageSize, pagesOf, rowsIn } from './table-leaves.ts'
 
-/** Of all our files: none was ever made with another. */
-const pageSize = 4096
 const headerSize = 100
 
 /** A page that holds rows of the list of tables. */
@@ -107,9 +106,8 @@ export function headerFor(pages: number): Buffer {
   return header
 }
 
-const kind = { interior: 0x05, leaf: 0x0d }
-const interiorStart = 12
-const leafStart = 8
+const interiorOfTable = 0x05
+const pointersStart = 12
 
 /** A first page whose tree leads to these leaves. Without cells it leads to one, which SQLite allows here alone. */
 export function firstPageOver(leaves: readonly SchemaLeaf[], pages: number): Buffer {
@@ -123,58 +121,24 @@ export function firstPageOver(leaves: readonly SchemaLeaf[], pages: number): Buf
     cell.writeUInt32BE(leaf.page)
     content -= cell.length
     cell.copy(page, content)
-    page.writeUInt16BE(content, headerSize + interiorStart + 2 * index)
+    page.writeUInt16BE(content, headerSize + pointersStart + 2 * index)
   })
-  page.writeUInt8(kind.interior, headerSize)
+  page.writeUInt8(interiorOfTable, headerSize)
   page.writeUInt16BE(ordered.length, headerSize + 3)
   page.writeUInt16BE(content, headerSize + 5)
   page.writeUInt32BE(rightmost?.page ?? 0, headerSize + 8)
   return page
 }
 
+const schemaTypes = new Set<unknown>(['table', 'index', 'trigger', 'view'])
+
 /** The last row of the list of tables in this page, or undefined when it holds none. */
 export function lastSchemaRow(page: Buffer): number | undefined {
-  if (page[0] !== kind.leaf) return undefined
-  const cells = Math.min(page.readUInt16BE(3), (page.length - leafStart) / 2)
   let last: number | undefined
-  for (let cell = 0; cell < cells; cell++) {
-    const row = schemaRowAt(page, page.readUInt16BE(leafStart + 2 * cell))
-    if (row !== undefined) last = Math.max(row, last ?? 0)
+  for (const row of rowsIn(page, () => undefined)) {
+    if (row.columns === 5 && schemaTypes.has(row.values()?.[0])) last = Math.max(row.id, last ?? 0)
   }
   return last
-}
-
-const schemaColumns = 5
-const schemaTypes = new Set(['table', 'index', 'trigger', 'view'])
-
-/** The number of the row whose cell begins here, if it is one of the list of tables. */
-function schemaRowAt(page: Buffer, at: number): number | undefined {
-  const [, afterLength] = readVarint(page, at)
-  const [row, record] = readVarint(page, afterLength)
-  const [lengthOfTypes, firstType] = readVarint(page, record)
-  const content = record + lengthOfTypes
-  const types: number[] = []
-  for (let next = firstType; next < content && types.length <= schemaColumns; ) {
-    const [type, after] = readVarint(page, next)
-    types.push(type)
-    next = after
-  }
-  const [typeOfFirst = 0] = types
-  // Of texts the type says the length: odd, from 13 on.
-  if (types.length !== schemaColumns || typeOfFirst < 13 || typeOfFirst % 2 === 0) return undefined
-  const first = page.toString('latin1', content, content + (typeOfFirst - 13) / 2)
-  return schemaTypes.has(first) ? row : undefined
-}
-
-/** A number in groups of seven bits, highest first, and where it ends. Numbers of ours have fewer than eight groups. */
-function readVarint(bytes: Buffer, at: number): [value: number, end: number] {
-  let value = 0
-  for (let end = at; end < at + 8; end++) {
-    const byte = bytes[end] ?? 0
-    value = value * 128 + (byte & 0x7f)
-    if (byte < 0x80) return [value, end + 1]
-  }
-  return [value, at + 8]
 }
 
 function varint(value: number): number[] {
@@ -203,15 +167,11 @@ function putRoot(file: string): void {
 
 function findLeaves(descriptor: number): SchemaLeaf[] {
   const leaves: SchemaLeaf[] = []
-  const chunk = Buffer.alloc(256 * pageSize)
-  for (let page = 2; ; ) {
-    const read = readSync(descriptor, chunk, 0, chunk.length, (page - 1) * pageSize)
-    if (read < pageSize) return leaves
-    for (let at = 0; at + pageSize <= read; at += pageSize, page++) {
-      const lastRow = lastSchemaRow(chunk.subarray(at, at + pageSize))
-      if (lastRow !== undefined) leaves.push({ page, lastRow })
-    }
+  for (const [page, bytes] of pagesOf(descriptor)) {
+    const lastRow = lastSchemaRow(bytes)
+    if (lastRow !== undefined) leaves.push({ page, lastRow })
   }
+  return leaves
 }
 
 function pagesIn(descriptor: number): number {

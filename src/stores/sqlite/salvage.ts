@@ -3,9 +3,10 @@
  *
  * Rows are read in order of position; where the file cannot be read, reading starts again behind the hole. A
  * conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps. Where the
- * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew.
+ * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew. Rows that nothing
+ * leads to any more are looked for in all pages.
  */
-import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreDamaged, StoreUnusable } from '../../errors.ts'
 import { type Audience, audienceOfKey } from '../../events/audience.ts'
@@ -16,11 +17,11 @@ import { nameless, parsedOr } from '../../log/fold.ts'
 import { type LaneKind, noSums } from '../../log/lane.ts'
 import { makeFolder } from '../../log/make-folder.ts'
 import { digestOf, hashOf } from '../../log/record.ts'
-import { isIntact } from '../../log/stored-row.ts'
 import { conversationImporter } from './beside/import.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError, isBroken, sqliteCode } from './errors.ts'
 import { hasSoundHeader, isShorterThanAPage, mendFirstPage } from './first-page.ts'
+import { isAsWritten, lostRows } from './lost-rows.ts'
 import { migrate } from './migrate.ts'
 
 export interface Salvaged {
@@ -38,7 +39,7 @@ export interface Salvaged {
  */
 export async function salvage(from: string, to: string): Promise<Salvaged> {
   if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
-  const rows = readableIn(from) ?? readableInCopy(from, to)
+  const rows = readableAnyhow(from, to)
   let target: Database | undefined
   try {
     target = openDatabase({ path: to, durability: 'full' })
@@ -51,6 +52,17 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
   }
 }
 
+function readableAnyhow(from: string, to: string): Readable {
+  const rows = readableIn(from)
+  if (rows && (isWhole(rows) || hasSoundHeader(from))) return rows
+  try {
+    return readableInCopy(from, to)
+  } catch (error) {
+    if (rows) return rows
+    throw error
+  }
+}
+
 /** Undefined where the file's first page keeps SQLite from reading the others. */
 function readableIn(from: string): Readable | undefined {
   if (isShorterThanAPage(from)) return undefined
@@ -58,8 +70,7 @@ function readableIn(from: string): Readable | undefined {
   if (!source) return undefined
   try {
     if (tablesIn(source).length < Object.keys(tables).length) return undefined
-    const rows = readable(source)
-    return isWhole(rows) || hasSoundHeader(from) ? rows : undefined
+    return readable(source)
   } finally {
     source.close()
   }
@@ -112,7 +123,7 @@ function openedIfSound(path: string): Database | undefined {
 
 function nothingToSalvage(from: string, source: Database | undefined): StoreUnusable {
   const names = source ? inOrderOf<[string]>(source, 'select name from sqlite_schema').map(([name]) => name) : []
-  const isForeign = names.length > 0 && !names.some(name => name in tables)
+  const isForeign = names.length > 0 && !names.some(name => Object.hasOwn(tables, name))
   const what = isForeign
     ? 'is an SQLite database, but not a Colloquy store'
     : 'is not a Colloquy store, or the pages that list its tables are lost'
@@ -174,12 +185,16 @@ function readable(source: Database): Readable {
     ),
     ...table<[number, string]>('projects'),
   ])
-  const conversations = new Map(
-    table<[number, string, number, string]>('conversations').map(([conversation, id, project, info]) => [
-      conversation,
-      { id, project, info },
-    ]),
+  // Of conversations it holds what they are called; the rest is folded from their events.
+  const conversations: Readable['conversations'] = new Map(
+    inOrderOf<[number, string, number]>(
+      source,
+      'select conversation, id, project from conversations indexed by sqlite_autoindex_conversations_1 order by project, id',
+    ).map(([conversation, id, project]) => [conversation, { id, project, info: '' }]),
   )
+  for (const [conversation, id, project, info] of table<[number, string, number, string]>('conversations')) {
+    conversations.set(conversation, { id, project, info })
+  }
   const lanes: Readable['lanes'] = new Map()
   for (const [lane, conversation, audienceKey, kind] of table<[number, number, string, LaneKind]>('lanes')) {
     const audience = audienceOfKey(audienceKey)
@@ -199,6 +214,7 @@ function readable(source: Database): Readable {
     const sql = `select e.position, e.conversation, e.crc, ${columns} from events e where e.position = ?`
     rows.push(...foundByIndex(source, rows.filter(isWhereItShould), sql))
   }
+  if (losses.length > 0) takeLost()
   for (const [position, ownConversation, crc, ...own] of rows) {
     const placed = asPlaced(own, places.get(position))
     const row = !isAsWritten(own, crc) && isAsWritten(placed, crc) ? placed : own
@@ -211,16 +227,36 @@ function readable(source: Database): Readable {
   }
   return { projects, conversations, lanes, blobs, events, losses }
 
+  /** What nothing in the file leads to any more. */
+  function takeLost(): void {
+    // What is in the log is newer than these pages: they may hold what was removed since.
+    if ((statSync(`${source.path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+    const known = new Set(rows.filter(isWhereItShould).map(([position]) => position))
+    for (const lost of lostRows(source.path, position => known.has(position))) {
+      switch (lost.table) {
+        case 'events':
+          rows.push(lost.row)
+          break
+        case 'conversations':
+          if (!conversations.get(lost.id)?.info) conversations.set(lost.id, lost.row)
+          break
+        case 'lanes':
+          if (!lanes.has(lost.id)) lanes.set(lost.id, lost.row)
+          break
+        case 'blobs':
+          if (!blobs.has(lost.digest)) blobs.set(lost.digest, lost.json)
+          break
+        default:
+          lost satisfies never
+      }
+    }
+  }
+
   /** In a damaged tree a row may be met under the number of another. */
   function isWhereItShould([position, , crc, ...row]: [number, number, number, ...ArchiveRow]): boolean {
     const place = places.get(position)
     return isAsWritten(row, crc) && (!place || (row[8] === place[0] && row[0] === place[1]))
   }
-}
-
-function isAsWritten(row: ArchiveRow, crc: number): boolean {
-  const [version, type, , at, , , , message, lane] = row
-  return isIntact({ version, at, lane, type, message, body: row[14], crc })
 }
 
 type Place = [lane: number, version: number]
