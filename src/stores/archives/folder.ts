@@ -1,14 +1,12 @@
 /** Archive files in a folder. */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createGunzip, createGzip } from 'node:zlib'
 import { ColloquyError, NotFound, StoreFailed } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 import { makeFolder } from '../../log/make-folder.ts'
+import { linesOf, packed, unpacked } from './lines.ts'
 import { fileNameOf } from './name.ts'
 
 export function folderArchives(folder: string): ArchivePlace {
@@ -19,7 +17,7 @@ export function folderArchives(folder: string): ArchivePlace {
       const draft = `${path}.part`
       try {
         makeFolder(resolve(folder))
-        await pipeline(Readable.from(ended(lines)), createGzip(), createWriteStream(draft))
+        await pipeline(packed(lines), createWriteStream(draft))
         const file = await open(draft, 'r+')
         await file.sync()
         await file.close()
@@ -39,10 +37,8 @@ export function folderArchives(folder: string): ArchivePlace {
 
     async *read(address) {
       try {
-        const stream = createReadStream(address)
-        const text = (await isPacked(address)) ? stream.pipe(createGunzip()) : stream
-        stream.on('error', error => text.destroy(error))
-        for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+        const file = await open(address, 'r')
+        yield* linesOf((await isPacked(file)) ? unpacked(file.createReadStream()) : file.createReadStream())
       } catch (error) {
         if (error instanceof ColloquyError) throw error
         const code = error instanceof Error && 'code' in error ? error.code : undefined
@@ -59,18 +55,14 @@ export function folderArchives(folder: string): ArchivePlace {
 }
 
 /** Purge packs what it writes; an export may not be packed. Gzip files start with 1f 8b, JSON never does. */
-async function isPacked(path: string): Promise<boolean> {
-  const file = await open(path, 'r')
+async function isPacked(file: FileHandle): Promise<boolean> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
     return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
-  } finally {
+  } catch (error) {
     await file.close()
+    throw error
   }
-}
-
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${line}\n`
 }
 
 /** Makes the new name itself survive a power loss. Some systems cannot sync folders; there it is a no-op. */

@@ -1,0 +1,77 @@
+/** Archive files that cannot be read, or not to their end: each is an error to catch, and nothing else happens. */
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { NotFound } from 'colloquy'
+import { describe, expect, it, vi } from 'vitest'
+import { cliOn } from '../support/cli.ts'
+import { type Opened, opened } from '../support/colloquy.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+
+async function withPurged(said = 'They are wrong'): Promise<Opened & { id: string; archive: string }> {
+  const one = await opened()
+  const { id } = await one.colloquy.conversations.createConversation({
+    title: 'Invoices',
+    initial: { role: 'user', content: said },
+  })
+  const { archive } = await one.colloquy.conversations.purge(id)
+  return Object.assign(one, { id, archive })
+}
+
+describe('restoring', () => {
+  it('from a file that is not there is refused as not found, and the process goes on', async () => {
+    const { colloquy, store, id, archive } = await withPurged()
+    rmSync(archive)
+    const { conversations } = colloquy
+    await expect(conversations.restoreFrom(join(temporaryFolder(), 'none.jsonl.gz'))).rejects.toThrow(NotFound)
+    await expect(conversations.restore(id)).rejects.toMatchObject({ code: 'not-found', facts: { id: archive } })
+    const told = await cliOn(store)('restore', id, '--json')
+    expect(told.exitCode).toBe(1)
+    expect(told.error()).toMatchObject({ code: 'not-found', facts: { what: 'archive', id: archive } })
+  })
+
+  it('from a folder, or from a file that was cut off or changed, says what is wrong and restores nothing', async () => {
+    const { colloquy, id, folder, archive } = await withPurged('x'.repeat(50_000))
+    const whole = readFileSync(archive)
+    const cut = join(folder, 'cut.gz')
+    writeFileSync(cut, whole)
+    truncateSync(cut, whole.length - 20)
+    const changed = join(folder, 'changed.gz')
+    writeFileSync(changed, whole.fill(0xff, 40, 60))
+    const directory = join(folder, 'directory.gz')
+    mkdirSync(directory)
+    for (const place of [cut, changed, directory]) {
+      await expect(colloquy.conversations.restoreFrom(place)).rejects.toMatchObject({
+        code: 'store/failed',
+        message: expect.stringContaining('Nothing was restored'),
+      })
+    }
+    await expect(colloquy.conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
+  })
+
+  it.runIf(process.platform === 'linux')('leaves no file open when it stops before the end of one', async () => {
+    const { colloquy, folder } = await opened()
+    const long = join(folder, 'long.jsonl')
+    writeFileSync(long, 'no archive, but a line of something else\n'.repeat(50_000))
+    for (const place of [long, folder]) await expect(colloquy.conversations.restoreFrom(place)).rejects.toThrow()
+    await vi.waitFor(() => expect(openFiles()).not.toContain(long))
+    expect(openFiles()).not.toContain(folder)
+  })
+
+  it('brings back every character that ends a line elsewhere', async () => {
+    const said = 'one\u2028two\u2029three\u0085four\r\nfive\rsix\u000b'
+    const { colloquy, id } = await withPurged(said)
+    await colloquy.conversations.restore(id)
+    expect(await colloquy.conversations.getMessages(id)).toMatchObject([{ content: said }])
+  })
+})
+
+/** The files this process has open. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap(descriptor => {
+    try {
+      return [readlinkSync(join('/proc/self/fd', descriptor))]
+    } catch {
+      return []
+    }
+  })
+}
