@@ -1,6 +1,6 @@
 /** Archives in an S3-compatible bucket: a real server of the protocol on loopback. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,6 +43,38 @@ it('purges into a bucket and restores from it', async () => {
   await colloquy.conversations.restore(id)
   const after = await colloquy.conversations.getEvents(id)
   expect(after.map(event => event.hash)).toEqual(before.map(event => event.hash))
+})
+
+it('puts archives into the folder that the address names, with or without a slash at its end', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  for (const [place, start] of [
+    ['shop', 'shop/shop-'],
+    ['shop/', 'shop/shop-'],
+    ['a%20b/100%25%3F', 'a%20b/100%25%3F/shop-'],
+    ['', 'shop-'],
+  ] as const) {
+    const { colloquy } = await opened({ archives: archives.replace('colloquy/', place) })
+    const { id } = await colloquy.conversations.createConversation({ title: 'in its folder' })
+    const { archive } = await colloquy.conversations.purge(id)
+    expect(archive.startsWith(`s3://cold/${start}${id}`)).toBe(true)
+    expect((await colloquy.conversations.restore(id)).title).toBe('in its folder')
+  }
+})
+
+it('restores what stands under any name in the bucket, such as those of before', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const { colloquy } = await opened({ archives })
+  const { id } = await colloquy.conversations.createConversation({ title: 'without a slash' })
+  const { archive } = await colloquy.conversations.purge(id)
+  const packed = readFileSync(join(directory, 'cold', `${new URL(archive).pathname}._S3rver_object`))
+  const address = archive.replace('colloquy/shop', 'colloquyshop')
+  const { S3mini } = await import('s3mini')
+  const endpoint = `${new URL(archive).searchParams.get('endpoint')}/cold`
+  const bucket = new S3mini({ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', endpoint, region: 'us-east-1' })
+  await bucket.putObject(new URL(address).pathname.slice(1), packed)
+  expect((await colloquy.conversations.restoreFrom(address)).title).toBe('without a slash')
 })
 
 it('purges nothing when the bucket does not take it', async () => {

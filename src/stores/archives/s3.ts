@@ -4,11 +4,10 @@
  * The address is `s3://bucket/prefix?endpoint=https://host&region=…`; the keys come from the environment
  * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), never from an address that would be stored.
  */
-import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
-import { createGunzip, createGzip } from 'node:zlib'
 import { InvalidInput, NotFound, StoreFailed, StoreUnusable } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
+import { linesOf, packed, unpacked } from './lines.ts'
 import { fileNameOf } from './name.ts'
 
 interface Bucket {
@@ -17,12 +16,14 @@ interface Bucket {
 }
 
 export async function s3Archives(address: string): Promise<ArchivePlace> {
-  const { bucketName, prefix, endpoint, region } = partsOf(address)
+  const { bucketName, path, endpoint, region } = partsOf(address)
+  // A folder, with or without the slash at its end.
+  const folder = path === '' || path.endsWith('/') ? path : `${path}/`
   const bucket = await connect({ bucketName, endpoint, region })
   return {
     async write(name, lines) {
-      const key = `${prefix}${fileNameOf(name)}`
-      const data = await gzipped(lines)
+      const key = `${folder}${fileNameOf(name)}`
+      const data = Buffer.concat(await packed(lines).toArray())
       const answer = await bucket.putAnyObject(key, data, 'application/gzip').catch((error: unknown) => {
         const message = error instanceof Error ? error.message : String(error)
         throw new StoreFailed(
@@ -39,27 +40,27 @@ export async function s3Archives(address: string): Promise<ArchivePlace> {
     },
 
     async *read(address) {
-      const { prefix: key } = partsOf(address)
+      const { path: key } = partsOf(address)
       const answer = await bucket.getObjectResponse(key)
       if (!answer?.body) throw new NotFound('archive', address)
-      const text = Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]).pipe(createGunzip())
-      for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) yield line
+      yield* linesOf(unpacked(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0])))
     },
   }
 }
 
-function partsOf(address: string): { bucketName: string; prefix: string; endpoint: string; region: string } {
+function partsOf(address: string): { bucketName: string; path: string; endpoint: string; region: string } {
   const url = new URL(address)
   const endpoint = url.searchParams.get('endpoint')
   if (!url.hostname || !endpoint) {
     throw new InvalidInput('archives', 'an S3 address looks like s3://bucket/prefix/?endpoint=https://host&region=eu-1')
   }
-  const prefix = decodeURIComponent(url.pathname.slice(1))
-  return { bucketName: url.hostname, prefix, endpoint, region: url.searchParams.get('region') ?? 'auto' }
+  const path = decodeURIComponent(url.pathname.slice(1))
+  return { bucketName: url.hostname, path, endpoint, region: url.searchParams.get('region') ?? 'auto' }
 }
 
+/** Names the object exactly: no prefix is added to it when it is read. */
 function addressOf(bucketName: string, key: string, endpoint: string, region: string): string {
-  return `s3://${bucketName}/${encodeURI(key)}?${new URLSearchParams({ endpoint, region })}`
+  return `s3://${bucketName}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams({ endpoint, region })}`
 }
 
 async function connect(at: { bucketName: string; endpoint: string; region: string }): Promise<Bucket> {
@@ -75,11 +76,4 @@ async function connect(at: { bucketName: string; endpoint: string; region: strin
   }
   const endpoint = `${at.endpoint.replace(/\/$/, '')}/${at.bucketName}`
   return new client.S3mini({ accessKeyId, secretAccessKey, endpoint, region: at.region }) as unknown as Bucket
-}
-
-async function gzipped(lines: AsyncIterable<string>): Promise<Buffer> {
-  async function* ended() {
-    for await (const line of lines) yield `${line}\n`
-  }
-  return Buffer.concat(await Readable.from(ended()).pipe(createGzip()).toArray())
 }
