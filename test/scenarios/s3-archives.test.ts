@@ -1,6 +1,6 @@
 /** Archives in an S3-compatible bucket: a real server of the protocol on loopback. */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -84,6 +84,40 @@ it('purges nothing when the bucket does not take it', async () => {
   const { id } = await colloquy.conversations.createConversation({ title: 'stays' })
   await expect(colloquy.conversations.purge(id)).rejects.toMatchObject({ code: 'store/failed' })
   expect((await colloquy.conversations.getConversation(id)).title).toBe('stays')
+})
+
+it('restores nothing and says so when the bucket cannot be reached, refuses, or has something else', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const { colloquy } = await opened({ archives })
+  const { conversations } = colloquy
+  const { id } = await conversations.createConversation({ title: 'cold' })
+  const { archive } = await conversations.purge(id)
+  const failed = { code: 'store/failed', message: expect.stringMatching(/Nothing was restored; check http.* again/) }
+  const nobody = archive.replace(/endpoint=[^&]*/, 'endpoint=http%3A%2F%2F127.0.0.1%3A1')
+  await expect(conversations.restoreFrom(nobody)).rejects.toMatchObject(failed)
+  await expect(conversations.restoreFrom(archive.replace('.gz', '.none'))).rejects.toMatchObject({ code: 'not-found' })
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'somebody else')
+  await expect(conversations.restore(id)).rejects.toMatchObject(failed)
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  writeFileSync(join(directory, 'cold', `${new URL(archive).pathname}._S3rver_object`), 'something else')
+  await expect(conversations.restore(id)).rejects.toMatchObject(failed)
+})
+
+it.each([
+  's3://',
+  's3:cold',
+  's3://cold/shop',
+  's3://cold/%E0%A4?endpoint=http://127.0.0.1',
+  's3://cold?endpoint=http://[',
+])('refuses %s as an address, with what one looks like', async address => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const { colloquy } = await opened()
+  await expect(colloquy.conversations.restoreFrom(address)).rejects.toMatchObject({
+    code: 'input/invalid',
+    message: expect.stringContaining('s3://bucket/prefix/?endpoint='),
+  })
 })
 
 it('asks for keys when there are none', async () => {

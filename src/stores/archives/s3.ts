@@ -5,7 +5,7 @@
  * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), never from an address that would be stored.
  */
 import { Readable } from 'node:stream'
-import { InvalidInput, NotFound, StoreFailed, StoreUnusable } from '../../errors.ts'
+import { ColloquyError, InvalidInput, NotFound, StoreFailed, StoreUnusable } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 import { linesOf, packed, unpacked } from './lines.ts'
 import { fileNameOf } from './name.ts'
@@ -14,6 +14,8 @@ interface Bucket {
   putAnyObject(key: string, data: Buffer, type: string): Promise<{ ok: boolean; status: number }>
   getObjectResponse(key: string): Promise<Response | null>
 }
+
+const example = 'an S3 address looks like s3://bucket/prefix/?endpoint=https://host&region=eu-1'
 
 export async function s3Archives(address: string): Promise<ArchivePlace> {
   const { bucketName, path, endpoint, region } = partsOf(address)
@@ -25,9 +27,8 @@ export async function s3Archives(address: string): Promise<ArchivePlace> {
       const key = `${folder}${fileNameOf(name)}`
       const data = Buffer.concat(await packed(lines).toArray())
       const answer = await bucket.putAnyObject(key, data, 'application/gzip').catch((error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error)
         throw new StoreFailed(
-          `The archive ${key} could not be uploaded (${message}). Nothing was purged.`,
+          `The archive ${key} could not be uploaded (${messageOf(error)}). Nothing was purged.`,
           { key },
           { cause: error },
         )
@@ -41,21 +42,41 @@ export async function s3Archives(address: string): Promise<ArchivePlace> {
 
     async *read(address) {
       const { path: key } = partsOf(address)
-      const answer = await bucket.getObjectResponse(key)
-      if (!answer?.body) throw new NotFound('archive', address)
-      yield* linesOf(unpacked(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0])))
+      try {
+        const answer = await bucket.getObjectResponse(key)
+        if (!answer?.body) throw new NotFound('archive', address)
+        yield* linesOf(unpacked(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0])))
+      } catch (error) {
+        if (error instanceof ColloquyError) throw error
+        throw new StoreFailed(
+          `The archive ${key} could not be downloaded (${messageOf(error)}). Nothing was restored; check ${endpoint}, the bucket and the keys, then restore it again.`,
+          { address },
+          { cause: error },
+        )
+      }
     },
   }
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** @throws {InvalidInput} when it is no address of a place in S3 */
 function partsOf(address: string): { bucketName: string; path: string; endpoint: string; region: string } {
-  const url = new URL(address)
-  const endpoint = url.searchParams.get('endpoint')
-  if (!url.hostname || !endpoint) {
-    throw new InvalidInput('archives', 'an S3 address looks like s3://bucket/prefix/?endpoint=https://host&region=eu-1')
-  }
-  const path = decodeURIComponent(url.pathname.slice(1))
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  const endpoint = url?.searchParams.get('endpoint')
+  const path = url && decoded(url.pathname.slice(1))
+  if (!url?.hostname || path === undefined || !endpoint) throw new InvalidInput('archives', example)
   return { bucketName: url.hostname, path, endpoint, region: url.searchParams.get('region') ?? 'auto' }
+}
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** Names the object exactly: no prefix is added to it when it is read. */
@@ -75,5 +96,9 @@ async function connect(at: { bucketName: string; endpoint: string; region: strin
     throw new StoreUnusable(`Archives in S3 need the package s3mini: npm install s3mini.`, {}, { cause: error })
   }
   const endpoint = `${at.endpoint.replace(/\/$/, '')}/${at.bucketName}`
-  return new client.S3mini({ accessKeyId, secretAccessKey, endpoint, region: at.region }) as unknown as Bucket
+  try {
+    return new client.S3mini({ accessKeyId, secretAccessKey, endpoint, region: at.region }) as unknown as Bucket
+  } catch {
+    throw new InvalidInput('archives', example)
+  }
 }
