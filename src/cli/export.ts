@@ -32,7 +32,7 @@ export function addExport(program: Command): void {
     .argument('<conversation>', 'id of a conversation')
     .addOption(new Option('--format <FORMAT>', 'what to write').choices(['jsonl', 'markdown']).default('jsonl'))
     .option('--output <FILE>', 'where to; a name that ends in .gz is packed (default: stdout)')
-    .option('--force', 'replace the file if there is one')
+    .option('--force', 'replace the file if there is one; a link is followed')
     .addHelpText(
       'after',
       examples(

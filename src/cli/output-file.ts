@@ -1,43 +1,63 @@
 /** A file that is there whole or not at all, and never in place of another by accident. */
-import { createWriteStream, existsSync } from 'node:fs'
+import { createWriteStream, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { InvalidInput } from '../errors.ts'
 
 /**
- * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole.
+ * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole. A link is followed.
  *
- * @throws {InvalidInput} when there is no such folder, or the file exists and `force` does not say to replace it
+ * @throws {InvalidInput} when there is no such folder, the file exists and `force` does not say to replace it, or what is
+ * there is no regular file
  */
 export async function writeFile(
   path: string,
   chunks: AsyncIterable<string>,
   { force }: { force: boolean },
 ): Promise<{ path: string; bytes: number }> {
-  const target = resolve(path)
-  if (!existsSync(dirname(target))) throw new InvalidInput('--output', `there is no folder ${dirname(target)}`)
-  refuseExisting(target, force)
+  const named = resolve(path)
+  const target = followed(named)
+  refuseExisting(named, force)
   const draft = `${target}.${process.pid}.part`
   try {
     const source = Readable.from(chunks, { objectMode: true })
     const sink = createWriteStream(draft, { flags: 'wx' })
-    await (target.endsWith('.gz') ? pipeline(source, createGzip(), sink) : pipeline(source, sink))
+    await (named.endsWith('.gz') ? pipeline(source, createGzip(), sink) : pipeline(source, sink))
     const file = await open(draft, 'r+')
     await file.sync()
     await file.close()
     // Once more: somebody may have made it while we wrote.
-    refuseExisting(target, force)
+    refuseExisting(named, force)
     await rename(draft, target)
   } catch (error) {
     await rm(draft, { force: true })
     throw error
   }
-  return { path: target, bytes: (await stat(target)).size }
+  return { path: named, bytes: (await stat(target)).size }
+}
+
+/** As many links as Linux follows. */
+const linksFollowed = 40
+
+/** Where a file of that name really is, or would be: a rename onto a link would replace the link. */
+function followed(path: string, links = 0): string {
+  const folder = dirname(path)
+  if (!existsSync(folder)) throw new InvalidInput('--output', `there is no folder ${folder}`)
+  const place = join(realpathSync(folder), basename(path))
+  if (!lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink()) return place
+  if (links === linksFollowed) throw new InvalidInput('--output', `${path} is a link that leads nowhere`)
+  return followed(resolve(dirname(place), readlinkSync(place)), links + 1)
 }
 
 function refuseExisting(path: string, force: boolean): void {
-  if (!force && existsSync(path)) throw new InvalidInput('--output', `${path} exists already; --force replaces it`)
+  const there = statSync(path, { throwIfNoEntry: false })
+  if (!there) return
+  if (!there.isFile()) {
+    const hint = there.isDirectory() ? 'name a file in it' : 'leave --output out to write to stdout'
+    throw new InvalidInput('--output', `${path} is no regular file, and nothing is put in its place; ${hint}`)
+  }
+  if (!force) throw new InvalidInput('--output', `${path} exists already; --force replaces it`)
 }

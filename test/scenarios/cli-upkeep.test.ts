@@ -1,9 +1,10 @@
 /** The command line for upkeep: verify, export, archive, restore, purge, erase. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { NotFound } from 'colloquy'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { cliOn } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
 
@@ -95,6 +96,53 @@ describe('colloquy export', () => {
     const written = await cli('export', id, '--output', output, '--force', '--json')
     expect(written.json()).toMatchObject({ conversationId: id, format: 'jsonl', events: 3, output })
     expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(5)
+    expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
+  })
+
+  it.runIf(process.platform !== 'win32')(
+    'follows a link and leaves it a link, also when nothing is there yet',
+    async () => {
+      const { store, id, folder } = await withConversation()
+      const [elsewhere, link, target] = [
+        join(folder, 'elsewhere'),
+        join(folder, 'link'),
+        join(folder, 'elsewhere', 'out'),
+      ]
+      const cli = cliOn(store)
+      mkdirSync(elsewhere)
+      symlinkSync('elsewhere', join(folder, 'short'))
+      symlinkSync(join('short', 'out'), link)
+      expect(await cli('export', id, '--output', link)).toMatchObject({ exitCode: 0, stderr: '' })
+      const whole = readFileSync(target, 'utf8')
+      writeFileSync(target, 'old')
+      expect((await cli('export', id, '--output', link)).stderr).toContain(
+        `${link} exists already; --force replaces it`,
+      )
+      const written = await cli('export', id, '--output', link, '--force', '--json')
+      expect(written.json()).toMatchObject({ output: link, bytes: whole.length })
+      expect(readFileSync(target, 'utf8')).toBe(whole)
+      expect(lstatSync(link).isSymbolicLink()).toBe(true)
+      expect(readdirSync(elsewhere)).toEqual(['out'])
+    },
+  )
+
+  it.runIf(process.platform !== 'win32')('puts nothing in the place of what is no regular file', async () => {
+    const { store, id, folder } = await withConversation()
+    const [socket, link, circle] = ['socket', 'link', 'circle'].map(name => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ]
+    const server = createServer().listen(socket)
+    onTestFinished(() => void server.close())
+    symlinkSync(socket, link)
+    symlinkSync(circle, circle)
+    for (const place of [socket, link, folder, circle]) {
+      const refused = await cliOn(store)('export', id, '--output', place, '--force', '--json')
+      expect(refused.exitCode).toBe(1)
+      expect(refused.error()).toMatchObject({ code: 'input/invalid', message: expect.stringContaining(place) })
+    }
+    expect(lstatSync(socket).isSocket()).toBe(true)
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
