@@ -1,5 +1,6 @@
 /** `colloquy purge`: writes a conversation to an archive file, then removes it from the store. */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import { archivesProblem } from '../managers/archive-places.ts'
 import { agreeTo, refuseUnlessAsked } from './ask.ts'
 import { findConversation } from './find.ts'
 import { writing } from './open.ts'
@@ -21,7 +22,7 @@ export function addPurge(program: Command): void {
     .description('Writes a whole conversation to an archive file, then removes it. restore brings it back.')
     .argument('<conversation>', 'id of a conversation')
     .option('--yes', 'do not ask')
-    .option('--to <PLACE>', 'a folder, or s3://bucket/prefix?endpoint=… (default: archives beside the store)')
+    .option('--to <PLACE>', 'a folder, or s3://bucket/prefix?endpoint=… (default: archives beside the store)', place)
     .option('--reason <TEXT>', 'why; the record of the purge keeps it')
     .addHelpText(
       'after',
@@ -46,4 +47,10 @@ export function addPurge(program: Command): void {
         ])
       })
     })
+}
+
+function place(text: string): string {
+  const problem = archivesProblem(text)
+  if (problem) throw new InvalidArgumentError(problem)
+  return text
 }

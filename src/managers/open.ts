@@ -1,10 +1,9 @@
 /** Opens a store and puts the managers over it. */
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
-import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
@@ -12,6 +11,7 @@ import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { type Tracer, traced } from '../tracing.ts'
 import type { Dispatcher } from '../work/dispatcher.ts'
+import { archivesProblem, defaultArchives, openArchives } from './archive-places.ts'
 import { autorun } from './autorun.ts'
 import type { Colloquy } from './colloquy.ts'
 import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
@@ -167,7 +167,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
  *
  * @throws {InvalidInput} naming the option
  */
-function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs }: OpenOptions): void {
+function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs, archives }: OpenOptions): void {
   if (clock !== undefined && typeof clock !== 'function') throw new InvalidInput('clock', 'must be a function')
   if (ids !== undefined && typeof ids !== 'function') throw new InvalidInput('ids', 'must be a function')
   const isCounter = typeof tokens === 'object' && typeof tokens?.count === 'function'
@@ -177,6 +177,8 @@ function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs }: Ope
     throw new InvalidInput('durability', `must be 'full' or 'relaxed'`)
   if (busyTimeoutMs !== undefined && !(busyTimeoutMs >= 0))
     throw new InvalidInput('busyTimeoutMs', 'must not be negative')
+  const problem = archives === undefined ? undefined : archivesProblem(archives)
+  if (problem) throw new InvalidInput('archives', problem)
 }
 
 /** What the caller gives wins key by key over what the project's configuration says. */
@@ -210,19 +212,6 @@ async function openStore(url: string, options: StoreOptions & { readOnly?: boole
     return postgresDoor.postgresStore(url, options)
   }
   throw new StoreUnusable(`"${url}" names no store. Use sqlite:path, sqlite::memory: or postgres://….`, { url })
-}
-
-async function openArchives(address: string): Promise<ArchivePlace> {
-  if (address.startsWith('s3:')) return (await import('../stores/archives/s3.ts')).s3Archives(address)
-  return (await import('../stores/archives/folder.ts')).folderArchives(address)
-}
-
-function defaultArchives(url: string, root: () => string): string {
-  const [scheme, path = ''] = splitOnce(url, ':')
-  return join(
-    scheme !== 'sqlite' || path === '' || path === ':memory:' ? join(root(), '.colloquy') : dirname(resolve(path)),
-    'archives',
-  )
 }
 
 function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { ConfigurationInvalid } from '../errors.ts'
+import { isAddress } from './archive-places.ts'
 import { type Configuration, checkConfiguration } from './configuration.ts'
 import { projectRoot } from './project-root.ts'
 
@@ -121,7 +122,7 @@ function placed(configuration: Configuration, folder: string): Configuration {
   return {
     ...configuration,
     ...(path && path !== ':memory:' && !isAbsolute(path) && { store: `sqlite:${join(folder, path)}` }),
-    ...(archives && !archives.startsWith('s3:') && { archives: resolve(folder, archives) }),
+    ...(archives && !isAddress(archives) && { archives: resolve(folder, archives) }),
     ...(root !== undefined && { root: resolve(folder, root) }),
     ...(projects && { projects: placedProjects(projects, folder) }),
     ...(server?.tokenFile !== undefined && { server: { ...server, tokenFile: resolve(folder, server.tokenFile) } }),

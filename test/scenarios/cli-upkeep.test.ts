@@ -233,9 +233,26 @@ describe('colloquy purge', () => {
     expect(shown.error()).toMatchObject({ code: 'conversation/purged', facts: { archive } })
   })
 
+  it('takes only a folder or a bucket to write it to', async () => {
+    const { store, id, folder, colloquy } = await withConversation()
+    const cli = cliOn(store, { cwd: folder })
+    for (const place of ['', 'http://x', 'file:///x', 'gs:bucket']) {
+      const refused = await cli('purge', id, '--yes', '--to', place, '--json')
+      expect(refused.exitCode).toBe(2)
+      expect(refused.error()).toMatchObject({
+        code: 'usage',
+        message: expect.stringContaining(`"${place}" is no place`),
+      })
+    }
+    expect(readdirSync(folder).filter(name => !name.startsWith('colloquy.db'))).toEqual([])
+    expect(await colloquy.conversations.getConversation(id)).toMatchObject({ version: 3 })
+    expect(await cli('purge', id, '--yes', '--to', './a:b')).toMatchObject({ exitCode: 0 })
+    expect(readdirSync(join(folder, 'a:b'))).toHaveLength(1)
+  })
+
   it('removes nothing when the archive cannot be written', async () => {
     const { store, id, file, colloquy } = await withConversation()
-    const places = [join(file, 'cold'), ...(process.platform === 'linux' ? ['/proc/cold'] : [])]
+    const places = [file, join(file, 'cold'), ...(process.platform === 'linux' ? ['/proc/cold'] : [])]
     for (const place of places) {
       const refused = await cliOn(store)('purge', id, '--yes', '--to', place, '--json')
       expect(refused.exitCode).toBe(1)

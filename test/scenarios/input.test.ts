@@ -1,7 +1,19 @@
 /** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
-import { ContentTooLarge, InvalidInput, KeyReused, type MessageInput, NotFound, VersionConflict } from 'colloquy'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  ContentTooLarge,
+  InvalidInput,
+  KeyReused,
+  type MessageInput,
+  NotFound,
+  openColloquy,
+  VersionConflict,
+} from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
+import { folderWith } from '../support/repository.ts'
+import { temporaryFolder } from '../support/temporary.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
@@ -259,5 +271,31 @@ describe('stores', () => {
   it('that no door leads to are refused with what would do', async () => {
     await expect(opened({ store: 'mysql://x' })).rejects.toThrow(/sqlite:path/)
     await expect(opened({ store: 'nonsense' })).rejects.toMatchObject({ code: 'store/unusable' })
+  })
+})
+
+describe('opening', () => {
+  it.each([[''], ['http://x'], ['file:///x'], [5 as never]])(
+    'with %j for archives is refused with what may stand there, and makes no store',
+    async archives => {
+      const file = join(temporaryFolder(), 'colloquy.db')
+      await expect(openColloquy({ store: `sqlite:${file}`, archives })).rejects.toMatchObject({
+        code: 'input/invalid',
+        field: 'archives',
+        message: expect.stringContaining('Give a folder'),
+      })
+      expect(existsSync(file)).toBe(false)
+    },
+  )
+
+  it('takes a folder on a drive for archives', async () => {
+    const { colloquy } = await opened({ archives: 'C:\\archives' })
+    expect(await colloquy.conversations.listConversations()).toMatchObject({ items: [] })
+  })
+
+  it('goes by the same rule where a configuration file names the archives', async () => {
+    const folder = folderWith({ 'colloquy.config.yaml': 'archives: http://x' })
+    const configuration = join(folder, 'colloquy.config.yaml')
+    await expect(openColloquy({ configuration, store: 'sqlite::memory:' })).rejects.toMatchObject({ field: 'archives' })
   })
 })
