@@ -83,6 +83,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   refuseOddOptions(options)
   const root = rootAbove(process.cwd())
   const url = options.store ?? defaultStore(root())
+  if (typeof url !== 'string') throw new StoreUnusable(`store: a ${typeof url} names no store. ${storeHint}`)
   const { clock = Date.now, ids = newId, tokens = 'exact' } = options
   const scope = checkedScope({
     project: options.project ?? basename(root()),
@@ -196,6 +197,8 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
   }
 }
 
+const storeHint = 'Use sqlite:path, sqlite::memory: or postgres://….'
+
 /** Kept, because asking the loader again takes as long as opening the file. */
 let sqliteDoor: typeof import('../stores/sqlite/index.ts') | undefined
 let postgresDoor: typeof import('../stores/postgres/index.ts') | undefined
@@ -211,7 +214,7 @@ async function openStore(url: string, options: StoreOptions & { readOnly?: boole
     postgresDoor ??= await import('../stores/postgres/index.ts')
     return postgresDoor.postgresStore(url, options)
   }
-  throw new StoreUnusable(`"${url}" names no store. Use sqlite:path, sqlite::memory: or postgres://….`, { url })
+  throw new StoreUnusable(`"${url}" names no store. ${storeHint}`, { url })
 }
 
 function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {

@@ -288,6 +288,13 @@ describe('opening', () => {
     },
   )
 
+  it.each([[5], [{}], [''], ['colloquy.db']])('with %j for a store is refused with what names one', async store => {
+    await expect(openColloquy({ store: store as string })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringMatching(/names no store. Use sqlite:path/),
+    })
+  })
+
   it('takes a folder on a drive for archives', async () => {
     const { colloquy } = await opened({ archives: 'C:\\archives' })
     expect(await colloquy.conversations.listConversations()).toMatchObject({ items: [] })
