@@ -437,6 +437,26 @@ export class ConversationPurged extends ColloquyError {
   }
 }
 
+/**
+ * Records of the conversation are damaged: its archive could not be restored, so it was not purged. `verify` tells what is
+ * wrong. Bring the store back from a backup, or erase the damaged messages, whose content is lost, and purge again.
+ */
+export class ConversationDamaged extends ColloquyError {
+  override readonly code = 'conversation/damaged'
+  override readonly status = 409
+  readonly damages: ReadonlyArray<{ version: number; what: string }>
+
+  constructor(facts: { conversationId: string; damages: ReadonlyArray<{ version: number; what: string }> }) {
+    const named = facts.damages.slice(0, 5).map(({ version, what }) => `version ${version} (${what})`)
+    const more = facts.damages.length - named.length
+    super(
+      `Conversation ${facts.conversationId} is damaged at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: an archive of it could not be restored. Nothing was purged. 'colloquy verify' names what is damaged; bring the store back from a backup, or erase the damaged messages and purge again.`,
+      facts,
+    )
+    this.damages = facts.damages
+  }
+}
+
 /** Another process kept the write lock for too long. Nothing was written; try again. */
 export class StoreBusy extends ColloquyError {
   override readonly code = 'store/busy'

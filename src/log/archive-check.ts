@@ -1,8 +1,11 @@
-/** The lines of an archive on their way back into a store: read, and proved unchanged before anything is written. */
+/**
+ * The lines of an archive, proved: on their way out before anything is removed, on their way back before anything is
+ * written.
+ */
 import { createHash } from 'node:crypto'
-import { IllegalState } from '../errors.ts'
-import { type ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
-import { blobsIn, digestOf, type Header, hashOf } from './record.ts'
+import { ConversationDamaged, IllegalState } from '../errors.ts'
+import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
+import { blobsIn, digestOf, genesis, type Header, hashOf } from './record.ts'
 
 export function archiveLineIn(line: string): ArchiveLine {
   let value: unknown
@@ -41,20 +44,63 @@ export function checkArchived(
   previous: Uint8Array,
   blobs: ReadonlyMap<string, string>,
 ): void {
-  const damaged = (what: string) =>
-    new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
-  if (line.version !== version + 1) throw damaged(`version ${version + 1} is missing`)
+  const what = damageOf(line, version, previous, blobs)
+  if (!what) return
+  throw new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
+}
+
+/**
+ * Passes on the lines of an archive that is being written, each looked at as `restore` will. What is wrong is told when
+ * all have passed, so that every damaged version is named, and before the file is whole, so that none gets its name.
+ *
+ * @throws {ConversationDamaged} when the archive could not be restored
+ */
+export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  const damages: Array<{ version: number; what: string }> = []
+  const blobs = new Map<string, string>()
+  let conversationId = ''
+  let version = 0
+  let hash: Uint8Array = Buffer.alloc(0)
+  for await (const text of lines) {
+    yield text
+    const line = JSON.parse(text) as ArchiveLine
+    if ('colloquy' in line) {
+      conversationId = line.conversationId
+      version = line.branchOf?.version ?? 0
+      hash = line.branchOf ? Buffer.from(line.branchOf.hash, 'base64') : genesis(line.project, conversationId)
+    } else if ('blob' in line) {
+      blobs.set(line.blob, line.json)
+    } else if ('version' in line) {
+      const what = ArchivedEvent.safeParse(line).success
+        ? damageOf(line, version, hash, blobs)
+        : 'it is not of its format'
+      if (what) damages.push({ version: version + 1, what })
+      version = line.version
+      hash = Buffer.from(line.hash, 'base64')
+      // Each event comes with its own; those of a long conversation are not kept in memory.
+      blobs.clear()
+    }
+  }
+  if (damages.length > 0) throw new ConversationDamaged({ conversationId, damages })
+}
+
+function damageOf(
+  line: ArchivedEvent,
+  version: number,
+  previous: Uint8Array,
+  blobs: ReadonlyMap<string, string>,
+): string | undefined {
+  if (line.version !== version + 1) return `version ${version + 1} is missing`
   const digest = Buffer.from(line.digest, 'base64')
   if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
-    throw damaged('its content does not match its digest')
+    return 'its content does not match its digest'
   }
   for (const blob of line.body === null ? [] : blobsIn(line.body)) {
     const json = blobs.get(blob)
-    if (json === undefined || !isBlob(json, blob)) throw damaged('a large part of it is missing or changed')
+    if (json === undefined || !isBlob(json, blob)) return 'a large part of it is missing or changed'
   }
-  if (!hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))) {
-    throw damaged('its hash does not follow from the one before')
-  }
+  const follows = hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))
+  return follows ? undefined : 'its hash does not follow from the one before'
 }
 
 export function isBlob(json: string, digest: string): boolean {

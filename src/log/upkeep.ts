@@ -74,6 +74,7 @@ export interface Upkeep {
    * Writes a conversation to an archive file, then removes it. Its idempotency keys stay.
    *
    * @throws {NotFound} when there is no such conversation
+   * @throws {ConversationDamaged} when records of it are damaged, so that its archive could not be restored
    */
   purge(request: {
     project: string

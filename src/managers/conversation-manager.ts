@@ -385,7 +385,11 @@ export class ConversationManager extends TeamConversations {
     return eraseMessage(this.#engine, this.#scope, messageId, reason)
   }
 
-  /** Writes the whole conversation to an archive file, then removes it. */
+  /**
+   * Writes the whole conversation to an archive file, then removes it.
+   *
+   * @throws {ConversationDamaged} when records of it are damaged, so that its archive could not be restored
+   */
   async purge(conversationId: string, reason?: string): Promise<Purged> {
     const { project, ...origin } = this.#scope
     const to = await this.#archives()

@@ -382,6 +382,24 @@ describe('damage to rows', () => {
     expect((await store.read({ project, conversationId: 'b' })).length).toBeGreaterThanOrEqual(4)
   })
 
+  it('[P4] a conversation with a damaged record is not purged, until its content is given up', async () => {
+    const { store, url, schema } = await openPostgres()
+    const message = said('two')
+    await store.append(into('b', [begun(), said('one'), message, said('three')]))
+    const sql = await sqlAt(url)
+    await sql.query(
+      `set search_path = ${schema}; update events set body = replace(body, 'two', 'TWO') where version = 3`,
+    )
+    const to = memoryArchives()
+    const error = await refusal(() => store.purge({ project, conversationId: 'b', to, origin }))
+    expect(error).toMatchObject({ code: 'conversation/damaged', damages: [{ version: 3 }] })
+    expect(to.files.size).toBe(0)
+    await store.erase({ project, messageId: message.messageId, origin })
+    const { archive } = await store.purge({ project, conversationId: 'b', to, origin })
+    await store.restore({ project, lines: to.read(archive), origin })
+    expect(textsIn(await store.read({ project, conversationId: 'b' }))).toEqual(['one', 'three'])
+  })
+
   it('[P4] nothing of an erased or purged message is left in any table', async () => {
     const { store, url, schema } = await openPostgres()
     const secret = said('qzxjvkbwq')

@@ -16,7 +16,7 @@ import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { PositionUnknown, type Store } from 'colloquy'
+import { ConversationDamaged, PositionUnknown, type Store } from 'colloquy'
 import { salvage, sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
@@ -202,6 +202,38 @@ describe('damage to rows', () => {
   }
   const tampered = async (sql: string) => openAt(await tamperedFile(sql))
   const inB = `conversation = (select conversation from conversations where id = 'b')`
+
+  it.each([
+    ['a changed body', `update events set body = replace(body, 'two', 'TWO') where ${inB} and version = 4`, [4]],
+    ['another actor', `update events set actor = 'eve' where ${inB} and version in (3, 5)`, [3, 5]],
+    ['a missing event', `delete from events where ${inB} and version = 3`, [3]],
+  ])('[P4] a conversation with %s is not purged: its archive could not be restored', async (_what, sql, versions) => {
+    const store = await tampered(sql)
+    const to = memoryArchives()
+    const error = await refusal(() => store.purge({ project, conversationId: 'b', to, origin }))
+    expect(error).toBeInstanceOf(ConversationDamaged)
+    expect((error as ConversationDamaged).damages.map(({ version }) => version)).toEqual(versions)
+    expect(to.files.size).toBe(0)
+    expect((await store.read({ project, conversationId: 'b' })).length).toBeGreaterThanOrEqual(4)
+    await store.purge({ project, conversationId: 'a', to, origin })
+  })
+
+  it('[P4] erasing a damaged message takes out the words that were found by', async () => {
+    const { store, path } = await openSqlite()
+    const message = said('qzxjvkbwq')
+    await store.append(into('b', [begun(), message, said('kept')]))
+    expect(await store.search({ project, text: 'qzxjvkbwq' })).toHaveLength(1)
+    await store.close()
+    const file = new DatabaseSync(path)
+    file.exec(`update events set body = replace(body, 'qzx', 'QZX') where version = 2`)
+    file.close()
+    const again = await openAt(path)
+    await again.erase({ project, messageId: message.messageId, origin })
+    expect(await again.search({ project, text: 'qzxjvkbwq' })).toEqual([])
+    expect(await again.search({ project, text: 'kept' })).toHaveLength(1)
+    expect(readFileSync(`${path}-search`).includes('qzxjvkbwq')).toBe(false)
+    expect((await again.verify()).damages).toEqual([])
+  })
 
   it('[P13] one damaged record is reported in its place and hides nothing else', async () => {
     const store = await tampered(`update events set body = replace(body, 'two', 'TWO') where ${inB} and version = 4`)

@@ -1,7 +1,7 @@
 /** Damage to the file: nothing crashes, nothing hangs, nothing wrong is handed out as if it were right. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { salvage } from 'colloquy/sqlite'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -116,6 +116,41 @@ describe('a damaged record', () => {
     expect(damages).toContainEqual(
       expect.objectContaining({ conversationId: written[3]!.conversationId, version: large.version }),
     )
+  })
+
+  it('[P4] keeps its conversation from being purged, until its content is given up: the archive could not be restored', async () => {
+    const { file, written } = given()
+    const archives = join(dirname(file), 'archives')
+    const [hurt, large, whole] = [written[2]!, written[3]!, written[4]!]
+    const lost = hurt.messages[16]!
+    const largeLost = large.messages[20]!
+    flip(file, lost.content)
+    flip(file, largeLost.content.slice(200_000, 200_400))
+    const { conversations } = await opened(file)
+    for (const [{ conversationId }, { version }] of [
+      [hurt, lost],
+      [large, largeLost],
+    ] as const) {
+      await expect(conversations.purge(conversationId)).rejects.toMatchObject({
+        code: 'conversation/damaged',
+        damages: [{ version, what: expect.any(String) }],
+        message: expect.stringMatching(/Nothing was purged.*verify.*erase/),
+      })
+      expect(readdirSync(archives)).toEqual([])
+      expect(await conversations.getConversation(conversationId)).toMatchObject({ id: conversationId })
+    }
+    await conversations.purge(whole.conversationId)
+    for (const [{ conversationId, messages }, { id }] of [
+      [hurt, lost],
+      [large, largeLost],
+    ] as const) {
+      await conversations.erase(id)
+      await conversations.purge(conversationId)
+      await conversations.restore(conversationId)
+      const found = await conversations.getMessages(conversationId, { limit: 1000 })
+      expect(found.filter(one => one.missing)).toMatchObject([{ id, missing: { because: 'erased' } }])
+      expect(found.filter(one => !one.missing)).toHaveLength(messages.length - 1)
+    }
   })
 
   it('[P13] that says how a conversation began does not keep the rest of it from being rescued', async () => {

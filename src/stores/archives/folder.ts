@@ -25,6 +25,8 @@ export function folderArchives(folder: string): ArchivePlace {
         await syncFolder(folder)
       } catch (error) {
         await rm(draft, { force: true }).catch(() => undefined)
+        // It is the lines that failed, not the file.
+        if (error instanceof ColloquyError) throw error
         const message = error instanceof Error ? error.message : String(error)
         throw new StoreFailed(
           `The archive ${path} could not be written (${message}). Nothing was purged.`,

@@ -6,7 +6,7 @@
  */
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import { headingOf } from '../../log/archive-check.ts'
+import { headingOf, provedLines } from '../../log/archive-check.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
@@ -295,7 +295,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       writing(async () => {
         const head = await headOf(project, conversationId)
         await refuseWithBranches(database.read, { ...head, conversationId })
-        const lines = archiveLines(database, { project, conversationId, ...head })
+        const lines = provedLines(archiveLines(database, { project, conversationId, ...head }))
         const archive = await to.write(`${project}-${conversationId}`, lines)
         const { number, hash } = head
         const removed = await changing(project, conversationId, run =>

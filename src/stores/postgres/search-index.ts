@@ -206,7 +206,10 @@ function docOf(
   const [, , , , c, v, type, schema, at, message, lane, crc, body] = row
   const event = eventIn({ version: v, at, lane: null, type, schema, message, crc, body }, load)
   const place = { c, v, lane, at, message }
-  if (event.type === 'erased') return { ...place, author: '', role: '', phase: null, length: 0, words: '' }
+  // It keeps its place, so that it can still be found by its id.
+  if (event.type === 'erased' || event.type === 'damaged') {
+    return { ...place, author: '', role: '', phase: null, length: 0, words: '' }
+  }
   if (event.type !== 'message.added') return undefined
   const phase = phaseAt({ conversation: c, version: v }) ?? null
   const { words, length } = vectorOf(project, c, searchableText(event.parts))

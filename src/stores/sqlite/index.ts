@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
+import { provedLines } from '../../log/archive-check.ts'
 import type { Proposal } from '../../log/event-log.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { appender } from './append.ts'
@@ -222,7 +223,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       if (!entry) throw await missing(project, conversationId)
       await reading(() => refuseWithBranches(heads, project, conversationId))
       const hash = Buffer.from(entry.hash).toString('base64')
-      const archive = await to.write(`${project}-${conversationId}`, archiveLines(side, { project, conversationId }))
+      const lines = provedLines(archiveLines(side, { project, conversationId }))
+      const archive = await to.write(`${project}-${conversationId}`, lines)
       const purged = await side.call('purge', {
         project,
         conversationId,

@@ -296,15 +296,19 @@ function searchIndex(database: Database, logPath: string): SearchIndex {
     return name
   }
 
-  /** Takes a message's words out. Its content must still be there: the index does not know it. */
-  function removeWords(position: number): void {
+  /**
+   * Takes a message's words out. Its content must still be there: the index does not know it. Gives false where it is
+   * damaged, and the index may have words from before.
+   */
+  function removeWords(position: number): boolean {
     const row = sql.body.get(position) as FeedRow | undefined
     const project = row && projectOf(row[1])
-    if (!row || project === undefined) return
+    if (!row || project === undefined) return true
     const event = storedEvent(row, project)
-    if (event?.type !== 'message.added') return
+    if (event.type !== 'message.added') return event.type !== 'damaged'
     sql.deleteWords.run(position, searchableText(event.parts))
     spending.takeOut(row[1], event)
+    return true
   }
 
   /** Undefined for a conversation that is not there: nothing of it can be shown. */
@@ -350,6 +354,7 @@ function searchIndex(database: Database, logPath: string): SearchIndex {
         return
       }
       case 'erased':
+      case 'damaged':
         // It keeps its place, so that it can still be found by its id; its words are gone.
         if (lane !== null && event.messageId !== undefined) {
           sql.insertDoc.putLater(
@@ -452,6 +457,12 @@ function searchIndex(database: Database, logPath: string): SearchIndex {
     return tookAll
   }
 
+  function beginAnew(): void {
+    startOver(database)
+    names.clear()
+    projects.clear()
+  }
+
   function change(work: () => void): void {
     try {
       inTransaction(database, work)
@@ -485,7 +496,9 @@ function searchIndex(database: Database, logPath: string): SearchIndex {
         : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
     scrub: () => database.exec('pragma main.wal_checkpoint(truncate)'),
     forgetMessage(position) {
-      change(() => removeWords(position))
+      change(() => {
+        if (!removeWords(position)) beginAnew()
+      })
     },
     forgetConversation(conversation) {
       change(() => {
@@ -501,11 +514,7 @@ function searchIndex(database: Database, logPath: string): SearchIndex {
       })
     },
     startOver() {
-      change(() => {
-        startOver(database)
-        names.clear()
-        projects.clear()
-      })
+      change(beginAnew)
     },
     size: () => (database.prepare('select count(*) from docs').get() as [number])[0],
     close: () => database.close(),
