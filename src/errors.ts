@@ -221,6 +221,7 @@ export class NotFound extends ColloquyError {
 
   constructor(
     what:
+      | 'project'
       | 'conversation'
       | 'session'
       | 'message'
@@ -236,7 +237,8 @@ export class NotFound extends ColloquyError {
     id: string,
     hint = '',
   ) {
-    super(`There is no ${what} "${id}" in this project.${hint && ` ${hint}`}`, { what, id })
+    const place = what === 'project' ? 'store' : 'project'
+    super(`There is no ${what} "${id}" in this ${place}.${hint && ` ${hint}`}`, { what, id })
   }
 }
 

@@ -3,8 +3,8 @@
  * what can be read into a new file.
  */
 import { type Command, Option } from 'commander'
-import { StoreDamaged, StoreUnusable } from '../errors.ts'
-import type { Damage, RepairedHead, VerifyReport } from '../index.ts'
+import { NotFound, StoreDamaged, StoreUnusable } from '../errors.ts'
+import type { Colloquy, Damage, RepairedHead, VerifyReport } from '../index.ts'
 import { exitCode } from './failure.ts'
 import { configurationOf, reading, writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -25,7 +25,7 @@ export function addVerify(program: Command): void {
     .command('verify')
     .summary('check every record; repair heads and index; rescue a damaged file')
     .description(
-      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing, unless told to repair: then heads that differ from the log are written anew from its valid events, and the full-text index is built again; the log itself stays as it is. Exits with 3 when there is damage (left).',
+      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing, unless told to repair: then heads that differ from the log are written anew from its valid events, and the full-text index is built again; the log itself stays as it is. Exits with 3 when there is damage (left), with 1 when there is no such project.',
     )
     .option('--all-projects', 'every project of the store')
     .addOption(new Option('--repair', 'put heads and the full-text index right by the log').conflicts('salvage'))
@@ -91,7 +91,11 @@ async function check(options: VerifyOptions): Promise<VerifyReport> {
   const { allProjects = false } = options
   const progress = progressLine('Verifying', 'event')
   try {
-    return await reading(options, colloquy => colloquy.verify({ allProjects, onProgress: progress.report }))
+    return await reading(options, async colloquy => {
+      const report = await colloquy.verify({ allProjects, onProgress: progress.report })
+      if (!allProjects && report.clean && report.conversations === 0) await refuseUnknown(colloquy)
+      return report
+    })
   } catch (error) {
     if (!(error instanceof StoreDamaged)) throw error
     const what = `file structure: ${error.message}`
@@ -99,6 +103,12 @@ async function check(options: VerifyOptions): Promise<VerifyReport> {
   } finally {
     progress.end()
   }
+}
+
+/** Nothing was checked, and "clean" would be misread. A store without projects is only new. */
+async function refuseUnknown({ project, projects }: Colloquy): Promise<void> {
+  const known = await projects()
+  if (known.length > 0 && !known.includes(project)) throw new NotFound('project', project)
 }
 
 async function salvageInto(target: string, options: VerifyOptions): Promise<void> {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { NotFound } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { cliOn } from '../support/cli.ts'
+import { cliOn, run } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
 
 async function withConversation(): Promise<Opened & { id: string; file: string }> {
@@ -26,6 +26,29 @@ describe('colloquy verify', () => {
       exitCode: 0,
       stdout: 'clean: 1 conversation, 3 events checked.\n',
       stderr: '',
+    })
+  })
+
+  it('of a project that is not there says so, and which there are, instead of clean', async () => {
+    const { store } = await withConversation()
+    const [text, json, repaired, all] = await Promise.all([
+      run(['--store', store, 'verify', '--project', 'shpo']),
+      run(['--store', store, 'verify', '--project', 'shpo', '--json']),
+      run(['--store', store, 'verify', '--project', 'shpo', '--repair']),
+      run(['--store', store, 'verify', '--project', 'shpo', '--all-projects']),
+    ])
+    expect([text, json, repaired, all].map(({ exitCode }) => exitCode)).toEqual([1, 1, 1, 0])
+    expect([text.stdout, json.stdout, repaired.stdout]).toEqual(['', '', ''])
+    expect(text.stderr).toContain('There is no project "shpo" in this store. [not-found]')
+    expect(text.stderr).toContain('It also has: shop (--project NAME).')
+    expect(json.error()).toMatchObject({ code: 'not-found', facts: { what: 'project', projects: ['shop'] } })
+  })
+
+  it('of a store that is new is clean', async () => {
+    const { store } = await opened()
+    expect(await cliOn(store)('verify')).toMatchObject({
+      exitCode: 0,
+      stdout: 'clean: 0 conversations, 0 events checked.\n',
     })
   })
 
