@@ -20,8 +20,8 @@ export function addAnswer(program: Command): void {
       'after',
       examples(
         ['answer', 'what waits'],
-        ['answer 01a2b3c4 yes', 'gives leave'],
-        ["answer 01a2b3c4 'Blue, like the other pages'", 'answers a question'],
+        ['answer ID yes', 'gives leave'],
+        ["answer ID 'Blue, like the other pages'", 'answers a question'],
       ),
     )
     .action(async (id: string | undefined, words: string[], _: unknown, command: Command) => {

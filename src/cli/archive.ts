@@ -19,10 +19,7 @@ export function addArchive(program: Command): void {
     .option('--reason <TEXT>', 'why; the log keeps it')
     .addHelpText(
       'after',
-      examples(
-        ['archive 01a2b3c4', 'a conversation or a session'],
-        ["archive 01a2b3c4 --reason 'released in 2.1'", 'and why'],
-      ),
+      examples(['archive ID', 'a conversation or a session'], ["archive ID --reason 'released in 2.1'", 'and why']),
     )
     .action(async (id: string, _: unknown, command: Command) => {
       const { reason, json, ...options } = command.optsWithGlobals<ArchiveOptions>()

@@ -25,10 +25,10 @@ export function addBranch(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['branch 01a2b3c4', 'from where it is now'],
-        ["branch 01a2b3c4 --at 120 --title 'With a queue'", 'from an earlier version'],
-        ['compare 01a2b3c4 01d5e6f7', 'what became of the two'],
-        ['merge 01d5e6f7', 'take its conclusion back'],
+        ['branch ID', 'from where it is now'],
+        ["branch ID --at 120 --title 'With a queue'", 'from an earlier version'],
+        ['compare ID BRANCH', 'what became of the two'],
+        ['merge BRANCH', 'take its conclusion back'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -37,10 +37,10 @@ export function addCheckpoint(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['checkpoint 01a2b3c4', 'the newest one'],
-        ['checkpoint 01a2b3c4 --history', 'all of them, a line each'],
-        ['checkpoint 01a2b3c4 --diff 1 2', 'what the second changed'],
-        ['checkpoint 01a2b3c4 --expand 05e6f7a8', 'what was said, word for word'],
+        ['checkpoint ID', 'the newest one'],
+        ['checkpoint ID --history', 'all of them, a line each'],
+        ['checkpoint ID --diff 1 2', 'what the second changed'],
+        ['checkpoint ID --expand ITEM', 'what was said, word for word'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -31,9 +31,9 @@ export function addCompact(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['compact 01a2b3c4', 'and see with checkpoint what came of it'],
-        ['compact 01a2b3c4 --keep 10', 'all but the last ten messages'],
-        ['compact 01a2b3c4 --json | jq -r .outcome', 'taken, nothing-to-do, held or failed'],
+        ['compact ID', 'and see with checkpoint what came of it'],
+        ['compact ID --keep 10', 'all but the last ten messages'],
+        ['compact ID --json | jq -r .outcome', 'taken, nothing-to-do, held or failed'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

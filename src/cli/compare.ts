@@ -20,10 +20,7 @@ export function addCompare(program: Command): void {
     .argument('<right>', 'id of another: its branch, its parent, or a branch of the same parent')
     .addHelpText(
       'after',
-      examples(
-        ['compare 01a2b3c4 01d5e6f7', 'a conversation and its branch'],
-        ['compare 01a2b3c4 01d5e6f7 --json', 'for a script'],
-      ),
+      examples(['compare ID BRANCH', 'a conversation and its branch'], ['compare ID BRANCH --json', 'for a script']),
     )
     .action(async (left: string, right: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()

@@ -25,7 +25,7 @@ export function addErase(program: Command): void {
     .option('--reason <TEXT>', 'why; the log keeps it')
     .addHelpText(
       'after',
-      examples(['erase 01a2b3c4', 'asks first'], ["erase 01a2b3c4 --yes --reason 'a password was in it'", 'and why']),
+      examples(['erase ID', 'asks first'], ["erase ID --yes --reason 'a password was in it'", 'and why']),
     )
     .action(async (id: string, _: unknown, command: Command) => {
       const { yes = false, reason, json, ...options } = command.optsWithGlobals<EraseOptions>()

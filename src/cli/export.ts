@@ -36,8 +36,8 @@ export function addExport(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['export 01a2b3c4 --output login.jsonl.gz', 'an archive; restore reads it'],
-        ['export 01a2b3c4 --format markdown > login.md', 'to be read by people'],
+        ['export ID --output login.jsonl.gz', 'an archive; restore reads it'],
+        ['export ID --format markdown > login.md', 'to be read by people'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -35,13 +35,18 @@ function tellUsage(error: CommanderError, json: boolean): number {
   // Help and version that were asked for are printed already.
   if (error.exitCode === 0) return exitCode.ok
   const isHelp = error.code === 'commander.help'
-  const message = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+  const message = isHelp ? 'a command is missing' : usageMessage(error)
   if (json) note(safeJson({ error: { code: 'usage', message, facts: {} } }))
   else if (!isHelp) {
     note(`${errorStyle.red('colloquy:')} ${safeText(message)} ${errorStyle.dim('[usage]')}`)
     note('Add --help to see how it is used, with examples.')
   }
   return exitCode.wrongUsage
+}
+
+function usageMessage({ code, message }: CommanderError): string {
+  const said = message.replace(/^error: /, '').replaceAll('\n', ' ')
+  return code === 'commander.unknownOption' ? `${said}; an id or a text that begins with a dash goes behind --` : said
 }
 
 function partsOf(thrown: unknown): { code: string; message: string; facts: Record<string, unknown>; hint?: string } {

@@ -28,9 +28,9 @@ export function addLog(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['log 01a2b3c4', 'everything, from the beginning'],
-        ['log 01a2b3c4 --from 100 --to 120', 'a range of versions'],
-        ['log 01a2b3c4 --json | jq .event.type', 'whole events, for a script'],
+        ['log ID', 'everything, from the beginning'],
+        ['log ID --from 100 --to 120', 'a range of versions'],
+        ['log ID --json | jq .event.type', 'whole events, for a script'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -26,8 +26,8 @@ export function addMerge(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['merge 01d5e6f7', 'its summary, or its newest answer'],
-        ["merge 01d5e6f7 --conclusion 'The queue is the better way'", 'in words of your own'],
+        ['merge BRANCH', 'its summary, or its newest answer'],
+        ["merge BRANCH --conclusion 'The queue is the better way'", 'in words of your own'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

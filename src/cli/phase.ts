@@ -44,10 +44,10 @@ export function addPhase(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['phase 01a2b3c4', 'where it is, and where it may go'],
-        ["phase 01a2b3c4 --to execute --reason 'the plan stands'", 'move on'],
-        ["phase 01a2b3c4 --to chat --expect execute --summary 'form done, tests missing'", 'hand over'],
-        ['phase 01a2b3c4 --phases phases.json', 'where the project has its own'],
+        ['phase ID', 'where it is, and where it may go'],
+        ["phase ID --to execute --reason 'the plan stands'", 'move on'],
+        ["phase ID --to chat --expect execute --summary 'form done, tests missing'", 'hand over'],
+        ['phase ID --phases phases.json', 'where the project has its own'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -27,9 +27,9 @@ export function addPurge(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['purge 01a2b3c4', 'asks first'],
-        ['purge 01a2b3c4 --yes --to /backup/colloquy', 'to a folder of yours'],
-        ["purge 01a2b3c4 --yes --to 's3://cold/shop?endpoint=https://s3.example.com'", 'to a bucket'],
+        ['purge ID', 'asks first'],
+        ['purge ID --yes --to /backup/colloquy', 'to a folder of yours'],
+        ["purge ID --yes --to 's3://cold/shop?endpoint=https://s3.example.com'", 'to a bucket'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

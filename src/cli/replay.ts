@@ -34,10 +34,10 @@ export function addReplay(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['replay 01a2b3c4 --at 120', 'as it was at version 120'],
-        ['replay 01a2b3c4', 'from the beginning, step by step'],
-        ['replay 01a2b3c4 --from 100 --to 120', 'only these steps'],
-        ['replay 01a2b3c4 --json | jq .conversation.phase', 'the whole state after each step, for a script'],
+        ['replay ID --at 120', 'as it was at version 120'],
+        ['replay ID', 'from the beginning, step by step'],
+        ['replay ID --from 100 --to 120', 'only these steps'],
+        ['replay ID --json | jq .conversation.phase', 'the whole state after each step, for a script'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

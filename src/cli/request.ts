@@ -41,10 +41,10 @@ export function addRequest(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['request 01a2b3c4', 'for the message that waits for its answer'],
-        ["request 01a2b3c4 --message 'What is left?' --explain", 'what is in it, and why'],
-        ["request 01a2b3c4 --message 'Next?' --format prompt", 'as a system prompt and a user prompt'],
-        ["request 01a2b3c4 --message 'Next?' --budget 8000 --strategy recent", 'as it would be with other settings'],
+        ['request ID', 'for the message that waits for its answer'],
+        ["request ID --message 'What is left?' --explain", 'what is in it, and why'],
+        ["request ID --message 'Next?' --format prompt", 'as a system prompt and a user prompt'],
+        ["request ID --message 'Next?' --budget 8000 --strategy recent", 'as it would be with other settings'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -28,8 +28,8 @@ export function addRestore(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['restore 01a2b3c4', 'archived, or purged: its archive is known'],
-        ['restore .colloquy/archives/shop-01a2b3c4.jsonl.gz', 'from an archive file'],
+        ['restore ID', 'archived, or purged: its archive is known'],
+        ['restore .colloquy/archives/FILE.jsonl.gz', 'from an archive file'],
       ),
     )
     .action(async (what: string, _: unknown, command: Command) => {

@@ -31,9 +31,9 @@ export function addShow(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['show 01a2b3c4', 'a conversation or a session'],
-        ['show 01a2b3c4 --limit 50 --full', 'more of it, nothing cut'],
-        ['show 01a2b3c4 --before 120', 'what was said before version 120'],
+        ['show ID', 'a conversation or a session'],
+        ['show ID --limit 50 --full', 'more of it, nothing cut'],
+        ['show ID --before 120', 'what was said before version 120'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

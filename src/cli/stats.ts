@@ -19,7 +19,7 @@ export function addStats(program: Command): void {
       'after',
       examples(
         ['stats', 'the whole project'],
-        ['stats 01a2b3c4', 'a conversation or a session'],
+        ['stats ID', 'a conversation or a session'],
         ['stats --json | jq .stats.tokens', 'for a script'],
       ),
     )

@@ -38,9 +38,9 @@ export function addTimeline(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['timeline 01a2b3c4', 'the newest thirty things'],
-        ['timeline 01a2b3c4 --before 120', 'earlier ones'],
-        ['timeline 01a2b3c4 --limit 500 --json', 'for a script'],
+        ['timeline ID', 'the newest thirty things'],
+        ['timeline ID --before 120', 'earlier ones'],
+        ['timeline ID --limit 500 --json', 'for a script'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -35,10 +35,10 @@ export function addTurns(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['turns 01a2b3c4', 'the newest ten'],
-        ['turns 01a2b3c4 --context', 'user_request, routing_history, current_routing'],
-        ["turns 01a2b3c4 --undo --reason 'the plan is not ready'", 'take one back'],
-        ["turns 01a2b3c4 --clear-loop --reason 'the instruction was wrong'", 'after a loop'],
+        ['turns ID', 'the newest ten'],
+        ['turns ID --context', 'user_request, routing_history, current_routing'],
+        ["turns ID --undo --reason 'the plan is not ready'", 'take one back'],
+        ["turns ID --clear-loop --reason 'the instruction was wrong'", 'after a loop'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -42,11 +42,11 @@ export function addView(program: Command): void {
     .addHelpText(
       'after',
       examples(
-        ['view 01a2b3c4 --agent qa', 'for the message that waits for its answer'],
-        ['view 01d5e6f7', 'by the id of its session'],
-        ["view 01a2b3c4 --agent qa --message 'Is it done?'", 'for a message that nobody has said yet'],
-        ['view 01a2b3c4 --agent qa --at 120', 'what it would have been sent at version 120'],
-        ['view 01a2b3c4 --agent qa --explain', 'what is in it, what is left out, and why'],
+        ['view ID --agent qa', 'for the message that waits for its answer'],
+        ['view SESSION', 'by the id of its session'],
+        ["view ID --agent qa --message 'Is it done?'", 'for a message that nobody has said yet'],
+        ['view ID --agent qa --at 120', 'what it would have been sent at version 120'],
+        ['view ID --agent qa --explain', 'what is in it, what is left out, and why'],
       ),
     )
     .action(async (id: string, _: unknown, command: Command) => {

@@ -14,6 +14,8 @@ describe('help', () => {
     for (const { exitCode, stdout, stderr } of helps) {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
       expect(stdout).toMatch(/\nExamples:\n {2}\$ colloquy /)
+      // An id that is not whole would not be found.
+      expect(stdout).not.toMatch(/\b0[0-9a-f]{7}\b/)
       for (const option of ['--json', '--store <URL>', '--project <NAME>']) expect(stdout).toContain(option)
     }
   })
@@ -39,7 +41,19 @@ describe('wrong usage', () => {
     expect(missing.stderr).toContain("missing required argument 'id'")
     expect(value.stderr).toContain('It must be a whole number from 1 on.')
     expect(mixed.stderr).toContain('--type does not go with --sessions')
-    expect(json.error()).toEqual({ code: 'usage', message: "unknown option '--bogus'", facts: {} })
+    const message = "unknown option '--bogus'; an id or a text that begins with a dash goes behind --"
+    expect(json.error()).toEqual({ code: 'usage', message, facts: {} })
+  })
+})
+
+describe('an id that begins with a dash', () => {
+  it('is taken behind --, and whoever leaves that out is told', async () => {
+    const { colloquy, store } = await opened({ ids: () => '-x' })
+    await colloquy.conversations.createConversation({ title: 'Dashing' })
+    const [refused, shown] = await Promise.all([cliOn(store)('show', '-x'), cliOn(store)('show', '--', '-x')])
+    expect(refused.exitCode).toBe(2)
+    expect(refused.stderr).toContain("unknown option '-x'; an id or a text that begins with a dash goes behind --")
+    expect(shown.stdout).toContain('Dashing')
   })
 })
 

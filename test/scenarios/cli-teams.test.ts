@@ -66,7 +66,7 @@ describe('colloquy phase', () => {
       cli('phase', id, '--reason', 'x'),
       cli('phase', 'nowhere'),
     ])
-    expect(help.stdout).toContain('$ colloquy phase 01a2b3c4 --to execute')
+    expect(help.stdout).toContain('$ colloquy phase ID --to execute')
     expect(odd).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--to PHASE') })
     expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not-found') })
   })
@@ -127,7 +127,7 @@ describe('colloquy turns', () => {
       cli('turns', id, '--undo', '--clear-loop'),
       cli('turns', id, '--undo'),
     ])
-    expect(help.stdout).toContain('$ colloquy turns 01a2b3c4 --context')
+    expect(help.stdout).toContain('$ colloquy turns ID --context')
     expect([odd.exitCode, both.exitCode, nothing.exitCode]).toEqual([2, 2, 1])
   })
 })

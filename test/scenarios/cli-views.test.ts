@@ -106,7 +106,7 @@ describe('colloquy view', () => {
       cli('view', id, '--agent', 'qa', '--message', ' '),
       cli('view', id, '--agent', 'qa', '--message', 'x', '--at', '99'),
     ])
-    expect(help.stdout).toContain('$ colloquy view 01a2b3c4 --agent qa --at 120')
+    expect(help.stdout).toContain('$ colloquy view ID --agent qa --at 120')
     expect([nobody, nothing, both, empty, never].map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 1])
     expect(nothing.stderr).toContain('no message waits for an answer of qa; say with --message TEXT or --trigger ID')
   })
@@ -148,7 +148,7 @@ describe('colloquy branch, compare and merge', () => {
       cli('compare', id, other.id),
       cli('merge', id, '--json'),
     ])
-    expect(help.stdout).toContain("$ colloquy branch 01a2b3c4 --at 120 --title 'With a queue'")
+    expect(help.stdout).toContain("$ colloquy branch ID --at 120 --title 'With a queue'")
     expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('must be from 1 to') })
     expect(strangers).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing in common') })
     expect(unbranched.error().message).toContain('is no branch')
@@ -202,7 +202,7 @@ describe('colloquy replay', () => {
       cli('replay', id, '--at', '2', '--from', '1'),
       cli('replay', id, '--at', '99'),
     ])
-    expect(help.stdout).toContain('$ colloquy replay 01a2b3c4 --at 120')
+    expect(help.stdout).toContain('$ colloquy replay ID --at 120')
     expect([both.exitCode, late.exitCode]).toEqual([2, 1])
   })
 })
@@ -271,7 +271,7 @@ describe('colloquy timeline', () => {
   it('explains itself, and what is wrong with a call', async () => {
     const { cli } = await conversation()
     const [help, none] = await Promise.all([cli('timeline', '--help'), cli('timeline', 'nowhere')])
-    expect(help.stdout).toContain('$ colloquy timeline 01a2b3c4 --before 120')
+    expect(help.stdout).toContain('$ colloquy timeline ID --before 120')
     expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not-found') })
   })
 })
