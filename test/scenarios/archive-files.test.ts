@@ -5,6 +5,7 @@ import { NotFound } from 'colloquy'
 import { describe, expect, it, vi } from 'vitest'
 import { cliOn } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
+import { served } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 async function withPurged(said = 'They are wrong'): Promise<Opened & { id: string; archive: string }> {
@@ -27,6 +28,14 @@ describe('restoring', () => {
     const told = await cliOn(store)('restore', id, '--json')
     expect(told.exitCode).toBe(1)
     expect(told.error()).toMatchObject({ code: 'not-found', facts: { what: 'archive', id: archive } })
+  })
+
+  it('from a file that is not there is a 404 over HTTP, and the server goes on', async () => {
+    const { client, colloquy } = await served()
+    const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
+    rmSync((await colloquy.conversations.purge(id)).archive)
+    await expect(client.conversations.restore({ conversationId: id })).rejects.toMatchObject({ code: 'not-found' })
+    expect((await client.conversations.list({})).items).toEqual([])
   })
 
   it('from a folder, or from a file that was cut off or changed, says what is wrong and restores nothing', async () => {
