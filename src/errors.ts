@@ -441,7 +441,8 @@ export class ConversationPurged extends ColloquyError {
 
 /**
  * Records of the conversation are damaged: its archive could not be restored, so it was not purged. `verify` tells what is
- * wrong. Bring the store back from a backup, or erase the damaged messages, whose content is lost, and purge again.
+ * wrong, `repair` puts right what can be. Else bring the store back from a backup, or erase the damaged messages, whose
+ * content is lost, and purge again.
  */
 export class ConversationDamaged extends ColloquyError {
   override readonly code = 'conversation/damaged'
@@ -452,7 +453,7 @@ export class ConversationDamaged extends ColloquyError {
     const named = facts.damages.slice(0, 5).map(({ version, what }) => `version ${version} (${what})`)
     const more = facts.damages.length - named.length
     super(
-      `Conversation ${facts.conversationId} is damaged at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: an archive of it could not be restored. Nothing was purged. 'colloquy verify' names what is damaged; bring the store back from a backup, or erase the damaged messages and purge again.`,
+      `Conversation ${facts.conversationId} is damaged at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: an archive of it could not be restored. Nothing was purged. 'colloquy verify' names what is damaged, and 'colloquy verify --repair' puts right what can be; else bring the store back from a backup, or erase the damaged messages, and purge again.`,
       facts,
     )
     this.damages = facts.damages

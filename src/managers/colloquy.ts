@@ -70,7 +70,8 @@ export interface Colloquy {
   /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
   verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
   /**
-   * Puts right what is derived from the log: heads that differ from it, and the full-text index. Changes nothing in it.
+   * Puts right what is derived from the log: places of messages, heads that differ from it, and the full-text index.
+   * Changes nothing in it.
    *
    * @throws {StoreUnusable} when the store has no such thing
    */

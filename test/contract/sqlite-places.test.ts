@@ -171,9 +171,28 @@ describe('damage to places', () => {
     expect(await store.read({ project, conversationId: 'a' })).toHaveLength(4)
   })
 
-  it('a purge leaves nothing behind, also of a message that no place leads to', async () => {
+  it.each([
+    ['a lost place', `delete from places where ${inB} and version = 3`],
+    ['the places of a whole lane', `delete from places where ${inB}`],
+    ['a changed sum', `update places set tokens = tokens + 1 where ${inB} and version = 3`],
+    ['a place that leads to another message', `update places set position = 1 where ${inB} and version = 3`],
+  ])('[P13] repair puts %s right', async (_what, sql) => {
+    const { store } = await tampered(sql)
+    const { heads } = await store.repair!({})
+    expect(heads).toMatchObject([{ conversationId: 'b', what: expect.stringContaining('where the lanes say') }])
+    expect(texts(await store.messages(window, { limit: 10 }))).toEqual(['one', 'two', 'three'])
+    expect(await store.verify()).toMatchObject({ clean: true })
+    await store.append(into('b', said('four')))
+    expect(await store.verify()).toMatchObject({ clean: true })
+    expect((await store.repair!({})).heads).toEqual([])
+  })
+
+  it('[P4] a purge waits until a message that no place leads to has its place again, and leaves nothing behind', async () => {
     const { store, path } = await tampered(`delete from places where ${inB} and version = 2`)
-    await store.purge({ project, conversationId: 'b', to: memoryArchives(), origin })
+    const purge = () => store.purge({ project, conversationId: 'b', to: memoryArchives(), origin })
+    await expect(purge()).rejects.toMatchObject({ code: 'conversation/damaged', damages: [{ version: 2 }] })
+    await store.repair!({ project })
+    await purge()
     await store.close()
     const left = inFile(path, file => file.prepare(`select count(*) as n from events where body like '%one%'`).get())
     expect(left).toEqual({ n: 1 })

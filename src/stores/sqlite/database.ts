@@ -50,13 +50,10 @@ export function openDatabase({
   cutOff = false,
 }: OpenDatabase): Database {
   try {
-    // Looked at first: whoever makes a new store at this moment writes to the file before there is a log.
-    const hasLog = existsSync(`${path}-wal`)
-    const size = statSync(path, { throwIfNoEntry: false })?.size
+    const size = sizeOf(path)
     const missing = size === undefined
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) makeFolder(dirname(path))
-    if (size === 0 && hasLog) throw damaged(path, 'it is empty, but its write-ahead log is there')
     if (!missing) refuseOtherFiles(path, size)
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
@@ -81,8 +78,17 @@ const smallestDatabase = 512
  * process holds on it (POSIX), and other programs would think that nobody is using the store.
  */
 function refuseOtherFiles(path: string, size: number): void {
-  if (size === 0 || size >= smallestDatabase) return
+  if (size >= smallestDatabase) return
+  if (size === 0) {
+    // In this order: whoever makes a new store at this moment writes to the file before there is a log.
+    if (!existsSync(`${path}-wal`) || sizeOf(path) !== 0) return
+    throw damaged(path, 'it is empty, but its write-ahead log is there')
+  }
   throw new StoreUnusable(`${path} is not a Colloquy store. Nothing was overwritten; choose another path.`, { path })
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size
 }
 
 function connect(

@@ -52,7 +52,8 @@ export function purger(database: Database) {
         sql.floor.run()
         sql.uses.run(row, 1, head.version)
         let events = Number(sql.events.run(row, 1, head.version).changes)
-        if (events !== head.version) {
+        // A branch begins behind what it shares with its parent.
+        if (events !== head.version - (head.info.branchOf?.version ?? 0)) {
           // Some of it stands where no place leads: the whole log is looked through, so that nothing is left behind.
           sql.strayUses.run(row)
           events += Number(sql.strayEvents.run(row).changes)

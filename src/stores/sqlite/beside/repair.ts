@@ -1,5 +1,6 @@
 /**
- * Folds every head anew from the log and writes those that differ. The log itself is only read.
+ * Folds every head anew from the log and writes those that differ. The log itself is only read, by its places: they are
+ * put right before (`repair-places.ts`).
  *
  * Most of a conversation is folded without a lock; what came meanwhile is folded under the write lock, in which the
  * heads are compared and written.
@@ -7,7 +8,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { audienceOfKey, isAudienceOf } from '../../../events/audience.ts'
-import { maximumIdBytes } from '../../../events/id.ts'
 import { workItemKey } from '../../../events/work-item.ts'
 import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
@@ -15,8 +15,10 @@ import type { ConversationInfo } from '../../../views/conversation.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
 import { teamDueAt } from '../../../views/team.ts'
 import type { Database } from '../database.ts'
+import { inVersionOrder, newestPosition } from '../places.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
+import { isMeant } from './checked.ts'
 
 interface Place {
   row: number
@@ -27,15 +29,15 @@ interface Place {
 
 interface Folding {
   fold: HeadFold
-  version: number
+  /** Version of the last event that was taken. */
+  version: number | undefined
+  /** The first version that was not looked at yet. */
+  next: number
   /** The log itself is damaged: it says less than it once did. */
   isDamaged: boolean
 }
 
 const sliceSize = 500
-
-/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
-const isMeant = `case when ?1 is null then length(cast(p.id as blob)) <= ${maximumIdBytes} else p.id = ?1 end`
 
 export function repairer(database: Database) {
   const sql = {
@@ -45,8 +47,10 @@ export function repairer(database: Database) {
     places: database.prepare(`
       select c.conversation, p.project, p.id, c.id from conversations c join projects p using (project)
       where ${isMeant} order by c.conversation`),
-    events: database.prepare(`
-      select ${eventColumns} from events e where e.conversation = ? and e.version > ? order by e.version limit ${sliceSize}`),
+    events: database.prepare(inVersionOrder(eventColumns)),
+    newest: database.prepare(`select version from events where position = ${newestPosition('?1')}`),
+    first: database.prepare(`
+      select version from events where conversation = ? and lane is null order by version limit 1`),
     conversation: database.prepare('select info, status from conversations where conversation = ?'),
     saveInfo: database.prepare(
       'update conversations set status = ?, work_type = ?, info = ?, due_at = ? where conversation = ?',
@@ -74,11 +78,10 @@ export function repairer(database: Database) {
     for (const found of sql.places.all(project ?? null) as Array<[number, number, string, string]>) {
       const [row, projectRow, projectId, conversationId] = found
       const place = { row, projectRow, project: projectId, conversationId }
-      const folding: Folding = { fold: headFold(place), version: 0, isDamaged: false }
       try {
-        for (let taken = sliceSize; taken === sliceSize; ) {
-          taken = takeSlice(place, folding)
-          done += taken
+        const folding = beginning(place)
+        for (const newest = newestIn(place); folding.next <= newest; ) {
+          done += takeSlice(place, folding)
           onProgress(done, total)
           await breathe()
         }
@@ -90,19 +93,33 @@ export function repairer(database: Database) {
     return repaired
   }
 
+  /** A branch begins behind what it shares with its parent. */
+  function beginning(place: Place): Folding {
+    const first = sql.first.get(place.row) as [number] | undefined
+    return { fold: headFold(place), version: undefined, next: first?.[0] ?? 1, isDamaged: false }
+  }
+
+  function newestIn({ row }: Place): number {
+    return (sql.newest.get(row) as [number] | undefined)?.[0] ?? 0
+  }
+
   function takeSlice({ row, projectRow, project, conversationId }: Place, folding: Folding): number {
-    const rows = sql.events.all(row, folding.version) as EventRow[]
+    const rows = sql.events.all(row, folding.next, folding.next + sliceSize - 1) as EventRow[]
     for (const one of rows) {
       const recorded = recordedEvent(one, { project, conversationId, epoch: '' }, blobs(projectRow))
-      if (recorded.event.type === 'damaged') folding.isDamaged = true
+      const isNext = folding.version === undefined || recorded.version === folding.version + 1
+      if (recorded.event.type === 'damaged' || !isNext) folding.isDamaged = true
       folding.fold.take(recorded)
       folding.version = recorded.version
     }
+    folding.next += sliceSize
     return rows.length
   }
 
   function writeHeads(place: Place, folding: Folding): RepairedHead[] {
-    while (takeSlice(place, folding) === sliceSize);
+    // What came meanwhile. The last slice may have been looked at before it was full.
+    folding.next = (folding.version ?? folding.next - 1) + 1
+    for (const newest = newestIn(place); folding.next <= newest; ) takeSlice(place, folding)
     const { info, sessions, isNamed } = folding.fold.heads()
     // A log that does not say what it is about gives no better head than a damaged one.
     const repaired = isNamed ? writeInfo(place, info, folding.isDamaged) : []

@@ -4,7 +4,6 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isAudienceOf } from '../../../events/audience.ts'
-import { maximumIdBytes } from '../../../events/id.ts'
 import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
 import { parsedOr } from '../../../log/fold.ts'
 import type { LaneKind } from '../../../log/lane.ts'
@@ -16,6 +15,7 @@ import { asStoreError } from '../errors.ts'
 import { headStore } from '../heads.ts'
 import { inVersionOrder, newestPosition } from '../places.ts'
 import { blobLoader } from '../rows.ts'
+import { isMeant, isUnplaced, sameAsEvent } from './checked.ts'
 
 type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
 
@@ -29,13 +29,6 @@ type ConversationRow = [
 ]
 
 const sliceSize = 500
-
-/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
-const isMeant = `case when ?1 is null then length(cast(p.id as blob)) <= ${maximumIdBytes} else p.id = ?1 end`
-
-/** A place `p` says of a message what its row `e` says. */
-const sameAsEvent = `p.lane = e.lane and p.version = e.version and p.position = e.position and p.messages = e.messages
-  and p.tokens = e.tokens and p.input = e.input and p.output = e.output`
 
 export function verifier(database: Database) {
   const sql = {
@@ -60,10 +53,7 @@ export function verifier(database: Database) {
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
     unplaced: database.prepare(`
-      select e.conversation, count(*) from events e where lane is not null
-        and not exists (select 1 from places p where ${sameAsEvent})
-        and not exists (select 1 from recent p where ${sameAsEvent})
-      group by e.conversation`),
+      select e.conversation, count(*) from events e where ${isUnplaced} group by e.conversation`),
     misplaced: database.prepare(`
       select l.conversation, count(*) from (select * from places union all select * from recent) p
       left join lanes l on l.lane = p.lane

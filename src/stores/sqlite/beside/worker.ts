@@ -15,6 +15,7 @@ import { landmarkEvery } from './landmarks.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 import { purger } from './purge.ts'
 import { repairer } from './repair.ts'
+import { placeRepairer } from './repair-places.ts'
 import { searcher } from './search.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex, type SearchIndex } from './search-index.ts'
 import { verifier } from './verify.ts'
@@ -111,10 +112,11 @@ const handlers: Handlers = {
     const database = openDatabase({ ...settings, busyTimeoutMs })
     try {
       database.prepareToWrite()
+      const places = placeRepairer(database)(project)
       const heads = await repairer(database)({ ...(project !== undefined && { project }), onProgress })
       await indexed(() => index().startOver())
       await index().feed()
-      return { heads, indexed: index().size() }
+      return { heads: [...places, ...heads], indexed: index().size() }
     } finally {
       database.close()
     }
