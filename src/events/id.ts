@@ -13,6 +13,8 @@ const utf8 = new TextEncoder()
 
 /** What is wrong with `value` as an id, or undefined. */
 export function idProblem(value: string): string | undefined {
+  // Whoever calls without types can hand in anything.
+  if (typeof value !== 'string') return 'must be text'
   if (value.length === 0) return 'must not be empty'
   if (value.length * 3 > maximumIdBytes && utf8.encode(value).length > maximumIdBytes)
     return `must not be longer than ${maximumIdBytes} bytes`

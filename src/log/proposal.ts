@@ -16,7 +16,7 @@ export function refuseOddText({ project, conversation, origin, once }: Proposal)
 }
 
 function refuseOdd(field: string, value: string): void {
-  const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
+  const problem = idProblem(value)
   if (problem) throw new InvalidInput(field, problem)
 }
 

@@ -95,7 +95,7 @@ export class ConversationManager extends TeamConversations {
   /** @throws {IllegalState} when the work item has a conversation already */
   async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
     const id = this.#engine.newId()
-    const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input
+    const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input ?? {}
     const { type: _, ...created } = parseInput(ConversationCreated, {
       type: 'conversation.created',
       ...rest,

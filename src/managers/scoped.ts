@@ -299,7 +299,7 @@ export function checkedScope({ project, actor, channel, requestId }: Scope): Sco
   return { project, actor, channel, requestId }
 }
 
-function refuseOddId(field: string, value: unknown): void {
-  const problem = typeof value === 'string' ? idProblem(value) : 'must be text'
+function refuseOddId(field: string, value: string): void {
+  const problem = idProblem(value)
   if (problem) throw new InvalidInput(field, problem)
 }

@@ -253,6 +253,35 @@ describe('questions', () => {
   })
 })
 
+describe('words about sessions and conversations', () => {
+  it('that are none are refused by name, and nothing of them is recorded', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession(feature)
+    const before = await conversations.getEvents(conversationId)
+    const odd = (value: unknown) => value as never
+    const told: Array<[field: string, tell: () => Promise<unknown>]> = [
+      ['title', () => conversations.annotate(conversationId, { title: odd(5) })],
+      ['metadata', () => conversations.annotate(conversationId, { metadata: odd('text') })],
+      ['metadata', () => sessions.setMetadata(id, odd('text'))],
+      ['metadata', () => sessions.setMetadata(id, odd([1]))],
+      ['metadata', () => sessions.setMetadata(id, odd(null))],
+      ['reason', () => sessions.archiveSession(id, odd(5))],
+      ['reason', () => sessions.deleteSession(id, odd(5))],
+      ['title', () => conversations.createConversation(odd(undefined))],
+    ]
+    for (const [field, tell] of told) {
+      await expect(tell(), String(tell)).rejects.toMatchObject({ code: 'input/invalid', field })
+    }
+    for (const nobody of [5, undefined, null]) {
+      await expect(sessions.getSession(odd(nobody))).rejects.toThrow(NotFound)
+      await expect(sessions.addMessage(odd(nobody), { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
+      await expect(conversations.getConversation(odd(nobody))).rejects.toThrow(NotFound)
+    }
+    expect(await conversations.getEvents(conversationId)).toEqual(before)
+  })
+})
+
 describe('options', () => {
   it.each([
     ['clock', { clock: 5 }],
