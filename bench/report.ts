@@ -87,10 +87,11 @@ export function plain({ head, rows }: { head: Row; rows: readonly Row[] }): stri
 
 export function writeReport(path: string, results: readonly Result[], machine: Machine): void {
   let text = existsSync(path) ? readFileSync(path, 'utf8') : introduction
-  text = place(text, 'machine', machineText(machine))
   for (const { benchmark, findings } of results) {
     const { title, about, name } = benchmark
-    text = place(text, name, `## ${title}\n\n${about}\n\n${markdown(tableOf(findings))}`)
+    // Under each table: the others may be of another day and another machine.
+    const where = machineText(machine)
+    text = place(text, name, `## ${title}\n\n${about}\n\n${markdown(tableOf(findings))}\n\n${where}`)
   }
   writeFileSync(path, text)
 }
@@ -109,9 +110,6 @@ const introduction = `# Benchmarks
 
 Written by \`npm run bench\`. Absolute times belong to the machine; the ratios are what counts. Each is taken against a
 bare baseline in the same run.
-
-<!-- bench machine -->
-<!-- /bench machine -->
 
 - **Baseline.** A prepared \`insert\` (or \`select\`) with the same driver, the same WAL and \`synchronous = full\`, rows of
   the same bytes (our body's JSON and our hashes) and an index on (conversation, version). It checks nothing, counts
