@@ -7,6 +7,8 @@ import { WorkItem } from '../events/work-item.ts'
 import type { ConversationQuery, SessionQuery } from '../log/directory.ts'
 import type { EventRange } from '../log/event-log.ts'
 import type { SearchQuery } from '../log/search.ts'
+import type { ConversationStatus } from '../views/conversation.ts'
+import type { SessionStatus } from '../views/session.ts'
 
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
@@ -15,14 +17,14 @@ const Page = { cursor: z.string().optional(), limit: Limit.optional() }
 
 const ConversationsAsked = z.object({
   ...Page,
-  status: z.array(z.enum(['active', 'completed', 'archived'])).optional(),
+  status: z.array(z.enum(['active', 'completed', 'archived'] satisfies ConversationStatus[])).optional(),
   type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
   branchesOf: z.string().optional(),
 })
 
 const SessionsAsked = z.object({
   ...Page,
-  status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'])).optional(),
+  status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'] satisfies SessionStatus[])).optional(),
   conversationId: z.string().optional(),
   workItem: WorkItem.optional(),
   agentName: z.string().optional(),

@@ -7,23 +7,18 @@
  * log. Several processes feed the same index; the lock on it makes them take turns.
  */
 import { createHash } from 'node:crypto'
-import { accessSync, constants, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
-import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import type { StoredEvent } from '../../../events/event.ts'
 import { idProblem } from '../../../events/id.ts'
 import { searchableText, splitScript } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
-import { type Database, openDatabase } from '../database.ts'
-import { asStoreError, damaged } from '../errors.ts'
+import type { Database } from '../database.ts'
+import { damaged } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
-import { type Landmarks, landmarkKeeper, landmarkSchema } from './landmarks.ts'
-import type { WorkerSettings } from './protocol.ts'
-import { type SpendingKeeper, spendingKeeper, spendingSchema } from './spending.ts'
+import { type Landmarks, landmarkKeeper } from './landmarks.ts'
+import { startOver } from './search-tables.ts'
+import { type SpendingKeeper, spendingKeeper } from './spending.ts'
 
 export interface SearchIndex {
   /** Connected to the index, with the log attached as `log`. */
@@ -56,7 +51,6 @@ export interface SearchIndex {
   close(): void
 }
 
-const schemaVersion = '4'
 /** The more at once, the fewer pages are written for each; so many keep the worker from others for some 70 ms. */
 const batch = { events: 2000, characters: 1_000_000 }
 /** Read at a time, so that what is long does not fill the memory. */
@@ -66,36 +60,6 @@ const pagesPerStep = 200
 
 /** Of names and of conversations' projects. */
 const mostKnown = 10_000
-
-const schema = `
-create table meta (name text primary key, value text not null) without rowid;
-create table names (name integer primary key, text text not null unique);
-create table docs (
-  position integer primary key,
-  project integer not null,
-  conversation integer not null,
-  version integer not null,
-  lane integer not null,
-  at integer not null,
-  author integer not null,
-  role integer not null,
-  phase integer,
-  -- A number made of its id: a third of the size, and the log tells those apart that share one.
-  message integer not null
-);
--- Here and not in the log: an append would write a page more for a look-up that is seldom made.
-create index docs_by_message on docs (message);
-create index docs_by_conversation on docs (conversation, version);
-create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
-create virtual table titles using fts5 (title, tokenize = 'trigram');
-create table phases (conversation integer primary key, phase text not null) without rowid;
-create table participants (
-  conversation integer not null,
-  name integer not null,
-  primary key (conversation, name)
-) without rowid;
-${landmarkSchema}
-${spendingSchema}`
 
 type FeedRow = [
   position: number,
@@ -112,120 +76,8 @@ type FeedRow = [
 
 const rowColumns = 'position, conversation, version, type, schema, at, message, lane, crc, body'
 
-export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
-  if (!mayWriteIn(dirname(settings.path))) return connectElsewhere(settings)
-  const path = `${settings.path}-search`
-  try {
-    return connect(path, settings)
-  } catch (error) {
-    // Damaged or no database at all: it is only an index.
-    if (!isDamaged(error)) throw error
-    removeSearchIndex(settings.path)
-    return connect(path, settings)
-  }
-}
-
-/** In a folder that cannot be written: an index for as long as it is open, in the system's temporary folder. */
-function connectElsewhere(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
-  const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
-  const remove = () => rmSync(folder, { recursive: true, force: true })
-  try {
-    const index = connect(join(folder, 'index'), settings)
-    return {
-      ...index,
-      close() {
-        index.close()
-        remove()
-      },
-    }
-  } catch (error) {
-    remove()
-    throw error
-  }
-}
-
-function mayWriteIn(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** The log is asked for everything again when it is next opened. */
-export function removeSearchIndex(logPath: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${logPath}-search${suffix}`, { force: true })
-}
-
-export function isDamaged(error: unknown): boolean {
-  if (error instanceof StoreUnusable || error instanceof StoreDamaged) return true
-  return asStoreError(error, '') instanceof StoreDamaged
-}
-
-function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
-  // What a power loss takes from the index is read again from the log.
-  const database = openDatabase({ path, durability: 'relaxed', busyTimeoutMs: settings.busyTimeoutMs })
-  try {
-    database.prepareToWrite()
-    database.exec('pragma wal_autocheckpoint = 4000')
-    prepareSchema(database, settings.epoch)
-    database.prepare('attach ? as log').run(logAddress(settings.path))
-    return searchIndex(database, settings.path)
-  } catch (error) {
-    database.close()
-    throw error
-  }
-}
-
-/**
- * Read-only, because `begin immediate` on the index would otherwise take the log's write lock too. Where the shared memory
- * of a write-ahead log has no room, nobody writes, and the file is read as it is.
- */
-function logAddress(path: string): string {
-  const hasWal = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
-  const isStill = !hasWal && !mayWriteIn(dirname(path))
-  return `${pathToFileURL(path)}?${isStill ? 'immutable=1' : 'mode=ro'}`
-}
-
-/** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
-function prepareSchema(database: Database, epoch: string): void {
-  const identity = `${schemaVersion} ${epoch}`
-  inTransaction(database, () => {
-    const known = tableExists(database, 'meta')
-      ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
-      : undefined
-    if (known?.[0] !== identity) {
-      startOver(database)
-      database.prepare('insert or replace into meta (name, value) values (?, ?)').run('identity', identity)
-    }
-  })
-}
-
-/** Empty tables. Runs inside a transaction. */
-function startOver(database: Database): void {
-  const identity = tableExists(database, 'meta')
-    ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
-    : undefined
-  for (const table of ['meta', 'names', 'docs', 'words', 'titles', 'phases', 'participants', 'landmarks', 'spent'])
-    database.exec(`drop table if exists main.${table}`)
-  database.exec(schema)
-  const put = database.prepare('insert into meta (name, value) values (?, ?)')
-  put.run('position', '0')
-  if (identity) put.run('identity', identity[0])
-  // Erased words must not linger in the index's own pages.
-  for (const table of ['words', 'titles'])
-    database.exec(`insert into ${table} (${table}, rank) values ('secure-delete', 1)`)
-  // Merging half as often takes a fifth off what FTS5 costs; what a search would have to look through is put together
-  // when nobody is waiting.
-  database.exec(`insert into words (words, rank) values ('automerge', 8)`)
-}
-
-function tableExists(database: Database, name: string): boolean {
-  return database.prepare('select 1 from main.sqlite_schema where name = ?').get(name) !== undefined
-}
-
-function searchIndex(database: Database, logPath: string): SearchIndex {
+/** Over a connection to the index's tables, with the log attached as `log`. */
+export function searchIndex(database: Database, logPath: string): SearchIndex {
   const sql = {
     position: database.prepare(`select value from meta where name = 'position'`),
     moveOn: database.prepare('insert or replace into meta (name, value) values (?, ?)'),
