@@ -28,6 +28,8 @@ export interface ConversationCheck {
   readonly events: number
   /** How many versions are missing between the rows. */
   readonly gaps: number
+  /** Whether a head that says when it was last used may say this: programs of before took a session's expiry for use. */
+  isLastUse(at: number): boolean
   readonly damages: Damage[]
 }
 
@@ -58,6 +60,7 @@ export function conversationCheck({
   let version = base?.version ?? 0
   let chained = !base || base.hash !== undefined
   let gaps = 0
+  let newestAt = 0
 
   function report(what: string, at?: number): void {
     damages.push({ project, conversationId, ...(at !== undefined && { version: at }), what })
@@ -92,6 +95,7 @@ export function conversationCheck({
       gaps += found - version - 1
     }
     version = found
+    newestAt = at
     const event = eventIn({ version, at, lane: checksumLane(laneRow), type, schema, message, crc, body }, load)
     if (event.type === 'damaged') report(event.reason, version)
     else if (body !== null && !isOfBytes(digestOf(salt ?? new Uint8Array(), body), digest))
@@ -175,6 +179,7 @@ export function conversationCheck({
     get gaps() {
       return gaps
     },
+    isLastUse: at => at === newestAt || (head !== undefined && isoTime(at) === head.activeAt),
     damages,
   }
 }

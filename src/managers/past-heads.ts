@@ -6,7 +6,7 @@ import { InvalidInput, NotFound } from '../errors.ts'
 import type { SessionCreated } from '../events/session.ts'
 import { headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
-import type { ConversationHead } from '../views/conversation.ts'
+import { type ConversationHead, unusedMark } from '../views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../views/session.ts'
 
 export interface PastHeads {
@@ -49,11 +49,24 @@ export async function pastHeads(
   }
   const { conversation } = fold
   if (!conversation) throw new NotFound('conversation', conversationId)
-  const [newest] = await store.read({ project, conversationId, from: version, to: version })
+  const activeAt = (await lastUse(store, { project, conversationId, version })) ?? conversation.activeAt
   return {
-    conversation: { ...conversation, version, activeAt: newest?.at ?? conversation.activeAt },
+    conversation: { ...conversation, version, activeAt },
     sessions: fold.heads().sessions,
   }
+}
+
+/** Nearly always the time of that version's event: messages are not among what was folded. */
+async function lastUse(
+  store: Store,
+  { project, conversationId, version }: { project: string; conversationId: string; version: number },
+): Promise<string | undefined> {
+  for (let to = version, limit = 1; to > 0; to -= limit, limit = pageSize) {
+    const events = await store.read({ project, conversationId, to, backwards: true, limit })
+    const found = events.find(({ event }) => event.type !== unusedMark)
+    if (found || events.length < limit) return found?.at
+  }
+  return undefined
 }
 
 /** What a new session in a branch goes on from: the same agent's session as it was at the branch point. */

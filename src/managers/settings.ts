@@ -22,7 +22,7 @@ export interface ArchiveSettings {
   onCompletion: boolean
   /** This long after it was created; null never (the default). */
   afterMs: number | null
-  /** After this long without any event, the mark of an expired session included; null never (the default). */
+  /** After this long without use; that a session expired meanwhile is none. Null never (the default). */
   inactiveForMs: number | null
 }
 

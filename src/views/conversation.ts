@@ -39,9 +39,12 @@ export interface ConversationHead {
   info: ConversationInfo
   /** Version of the newest event. */
   version: number
-  /** ISO time of the newest event. */
+  /** ISO time of the newest event, but for marks that a session expired: those are nobody's doing. */
   activeAt: string
 }
+
+/** Whether it says that somebody used the conversation. Stores that look for the newest such event ask the same. */
+export const unusedMark = 'session.expired'
 
 /** The head after `recorded`. Undefined before the first event and, for a damaged log, until it says what it is about. */
 export function evolveConversation(
@@ -49,7 +52,8 @@ export function evolveConversation(
   recorded: RecordedEvent,
 ): ConversationHead | undefined {
   const info = evolveInfo(head?.info, recorded)
-  return info && { info, version: recorded.version, activeAt: recorded.at }
+  const isUse = !head || recorded.event.type !== unusedMark
+  return info && { info, version: recorded.version, activeAt: isUse ? recorded.at : head.activeAt }
 }
 
 function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent): ConversationInfo | undefined {

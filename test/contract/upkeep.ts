@@ -572,6 +572,34 @@ function describeDue(open: OpenStore): void {
       expect(await store.archivable('bank', { completed: true }, 10)).toEqual([])
     })
 
+    it('that a session expired is no use of its conversation: neither lists nor the archive take it for one', async () => {
+      const { store: kept, clock, reopen } = await open()
+      let store = kept
+      const start = clock.now
+      await store.append(into('left', [begun(), joined('s', { expiresInMs: hour })]))
+      await store.append(into('left', said('the last word')))
+      const lastUse = new Date(clock.now).toISOString()
+      clock.now += 2 * hour
+      await store.append(into('used', begun()))
+      clock.now += 2 * hour
+      const mark = { type: 'session.expired', sessionId: 's', lastActiveAt: lastUse } as const
+      await store.append(into('left', mark))
+      expect((await store.conversation(project, 'left'))?.activeAt).toBe(lastUse)
+      store = await reopen()
+      expect((await store.conversation(project, 'left'))?.activeAt).toBe(lastUse)
+      const { items } = await store.conversations({ project })
+      expect(items.map(({ info, activeAt }) => [info.id, activeAt])).toEqual([
+        ['used', new Date(start + 2 * hour).toISOString()],
+        ['left', lastUse],
+      ])
+      expect((await store.archivable(project, { inactiveSince: start + hour }, 10)).map(({ info }) => info.id)).toEqual(
+        ['left'],
+      )
+      expect((await store.verify()).damages).toEqual([])
+      await store.append(into('left', said('back again')))
+      expect((await store.conversation(project, 'left'))?.activeAt).toBe(new Date(clock.now).toISOString())
+    })
+
     it('a conversation is to be looked after by time-outs, open delegations and running executions, a page at a time', async () => {
       const { store, clock } = await open()
       const start = clock.now

@@ -28,8 +28,8 @@ interface Place {
 interface Folding {
   fold: HeadFold
   version: number
-  /** Of the newest event. */
-  newest: { hash: Uint8Array; at: number } | undefined
+  /** The hash of the newest event, and when the conversation was last used. */
+  newest: { hash: Uint8Array; lastUse: number } | undefined
   /** The log itself is damaged: it says less than it once did. */
   isDamaged: boolean
 }
@@ -111,7 +111,7 @@ export function repairer(database: Database, epoch: string) {
       if (recorded.event.type === 'damaged' || recorded.version !== folding.version + 1) folding.isDamaged = true
       folding.fold.take(recorded)
       folding.version = recorded.version
-      folding.newest = { hash: row[12], at: row[5] }
+      folding.newest = { hash: row[12], lastUse: Date.parse(folding.fold.conversation?.activeAt ?? recorded.at) }
     }
     return rows.length
   }
@@ -164,8 +164,8 @@ export function repairer(database: Database, epoch: string) {
     [, , storedVersion, hash, at]: readonly [string, string, number, Uint8Array, number],
   ): Promise<RepairedHead[]> {
     if (!newest || storedVersion > version) return []
-    if (storedVersion === version && at === newest.at && Buffer.compare(hash, newest.hash) === 0) return []
-    await run(sql.saveEnd, [number, conversation, version, newest.hash, newest.at])
+    if (storedVersion === version && at === newest.lastUse && Buffer.compare(hash, newest.hash) === 0) return []
+    await run(sql.saveEnd, [number, conversation, version, newest.hash, newest.lastUse])
     return [{ project, conversationId, what: 'it named another event as the newest' }]
   }
 

@@ -5,7 +5,7 @@ import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from
 import { type CopiedKey, type CopySource, copyPageSize } from '../../log/copy.ts'
 import { isIntact } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
-import { newestPosition } from './places.ts'
+import { lastUse, newestPosition } from './places.ts'
 import { refolder } from './refold.ts'
 import { blobLoader } from './rows.ts'
 
@@ -22,7 +22,8 @@ export function copySource(database: Database, stored: string, project: string):
         (select count(*) from sessions where project = ?1), (select count(*) from keys where project = ?1),
         (select count(*) from purges where project = ?1)`),
     conversations: database.prepare(`
-      select c.conversation, c.id, c.created_at, c.recent_at, c.status, c.work_type, c.info, e.version, e.hash, e.at
+      select c.conversation, c.id, c.created_at, c.recent_at, c.status, c.work_type, c.info, e.version, e.hash,
+        ${lastUse('c.conversation')}
       from conversations c left join events e on e.position = ${newestPosition('c.conversation')}
       where c.project = ?1 and c.id > ?2 order by c.id limit ${copyPageSize}`),
     events: database.prepare(`

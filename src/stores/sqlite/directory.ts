@@ -17,7 +17,7 @@ import type { SessionHead } from '../../views/session.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { isUnreadable, isWork, workColumns } from './migrations/004-work.ts'
-import { newestPosition } from './places.ts'
+import { lastUse, newestPosition } from './places.ts'
 import { preparedStatements } from './prepared-statements.ts'
 import { refolder } from './refold.ts'
 import type { Value } from './statement.ts'
@@ -105,7 +105,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
     }
     const rows = statements
       .get(`
-        select c.conversation, c.priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version, e.at, c.id
+        select c.conversation, c.priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version,
+          ${lastUse('c.conversation')}, c.id
         from (
           select conversation, info, id, created_at, ${priority} as priority from conversations
           where ${conditions.join(' and ')} order by ${priority}, created_at, conversation limit ?
@@ -123,7 +124,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
   function refoldedWork({ project, type, featureId, states, status }: WorkQuery, row: number): ConversationHead[] {
     const rows = statements
       .get(`
-        select c.conversation, 0, c.info, e.version, e.at, c.id
+        select c.conversation, 0, c.info, e.version, ${lastUse('c.conversation')}, c.id
         from (select conversation, info, id from conversations where +project = ? and ${isUnreadable}) c
         join events e on e.position = ${newestPosition('c.conversation')}`)
       .all(row) as ConversationRow[]
@@ -157,7 +158,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
     }
     const rows = statements
       .get(`
-        select c.conversation, c.recent_at, c.info, e.version, e.at, c.id
+        select c.conversation, c.recent_at, c.info, e.version, ${lastUse('c.conversation')}, c.id
         from conversations c join events e on e.position = ${newestPosition('c.conversation')}
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
       .all(...values, limit + 1) as ConversationRow[]

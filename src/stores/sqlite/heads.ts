@@ -20,7 +20,7 @@ import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../views
 import { teamDueAt } from '../../views/team.ts'
 import type { Database } from './database.ts'
 import { damaged } from './errors.ts'
-import { inVersionOrder, newestPosition, standing } from './places.ts'
+import { inVersionOrder, lastUse, newestPosition, standing } from './places.ts'
 import { refolder } from './refold.ts'
 
 export interface ConversationEntry {
@@ -88,7 +88,7 @@ export function headStore(database: Database) {
     project: database.prepare('select project from projects where id = ?'),
     insertProject: database.prepare('insert into projects (id, created_at) values (?, ?)'),
     byId: database.prepare(`
-      select c.conversation, c.recent_at, c.info, e.version, e.hash, e.at
+      select c.conversation, c.recent_at, c.info, e.version, e.hash, ${lastUse('c.conversation')}
       from conversations c join events e on e.position = ${newestPosition('c.conversation')}
       where c.project = ? and c.id = ?`),
     hashAt: database.prepare(inVersionOrder('e.hash')),
@@ -267,7 +267,8 @@ export function headStore(database: Database) {
       entry.dueAt = dueAt
     }
     const recentAt = now - (now % minute)
-    if (recentAt > entry.recentAt) {
+    const isUse = head.activeAt !== entry.head.activeAt
+    if (isUse && recentAt > entry.recentAt) {
       sql.updateRecency.run(recentAt, entry.row)
       entry.recentAt = recentAt
     }

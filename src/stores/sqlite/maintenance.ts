@@ -7,7 +7,7 @@ import { expiryOf, type SessionHead } from '../../views/session.ts'
 import type { Access } from './access.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
-import { newestPosition } from './places.ts'
+import { lastUse, newestPosition } from './places.ts'
 
 export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {
   const sql = {
@@ -20,7 +20,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
         (c.status = 'completed' and ?2)
         or (?3 is not null and c.created_at <= ?3)
         or (?4 is not null and c.recent_at <= ?4
-            and (select at from events where position = ${newestPosition('c.conversation')}) <= ?4))
+            and (select ${lastUse('c.conversation')} from events e where e.position = ${newestPosition('c.conversation')}) <= ?4))
       order by c.conversation limit ?5`),
     due: database.prepare(`
       select c.conversation, c.id, c.due_at from conversations c

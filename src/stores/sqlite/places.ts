@@ -8,6 +8,7 @@
  * Versions of a lane grow with time, so whatever is in `recent` comes after what is in `places`. Each question below is
  * one statement over both, because another process may move entries between two.
  */
+import { unusedMark } from '../../views/conversation.ts'
 import type { Database } from './database.ts'
 
 /** From so many on they are worth moving. */
@@ -23,15 +24,21 @@ export function standing(columns: string, { where, direction }: { where: string;
 }
 
 /** The position of a conversation's newest event: a seek for each lane. Positions grow with versions. */
-export function newestPosition(conversation: string): string {
+export function newestPosition(conversation: string, facts = 'lane is null'): string {
   return `max(
     coalesce((
-      select position from events where conversation = ${conversation} and lane is null order by version desc limit 1), 0),
+      select position from events where conversation = ${conversation} and ${facts} order by version desc limit 1), 0),
     coalesce((
       select max(coalesce(
         (select position from recent where lane = l.lane order by version desc limit 1),
         (select position from places where lane = l.lane order by version desc limit 1)))
       from lanes l where l.conversation = ${conversation}), 0))`
+}
+
+/** When a conversation was last used, where `e` is its newest event. As a rule that is the time of this one. */
+export function lastUse(conversation: string): string {
+  const facts = `lane is null and type <> '${unusedMark}'`
+  return `iif(e.type = '${unusedMark}', (select at from events where position = ${newestPosition(conversation, facts)}), e.at)`
 }
 
 /**
