@@ -6,8 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
-import { parseInput } from './commands/input.ts'
-import { ConversationEvent } from './events/event.ts'
+import { checkOwnWords } from './commands/own-words.ts'
 import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Proposal } from './log/event-log.ts'
@@ -80,7 +79,11 @@ export function engine({
         project,
         conversation,
         expected: expectedVersion,
-        decide: heads => asFacts(decide(heads, clock())),
+        decide(heads) {
+          const events = decide(heads, clock())
+          checkOwnWords(events, heads)
+          return events
+        },
         origin: requestId === undefined ? { actor, channel } : { actor, channel, requestId },
       }
       if (session) proposal.session = session
@@ -94,17 +97,6 @@ export function engine({
       return () => listeners.delete(listener)
     },
   }
-}
-
-/** What sessions and conversations are told in words of a caller's own: a log keeps for ever what it was given once. */
-const inOwnWords = /^(session|conversation)\./
-
-/** @throws {InvalidInput} naming the field that is not what such a fact has there */
-function asFacts(events: readonly ConversationEvent[]): readonly ConversationEvent[] {
-  for (const event of events) {
-    if (event.type !== 'message.added' && inOwnWords.test(event.type)) parseInput(ConversationEvent, event)
-  }
-  return events
 }
 
 function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise<Appended> {

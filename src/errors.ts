@@ -124,14 +124,20 @@ export class ConfigurationInvalid extends ColloquyError {
   }
 }
 
-/** The message is larger than the limit. Split it, store it as a file and refer to it, or raise `maxMessageBytes`. */
+/**
+ * The message is larger than the limit: split it, store it as a file and refer to it, or raise `maxMessageBytes`. Or the
+ * named field is too large to stand in the head of a session or conversation: say it in a message.
+ */
 export class ContentTooLarge extends ColloquyError {
   override readonly code = 'input/too-large'
   override readonly status = 413
 
-  constructor(facts: { bytes: number; limit: number }) {
+  constructor(facts: { bytes: number; limit: number; field?: string }) {
+    const { bytes, limit, field } = facts
     super(
-      `The message has ${facts.bytes} bytes, the limit is ${facts.limit}. Split it, refer to a file, or raise maxMessageBytes.`,
+      field === undefined
+        ? `The message has ${bytes} bytes, the limit is ${limit}. Split it, refer to a file, or raise maxMessageBytes.`
+        : `${field}: has ${bytes} bytes, the limit is ${limit}. Shorten it, or say it in a message.`,
       facts,
     )
   }

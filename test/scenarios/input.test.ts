@@ -75,6 +75,26 @@ describe('content', () => {
     await inParts(500, 500)
   })
 
+  it('of a head has its limit: a long title or reason is refused, and metadata that grows and grows', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const { conversationId } = session
+    const tooLarge = (field: string) => ({ code: 'input/too-large', facts: expect.objectContaining({ field }) })
+    const title = 'é'.repeat(2049)
+    await expect(colloquy.conversations.createConversation({ title })).rejects.toMatchObject(tooLarge('title'))
+    await expect(colloquy.conversations.annotate(conversationId, { title })).rejects.toMatchObject(tooLarge('title'))
+    const long = 'x'.repeat(300_000)
+    await expect(colloquy.sessions.archiveSession(session.id, long)).rejects.toMatchObject(tooLarge('reason'))
+    const some = 'x'.repeat(100_000)
+    await colloquy.sessions.setMetadata(session.id, { a: some })
+    await colloquy.sessions.setMetadata(session.id, { b: some })
+    await expect(colloquy.sessions.setMetadata(session.id, { c: some })).rejects.toMatchObject(tooLarge('metadata'))
+    await colloquy.sessions.setMetadata(session.id, { a: null, c: some })
+    const { metadata } = await colloquy.sessions.getSession(session.id)
+    expect(Object.keys(metadata).sort()).toEqual(['b', 'c'])
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
   it.each([
     ['a letter', 'é'],
     ['a space', ' '],
