@@ -7,6 +7,7 @@ import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { printJson, printLines } from './terminal.ts'
 import { cut } from './text-width.ts'
+import { lingering } from './words.ts'
 
 interface EraseOptions extends GlobalOptions {
   yes?: boolean
@@ -42,6 +43,7 @@ export function addErase(program: Command): void {
           ...(contents.length === 0 ? [] : [`And what it referred to: ${contents.map(one => `#${one}`).join(', ')}.`]),
           ...(archives.length === 0 ? [] : ['These archives may still hold it and are out of reach:']),
           ...archives.map(archive => `  ${safeLine(archive)}`),
+          ...lingering(erased),
         ])
       })
     })

@@ -7,7 +7,7 @@ import { writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { printJson, printLines } from './terminal.ts'
-import { count } from './words.ts'
+import { count, lingering } from './words.ts'
 
 interface PurgeOptions extends GlobalOptions {
   yes?: boolean
@@ -44,6 +44,7 @@ export function addPurge(program: Command): void {
         await printLines([
           safeLine(`Purged conversation ${id} "${title}" with ${count(purged.events, 'event')}.`),
           safeLine(`Its archive: ${purged.archive}`),
+          ...lingering(purged),
         ])
       })
     })

@@ -60,3 +60,12 @@ export function statusText(status: ConversationStatus | SessionStatus): string {
       return style.dim(status)
   }
 }
+
+/** What to say of content that was removed and may be found for a while all the same. */
+export function lingering({ lingers }: { lingers?: true }): string[] {
+  return lingers
+    ? [
+        'Another program is reading the store: the write-ahead log may hold the content until it is done and the store closed.',
+      ]
+    : []
+}

@@ -2,6 +2,29 @@
 export interface ArchivePlace {
   /** Writes `lines` to a new file called `name` and returns its address, for people and for `read`. */
   write(name: string, lines: AsyncIterable<string>): Promise<string>
+  /** Removes the file at `address`, written for a purge that then did not happen. */
+  remove(address: string): Promise<void>
   /** The lines of the file at `address`. */
   read(address: string): AsyncIterable<string>
+}
+
+/**
+ * Purges what was written to `archive`. If that fails, the file goes: no record names it, and a later erase could not tell
+ * of it. In doubt it stays, because it may be all that is left.
+ */
+export async function purgedInto<T>(
+  {
+    to,
+    archive,
+    recorded,
+  }: { to: ArchivePlace; archive: string; recorded: () => Promise<ReadonlyArray<{ archive: string }>> },
+  purge: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await purge()
+  } catch (error) {
+    const known = await recorded().catch(() => undefined)
+    if (known && !known.some(one => one.archive === archive)) await to.remove(archive).catch(() => undefined)
+    throw error
+  }
 }

@@ -43,6 +43,11 @@ export interface Erased {
   version: number
   /** Archive files that may still hold the content: out of this store's reach. */
   archives: string[]
+  /**
+   * A program that is reading keeps the write-ahead log from being overwritten, and the content may be found there until
+   * it is done. It is tried again until then, and when the store is closed.
+   */
+  lingers?: true
 }
 
 export interface Purged {
@@ -50,6 +55,8 @@ export interface Purged {
   events: number
   /** Where the archive file is. */
   archive: string
+  /** As of an erased message. */
+  lingers?: true
 }
 
 export interface Upkeep {

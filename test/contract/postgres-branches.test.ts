@@ -38,6 +38,7 @@ describe('a branch on many nodes', () => {
           if (round % 3 === 1) begin()
           return 'archive'
         },
+        remove: async () => {},
         read: () => eachOf([]),
       }
       const purging = refusal(() => store.purge({ project, conversationId: parent, to, origin }))

@@ -303,16 +303,22 @@ function describePurge(open: OpenStore): void {
       const { store, another } = await open()
       const other = await another()
       await store.append(into('c', [begun(), said('words')]))
+      const removed: string[] = []
       const interrupted: ArchivePlace = {
         async write(_name, lines) {
           await linesOf(lines)
           await other.append(into('c', said('at the last moment')))
           return 'archive'
         },
+        async remove(address) {
+          removed.push(address)
+        },
         read: () => eachOf([]),
       }
       const error = await refusal(() => store.purge({ project, conversationId: 'c', to: interrupted, origin }))
       expect(error).toBeInstanceOf(IllegalState)
+      // No record names it: a later erase could not tell of this copy.
+      expect(removed).toEqual(['archive'])
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words', 'at the last moment'])
     })
 

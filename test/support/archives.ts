@@ -13,6 +13,9 @@ export function memoryArchives(): ArchivePlace & { files: Map<string, string[]> 
       files.set(address, await linesOf(lines))
       return address
     },
+    async remove(address) {
+      files.delete(address)
+    },
     async *read(address) {
       yield* files.get(address) ?? []
     },
@@ -27,6 +30,7 @@ export function failingArchives(linesTaken: number): ArchivePlace {
       for await (const _ of lines) if (taken++ === linesTaken) break
       throw new Error('no room for archives')
     },
+    async remove() {},
     async *read() {
       yield* []
     },

@@ -37,6 +37,8 @@ export function folderArchives(folder: string): ArchivePlace {
       return path
     },
 
+    remove: address => rm(address, { force: true }),
+
     async *read(address) {
       try {
         const file = await open(address, 'r')

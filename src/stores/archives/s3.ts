@@ -13,6 +13,7 @@ import { fileNameOf } from './name.ts'
 interface Bucket {
   putAnyObject(key: string, data: Buffer, type: string): Promise<{ ok: boolean; status: number }>
   getObjectResponse(key: string): Promise<Response | null>
+  deleteObject(key: string): Promise<boolean>
 }
 
 const example = 'an S3 address looks like s3://bucket/prefix/?endpoint=https://host&region=eu-1'
@@ -38,6 +39,10 @@ export async function s3Archives(address: string): Promise<ArchivePlace> {
           key,
         })
       return addressOf(bucketName, key, endpoint, region)
+    },
+
+    async remove(address) {
+      await bucket.deleteObject(partsOf(address).path)
     },
 
     async *read(address) {

@@ -7,6 +7,7 @@
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
 import { headingOf, provedLines } from '../../log/archive-check.ts'
+import { purgedInto } from '../../log/archive-place.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
@@ -298,8 +299,10 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
         const lines = provedLines(archiveLines(database, { project, conversationId, ...head }))
         const archive = await to.write(`${project}-${conversationId}`, lines)
         const { number, hash } = head
-        const removed = await changing(project, conversationId, run =>
-          purge(run, { number, conversationId, archive, hash, now: clock(), reason, origin }),
+        const removed = await purgedInto({ to, archive, recorded: () => purges(database, number) }, () =>
+          changing(project, conversationId, run =>
+            purge(run, { number, conversationId, archive, hash, now: clock(), reason, origin }),
+          ),
         )
         events.forget()
         return { conversationId, events: removed, archive }

@@ -7,6 +7,8 @@ const feedDelayMs = 250
 const feedAtOnce = 500
 /** It is brought in order when nobody has written or searched for so long. */
 const idleMs = 1000
+/** Content that could not be overwritten at once is tried again after so long. */
+const scrubEveryMs = 1000
 /** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
 const pagesPerCheckpoint = 2000
 const charactersPerPage = 4000
@@ -29,6 +31,7 @@ export function keepHouse({
   let isStopped = false
   let timer: NodeJS.Timeout | undefined
   let idle: NodeJS.Timeout | undefined
+  let again: NodeJS.Timeout | undefined
   // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
   const quietly = <T>(work: Promise<T>) => work.catch(() => undefined)
 
@@ -83,6 +86,14 @@ export function keepHouse({
     }
   }
 
+  /** Content that was removed may stand in a log that somebody reads: tried until it is gone. */
+  function scrubLater(): void {
+    again ??= setTimeout(async () => {
+      again = undefined
+      if (!isStopped && !(await quietly(side.call('scrub', undefined)))) scrubLater()
+    }, scrubEveryMs).unref()
+  }
+
   return {
     stored(characters: number) {
       pages += characters / charactersPerPage
@@ -94,8 +105,10 @@ export function keepHouse({
       goOn()
     },
     searched: tidyWhenIdle,
+    scrubLater,
     stop() {
       isStopped = true
+      clearTimeout(again)
       clearTimeout(timer)
       clearTimeout(idle)
     },

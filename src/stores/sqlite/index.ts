@@ -3,11 +3,12 @@
  *
  * This thread appends and reads windows. Everything longer runs in the worker beside it.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { provedLines } from '../../log/archive-check.ts'
+import { purgedInto } from '../../log/archive-place.ts'
 import type { Proposal } from '../../log/event-log.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { appender } from './append.ts'
@@ -51,7 +52,7 @@ export interface SqliteOptions extends StoreOptions {
  */
 export async function sqliteStore(path: string, options: SqliteOptions): Promise<Store> {
   const temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'colloquy-')) : undefined
-  const file = temporary ? join(temporary, 'colloquy.db') : resolve(path)
+  const file = temporary ? join(temporary, 'colloquy.db') : realPath(path)
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
   const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
   const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
@@ -211,21 +212,27 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       const { project, messageId } = request
       const known = await side.call('find', messageId)
       const places = await reading(() => known.filter(place => windows.message(project, messageId, place)))
-      // Words go first, while the log still has the text to take them out by.
-      for (const place of places) await side.call('forgetWords', place)
-      const erased = await writing(() => erase(request, places))
-      windows.forget()
-      await side.call('scrub', undefined)
-      return erased
+      for (const place of places) await side.call('expectErase', place)
+      try {
+        const erased = await writing(() => erase(request, places))
+        return { ...erased, ...(await scrubbed()) }
+      } catch (error) {
+        for (const place of places) await side.call('callOffErase', place).catch(() => undefined)
+        throw error
+      } finally {
+        windows.forget()
+      }
     },
     async purge({ project, conversationId, to, reason, origin }) {
+      if (closed) throw new StoreClosed()
+      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
       const entry = await reading(() => heads.conversation(project, conversationId))
       if (!entry) throw await missing(project, conversationId)
       await reading(() => refuseWithBranches(heads, project, conversationId))
       const hash = Buffer.from(entry.hash).toString('base64')
       const lines = provedLines(archiveLines(side, { project, conversationId }))
       const archive = await to.write(`${project}-${conversationId}`, lines)
-      const purged = await side.call('purge', {
+      const input = {
         project,
         conversationId,
         archive,
@@ -233,10 +240,12 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         now: clock(),
         origin,
         ...(reason !== undefined && { reason }),
-      })
+      }
+      const recorded = () => reading(() => purges(database, project))
+      const purged = await purgedInto({ to, archive, recorded }, () => side.call('purge', input))
       events.forget()
       windows.forget()
-      return { conversationId, events: purged.events, archive }
+      return { conversationId, events: purged.events, archive, ...(await scrubbed()) }
     },
     purges: project => reading(() => purges(database, project)),
     async restore({ project, lines }) {
@@ -269,11 +278,27 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
   }
 
+  /** What was removed must not linger in a write-ahead log either; as long as somebody reads there, it is tried again. */
+  async function scrubbed(): Promise<{ lingers?: true }> {
+    if (await side.call('scrub', undefined).catch(() => false)) return {}
+    housekeeping.scrubLater()
+    return { lingers: true }
+  }
+
   async function missing(project: string, conversationId: string): Promise<Error> {
     const purged = (await reading(() => purges(database, project))).find(one => one.conversationId === conversationId)
     return purged
       ? new ConversationPurged({ conversationId, archive: purged.archive })
       : new NotFound('conversation', conversationId)
+  }
+}
+
+/** Where a link leads: under two names a store would have two indexes, and what is erased would stay in one of them. */
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return resolve(path)
   }
 }
 

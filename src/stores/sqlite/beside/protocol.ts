@@ -58,10 +58,12 @@ export interface Operations {
     takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
     gives: string | undefined
   }
-  /** Takes the words of the message at a position out of the index, before its content is erased. */
-  forgetWords: { takes: number; gives: undefined }
-  /** Overwrites what erased content may have left in the write-ahead log. */
-  scrub: { takes: undefined; gives: undefined }
+  /** The message at a position is about to be erased: the index will be told by the log when it is. */
+  expectErase: { takes: number; gives: undefined }
+  /** It was not erased after all. */
+  callOffErase: { takes: number; gives: undefined }
+  /** Overwrites what erased or purged content left in the index and in write-ahead logs. Gives whether all of it is gone. */
+  scrub: { takes: undefined; gives: boolean }
 }
 
 export type Operation = keyof Operations

@@ -39,8 +39,8 @@ export function purger(database: Database) {
     )
   }
 
-  /** Removes it and returns how many events that were. */
-  function remove(input: Operations['purge']['takes']): number {
+  /** Removes it and returns how many events that were, and the number of the purge. */
+  function remove(input: Operations['purge']['takes']): { events: number; purge: number } {
     const { project, conversationId, archive, now, reason, origin } = input
     // What refers to a row that goes, goes with it below. Looking for it would read the whole log for every lane.
     database.exec('pragma foreign_keys = off')
@@ -60,7 +60,7 @@ export function purger(database: Database) {
         }
         for (const step of [sql.places, sql.recent, sql.lanes, sql.sessions, sql.conversation]) step.run(row)
         sql.blobs.run()
-        sql.record.run(
+        const { lastInsertRowid } = sql.record.run(
           heads.projectRow(project)!,
           conversationId,
           archive,
@@ -72,7 +72,7 @@ export function purger(database: Database) {
           origin.requestId ?? null,
           reason ?? null,
         )
-        return events
+        return { events, purge: Number(lastInsertRowid) }
       })
     } finally {
       database.exec('pragma foreign_keys = on')

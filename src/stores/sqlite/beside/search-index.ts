@@ -5,11 +5,16 @@
  * Apart from the log because indexing would triple what an append writes, and would hold the log's write lock. It holds
  * words and places but no text, knows how far it has read, and can be deleted at any time: it is built again from the
  * log. Several processes feed the same index; the lock on it makes them take turns.
+ *
+ * It follows the log also in what is removed there, never ahead of it: a removal that fails, or that a crash cuts off,
+ * leaves both as they were. Because the index keeps no text, whoever removes something says before which words that will
+ * take out; where nobody said it, everything is built again.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { StoredEvent } from '../../../events/event.ts'
 import { idProblem } from '../../../events/id.ts'
+import type { MessageAdded } from '../../../events/message.ts'
 import { searchableText, splitScript } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import type { Database } from '../database.ts'
@@ -38,16 +43,16 @@ export interface SearchIndex {
   tidy(): boolean
   /** Where the messages of an id stand: one place, but for ids that callers made and used in several projects. */
   find(messageId: string): number[]
-  /** Takes a message's words out, while its content is still in the log. */
-  forgetMessage(position: number): void
-  /** Takes out everything of a conversation, while it is still in the log. */
-  forgetConversation(conversation: number): void
+  /** A message is about to be erased: keeps what must be taken out when the log says that it was. */
+  expectErase(position: number): void
+  /** It was not erased after all. */
+  callOffErase(position: number): void
+  /** Takes out everything of a conversation, and has it removed from the log: both, or neither. */
+  forgetConversation(conversation: number, removeFromLog: () => { purge: number }): void
   /** Builds everything again at the next feed. */
   startOver(): void
   /** How many messages it has. */
   size(): number
-  /** Overwrites what dropped words may have left in the index's write-ahead log. */
-  scrub(): void
   close(): void
 }
 
@@ -93,6 +98,8 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     merge: database.prepare(`insert into words (words, rank) values ('merge', ?)`),
     changes: database.prepare('select total_changes()'),
     byMessage: database.prepare('select position from docs where message = ?'),
+    docAt: database.prepare('select position, role from docs where conversation = ? and version = ?'),
+    wipeDoc: database.prepare('update docs set author = ?, role = ?, phase = null where position = ?'),
     deleteDoc: database.prepare('delete from docs where position = ?'),
     // The index keeps no text, so it has to be told which words to take out.
     deleteWords: database.prepare(`insert into words (words, rowid, text) values ('delete', ?, ?)`),
@@ -108,6 +115,9 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
       from log.meta where name = 'position_floor'`),
     check: database.prepare(`select value from meta where name = 'check'`),
+    generation: database.prepare(`select value from meta where name = 'generation'`),
+    knownPurges: database.prepare(`select value from meta where name = 'purges'`),
+    purges: database.prepare('select coalesce(max(purge), 0) from log.purges'),
     phase: database.prepare('select phase from phases where conversation = ?'),
     putPhase: database.prepare('insert or replace into phases (conversation, phase) values (?, ?)'),
   }
@@ -137,6 +147,10 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   }
   const landmarks = landmarkKeeper(database)
   const spending = spendingKeeper(database)
+  /** What is about to be erased, by position, and how many want it to be. */
+  const leaving = new Map<number, { event: MessageAdded; wanted: number }>()
+  /** Which making of the tables what is kept here is of. */
+  let generation: string | undefined
 
   function nameOf(text: string): number {
     const known = names.get(text)
@@ -148,18 +162,28 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     return name
   }
 
-  /**
-   * Takes a message's words out. Its content must still be there: the index does not know it. Gives false where it is
-   * damaged, and the index may have words from before.
-   */
-  function removeWords(position: number): boolean {
+  /** The message at a position, as long as its content is in the log. */
+  function messageAt(position: number): { conversation: number; event: MessageAdded } | undefined {
     const row = sql.body.get(position) as FeedRow | undefined
     const project = row && projectOf(row[1])
-    if (!row || project === undefined) return true
+    if (!row || project === undefined) return undefined
     const event = storedEvent(row, project)
-    if (event.type !== 'message.added') return event.type !== 'damaged'
-    sql.deleteWords.run(position, searchableText(event.parts))
-    spending.takeOut(row[1], event)
+    return event.type === 'message.added' ? { conversation: row[1], event } : undefined
+  }
+
+  /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
+  function followErase(conversation: number, version: number): boolean {
+    const found = sql.docAt.get(conversation, version) as [number, number] | undefined
+    const nobody = nameOf('')
+    // Of a branch's parent, or erased before it was taken in.
+    if (!found || found[1] === nobody) return true
+    const [position] = found
+    const expected = leaving.get(position)
+    if (!expected) return false
+    leaving.delete(position)
+    sql.deleteWords.run(position, searchableText(expected.event.parts))
+    sql.wipeDoc.run(nobody, nobody, position)
+    spending.takeOut(conversation, expected.event)
     return true
   }
 
@@ -179,14 +203,14 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     return eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
   }
 
-  /** Leaves the text of a message in `texts`. */
-  function take(row: FeedRow, project: number, texts: Array<[position: number, text: string]>): void {
+  /** Leaves the text of a message in `texts`. Gives false if the index has to be built again. */
+  function take(row: FeedRow, project: number, texts: Array<[position: number, text: string]>): boolean {
     const [position, conversation, version, , , at, , lane] = row
     const event = storedEvent(row, project)
     spending.take(conversation, event)
     switch (event.type) {
       case 'message.added': {
-        if (lane === null) return
+        if (lane === null) return true
         const author = nameOf(event.author)
         const phaseName = phaseOf(conversation)
         sql.insertDoc.putLater(
@@ -203,7 +227,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         )
         texts.push([position, searchableText(event.parts)])
         takeParticipant(conversation, author)
-        return
+        return true
       }
       case 'erased':
       case 'damaged':
@@ -222,19 +246,21 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
             messageNumber(event.messageId),
           )
         }
-        return
+        return true
+      case 'message.erased':
+        return followErase(conversation, event.version)
       case 'conversation.created':
         sql.putTitle.run(conversation, splitScript(event.title))
         takePhase(conversation, event.phase ?? event.inherits?.phase)
-        return
+        return true
       case 'phase.changed':
         takePhase(conversation, event.to)
-        return
+        return true
       case 'conversation.annotated':
         if (event.title !== undefined) sql.putTitle.run(conversation, splitScript(event.title))
-        return
+        return true
       default:
-        return
+        return true
     }
   }
 
@@ -276,16 +302,28 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     return { rows, isAll: false }
   }
 
+  /** Whether a conversation was purged whose words nobody took out: the one who purged it was cut off. */
+  function missedPurge(): boolean {
+    const known = sql.knownPurges.get() as [string] | undefined
+    return known !== undefined && Number(known[0]) !== lastPurge()
+  }
+
+  const lastPurge = () => (sql.purges.get() as [number])[0]
+
+  /** Another process may have made the tables anew: their names have other numbers now. */
+  function dropOfOtherGeneration(): void {
+    const [found] = (sql.generation.get() as [string] | undefined) ?? ['']
+    if (found !== generation) names.clear()
+    generation = found
+  }
+
   function takeBatch(): boolean {
     let tookAll = false
     phases.clear()
     participants.clear()
     change(() => {
-      if (!isOfThisLog()) {
-        startOver(database)
-        names.clear()
-        projects.clear()
-      }
+      dropOfOtherGeneration()
+      if (!isOfThisLog() || missedPurge()) beginAnew()
       const [position] = sql.position.get() as [string]
       const { rows, isAll } = rowsAfter(Number(position))
       // Put in together, as are the rows beside them: in turn both would take a tenth longer.
@@ -293,7 +331,11 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       for (const row of rows) {
         const project = projectOf(row[1])
         if (project === undefined) continue
-        take(row, project, texts)
+        if (!take(row, project, texts)) {
+          spending.drop()
+          beginAnew()
+          return
+        }
         landmarks.pass(row[1], row[2])
       }
       for (const [position, text] of texts) sql.insertWords.put(position, text)
@@ -304,6 +346,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         const [hash] = sql.hashAt.get(last[0]) as [Uint8Array]
         sql.moveOn.run('check', Buffer.from(hash).toString('hex'))
       }
+      if (!sql.knownPurges.get()) sql.moveOn.run('purges', String(lastPurge()))
       tookAll = isAll
     })
     return tookAll
@@ -311,6 +354,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
 
   function beginAnew(): void {
     startOver(database)
+    sql.moveOn.run('purges', String(lastPurge()))
     names.clear()
     projects.clear()
   }
@@ -346,16 +390,20 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       idProblem(messageId)
         ? []
         : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
-    scrub: () => database.exec('pragma main.wal_checkpoint(truncate)'),
-    forgetMessage(position) {
-      change(() => {
-        if (!removeWords(position)) beginAnew()
-      })
+    expectErase(position) {
+      const wanted = (leaving.get(position)?.wanted ?? 0) + 1
+      const found = messageAt(position)
+      if (found) leaving.set(position, { event: found.event, wanted })
     },
-    forgetConversation(conversation) {
+    callOffErase(position) {
+      const expected = leaving.get(position)
+      if (expected && --expected.wanted === 0) leaving.delete(position)
+    },
+    forgetConversation(conversation, removeFromLog) {
       change(() => {
         for (const [position] of sql.docIn.all(conversation) as Array<[number]>) {
-          removeWords(position)
+          const found = messageAt(position)
+          if (found) sql.deleteWords.run(position, searchableText(found.event.parts))
           sql.deleteDoc.run(position)
         }
         sql.deleteTitle.run(conversation)
@@ -363,6 +411,9 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         sql.deleteParticipants.run(conversation)
         landmarks.forget(conversation)
         spending.forget(conversation)
+        const { purge } = removeFromLog()
+        // Any other that is not known yet, the next feed should notice. This transaction sees the log as it was before.
+        if (lastPurge() === purge - 1 && !missedPurge()) sql.moveOn.run('purges', String(purge))
       })
     },
     startOver() {

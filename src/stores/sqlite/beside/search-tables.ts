@@ -1,4 +1,5 @@
 /** The tables of the index, made anew whenever it is of another log or of another kind. */
+import { randomUUID } from 'node:crypto'
 import type { Database } from '../database.ts'
 import { inTransaction } from '../transaction.ts'
 import { landmarkSchema } from './landmarks.ts'
@@ -60,6 +61,8 @@ export function startOver(database: Database): void {
   database.exec(schema)
   const put = database.prepare('insert into meta (name, value) values (?, ?)')
   put.run('position', '0')
+  // Tells those who have the tables open, and remember numbers of names, that these are others.
+  put.run('generation', randomUUID())
   if (identity) put.run('identity', identity[0])
   // Erased words must not linger in the index's own pages.
   for (const table of ['words', 'titles'])

@@ -2,6 +2,7 @@
  * The worker beside the engine's thread: search, verify, export, purge, restore, the full-text feed and checkpoints, on
  * connections of its own and in short slices, so that neither appends nor streams wait for them.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
@@ -36,9 +37,15 @@ const busyTimeoutMs = 10_000
 let openLog: Database | undefined
 function log(): Database {
   if (!openLog) {
-    openLog = openDatabase({ ...settings, busyTimeoutMs })
-    if (settings.readOnly) readAsToday(openLog)
-    openLog.prepareToWrite()
+    const opened = openDatabase({ ...settings, busyTimeoutMs })
+    try {
+      if (settings.readOnly) readAsToday(opened)
+      opened.prepareToWrite()
+    } catch (error) {
+      opened.close()
+      throw error
+    }
+    openLog = opened
   }
   return openLog
 }
@@ -79,6 +86,10 @@ const purge = once(() => purger(log()))
 const restorePage = once(() => importer(log()))
 const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
+const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
+/** So that writers get their turn between two tries, and whoever erases waits for readers no longer than a second. */
+const betweenTriesMs = 80
+const scrubTries = 10
 
 const handlers: Handlers = {
   feed: () => intact(() => index().takeBatch()),
@@ -124,28 +135,34 @@ const handlers: Handlers = {
   },
   exportPage: input => exportPage()(input),
   async purge(input) {
-    // Words go first, while the log still has the texts to take them out by.
     const row = purge().find(input)
-    await indexed(() => index().forgetConversation(row))
+    let removed: ReturnType<ReturnType<typeof purger>['remove']> | undefined
+    const remove = () => (removed ??= purge().remove(input))
     try {
-      return { events: purge().remove(input) }
+      await indexed(() => index().forgetConversation(row, remove))
     } catch (error) {
-      index().startOver()
-      throw error
-    } finally {
-      index().scrub()
-      checkpoint().truncate()
+      // What is gone from the log is gone; the index notices it when it is next fed.
+      if (!removed) throw error
     }
+    return { events: removed!.events }
   },
-  async forgetWords(position) {
-    await indexed(() => index().forgetMessage(position))
+  async expectErase(position) {
+    await indexed(() => index().expectErase(position))
+    return undefined
+  },
+  async callOffErase(position) {
+    index().callOffErase(position)
     return undefined
   },
   restorePage: input => restorePage()(input),
   async scrub() {
-    await indexed(() => index().scrub())
-    checkpoint().truncate()
-    return undefined
+    // An erased message's words leave the index when it hears of it.
+    await indexed(() => undefined)
+    for (let tries = 1; ; tries++) {
+      const isClean = [indexCheckpoint().truncate(), checkpoint().truncate()].every(Boolean)
+      if (isClean || tries === scrubTries) return isClean
+      await pause(betweenTriesMs)
+    }
   },
 }
 

@@ -1,0 +1,205 @@
+/** What becomes of the index and of write-ahead logs on SQLite when removing something fails, is cut off, or meets readers. */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { IllegalState, type Store, StoreBusy, StoreReadOnly } from 'colloquy'
+import { sqliteStore } from 'colloquy/sqlite'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { memoryArchives } from '../support/archives.ts'
+import { begun, into, origin, refusal, said } from '../support/builders.ts'
+import { openSqlite } from './open-sqlite.ts'
+
+const project = 'shop'
+const marker = 'qzxjvkbwq'
+
+async function openAt(path: string, options: { busyTimeoutMs?: number; readOnly?: boolean } = {}): Promise<Store> {
+  const store = await sqliteStore(path, { clock: Date.now, ...options })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** Files beside the store, its logs and its indexes, that contain the marker. */
+function filesWith(path: string): string[] {
+  const files = readdirSync(dirname(path)).filter(name => name.startsWith(basename(path)))
+  return files.filter(name => readFileSync(join(dirname(path), name)).includes(marker))
+}
+
+/** Somebody else at the file, who holds the write lock or reads it as it is now. */
+function somebody(path: string, sql: string): InstanceType<typeof DatabaseSync> {
+  const connection = new DatabaseSync(path)
+  onTestFinished(() => connection.close())
+  connection.exec(sql)
+  return connection
+}
+
+const usage = { input: 5, output: 7 }
+
+describe('an erase that is refused', () => {
+  it('[P4] leaves the message, its words and what it cost as they were, however often it is tried', async () => {
+    const { store, path } = await openSqlite()
+    const secret = said(`a ${marker} secret`, { usage })
+    await store.append(into('c', [begun(), secret, said('other', { usage })]))
+    await store.close()
+    const again = await openAt(path, { busyTimeoutMs: 50 })
+    const erase = () => again.erase({ project, messageId: secret.messageId, origin })
+    const holder = somebody(path, 'begin immediate')
+    for (let time = 0; time < 2; time++) expect(await refusal(erase)).toBeInstanceOf(StoreBusy)
+    holder.exec('rollback')
+
+    expect(await again.search({ project, text: marker })).toHaveLength(1)
+    expect((await again.spending!(project)).project).toMatchObject({ input: 10, output: 14, calls: 2 })
+    await erase()
+    expect(await again.search({ project, text: marker })).toEqual([])
+    expect((await again.spending!(project)).project).toMatchObject({ input: 5, output: 7, calls: 1 })
+    expect(filesWith(path)).toEqual([])
+  })
+
+  it('[P4] because it is erased already counts nothing twice', async () => {
+    const { store } = await openSqlite()
+    const secret = said('secret', { usage })
+    await store.append(into('c', [begun(), secret, said('other', { usage })]))
+    const erase = () => refusal(() => store.erase({ project, messageId: secret.messageId, origin }))
+    const answers = await Promise.all([erase(), erase(), erase()])
+    expect(answers.filter(answer => answer instanceof IllegalState)).toHaveLength(2)
+    expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 5, output: 7, calls: 1 })
+  })
+})
+
+describe('an index that did not hear of a removal, as a crash leaves it', () => {
+  /** The store as `remove` leaves it, with the index as it was before. */
+  async function withOldIndex(remove: (store: Store) => Promise<unknown>): Promise<string> {
+    const { store, path } = await openSqlite()
+    await store.append(into('kept', [begun(), said('kept words')]))
+    await store.append(into('c', [begun(), said(`a ${marker} secret`, { messageId: 'secret' })]))
+    expect(await store.search({ project, text: marker })).toHaveLength(1)
+    await store.close()
+    copyFileSync(`${path}-search`, `${path}-before`)
+    const again = await openAt(path)
+    await remove(again)
+    await again.close()
+    for (const suffix of ['-wal', '-shm']) rmSync(`${path}-search${suffix}`, { force: true })
+    renameSync(`${path}-before`, `${path}-search`)
+    expect(filesWith(path)).toEqual([`${basename(path)}-search`])
+    return path
+  }
+
+  it.each([
+    ['an erase', (store: Store) => store.erase({ project, messageId: 'secret', origin })],
+    ['a purge', (store: Store) => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })],
+  ])('[P4] is built again after %s: no word of it is left', async (_what, remove) => {
+    const path = await withOldIndex(remove)
+    const store = await openAt(path)
+    expect(await store.search({ project, text: marker })).toEqual([])
+    expect(await store.search({ project, text: 'words' })).toHaveLength(1)
+    await store.close()
+    expect(filesWith(path)).toEqual([])
+  })
+})
+
+describe('a purge that is refused', () => {
+  it('[P4] leaves the conversation to be found', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', [begun(), said(`a ${marker} word`, { messageId: 'm', usage })]))
+    await store.close()
+    const again = await openAt(path, { busyTimeoutMs: 50 })
+    const branch = into('branch', [begun({ branchOf: { conversationId: 'c', version: 2 } })])
+    // Somebody branches off while the archive is written.
+    const to = memoryArchives()
+    const late = {
+      ...to,
+      write: (...args: Parameters<typeof to.write>) => again.append(branch).then(() => to.write(...args)),
+    }
+    expect(await refusal(() => again.purge({ project, conversationId: 'c', to: late, origin }))).toBeInstanceOf(
+      IllegalState,
+    )
+    expect(to.files.size).toBe(0)
+    expect(await again.search({ project, text: marker })).toHaveLength(1)
+    expect(await again.message(project, 'm')).toBeDefined()
+    expect((await again.spending!(project)).project).toMatchObject({ input: 5, calls: 1 })
+  })
+
+  it('[P4] because the store is only read writes no archive', async () => {
+    const { store, path } = await openSqlite()
+    await store.append(into('c', [begun(), said('words')]))
+    await store.close()
+    const readOnly = await openAt(path, { readOnly: true })
+    const to = memoryArchives()
+    expect(await refusal(() => readOnly.purge({ project, conversationId: 'c', to, origin }))).toBeInstanceOf(
+      StoreReadOnly,
+    )
+    expect(to.files.size).toBe(0)
+  })
+})
+
+describe('while somebody reads the file as it was', () => {
+  it('[P4] an erase keeps nobody from writing, says that the content lingers, and takes it away when they are done', async () => {
+    const { store, path } = await openSqlite()
+    const secret = said(`a ${marker} secret`)
+    await store.append(into('c', [begun(), secret]))
+    const reader = somebody(path, 'begin; select count(*) from events')
+    const erasing = store.erase({ project, messageId: secret.messageId, origin })
+    let beside = 0
+    let isErased = false
+    const writing = (async () => {
+      while (!isErased) {
+        await store.append(into('c', said('beside')))
+        beside++
+      }
+    })()
+    const erased = await erasing
+    isErased = true
+    await writing
+    expect(erased.lingers).toBe(true)
+    // One a try would be all if each of them kept writers waiting.
+    expect(beside).toBeGreaterThan(20)
+    expect((await store.conversation(project, 'c'))?.version).toBe(3 + beside)
+
+    reader.exec('rollback')
+    await vi.waitFor(() => expect(filesWith(path)).toEqual([]), { timeout: 20_000, interval: 100 })
+  })
+})
+
+describe('an index that another process made anew', () => {
+  it('is fed with its own names of authors, not with those of before', async () => {
+    const { store, another } = await openSqlite()
+    await store.append(into('a', [begun(), said('hello', { author: 'zoe' })]))
+    await store.append(into('b', [begun(), said('hello', { author: 'bob' })]))
+    expect(await store.search({ project, text: 'hello' })).toHaveLength(2)
+    await store.purge({ project, conversationId: 'a', to: memoryArchives(), origin })
+    const other = await another()
+    await other.repair!()
+    for (const author of ['carl', 'bob']) await store.append(into('b', said('hello', { author })))
+    const by = async (author: string) => (await store.search({ project, text: 'hello', author })).map(hit => hit.author)
+    expect(await by('carl')).toEqual(['carl'])
+    expect(await by('bob')).toEqual(['bob', 'bob'])
+  })
+})
+
+describe('a store that is opened through a link', () => {
+  it('[P4] has one index, which an erase under its own name reaches', async () => {
+    const { store, path } = await openSqlite()
+    const secret = said(`a ${marker} secret`)
+    await store.append(into('c', [begun(), secret]))
+    await store.close()
+    const link = join(dirname(path), 'links', 'store.db')
+    mkdirSync(dirname(link))
+    symlinkSync(path, link)
+    const linked = await openAt(link)
+    expect(await linked.search({ project, text: marker })).toHaveLength(1)
+    await linked.close()
+    expect(existsSync(`${link}-search`)).toBe(false)
+    const again = await openAt(path)
+    await again.erase({ project, messageId: secret.messageId, origin })
+    await again.close()
+    expect(filesWith(path)).toEqual([])
+  })
+})
