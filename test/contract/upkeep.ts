@@ -3,6 +3,7 @@ import {
   type ArchivePlace,
   ConversationPurged,
   IllegalState,
+  KeyReused,
   NotFound,
   type Part,
   type RecordedEvent,
@@ -255,6 +256,21 @@ function describeErase(open: OpenStore): void {
       await store.erase({ project, messageId: secret.messageId, origin })
       const again = await store.append(into('c', secret, { once }))
       expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
+    })
+
+    it('[P4] a key no longer tells what was erased: the digest of its call is gone, and only of that one', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const secret = said('PIN 4711')
+      await store.append(into('c', said('before'), { once: { key: 'other', digest: 'b' } }))
+      await store.append(into('c', secret, { once: { key: 'k', digest: 'd' } }))
+      await store.erase({ project, messageId: secret.messageId, origin })
+      // Whoever guesses hears the same, right or wrong.
+      for (const digest of ['d', 'e']) {
+        expect(await store.append(into('c', secret, { once: { key: 'k', digest } }))).toMatchObject({ replayed: true })
+      }
+      const other = await refusal(() => store.append(into('c', secret, { once: { key: 'other', digest: 'e' } })))
+      expect(other).toBeInstanceOf(KeyReused)
     })
   })
 }

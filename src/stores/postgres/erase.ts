@@ -2,6 +2,7 @@
 import { IllegalState, NotFound } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { Origin } from '../../events/recorded.ts'
+import { wipedDigest } from '../../log/proposal.ts'
 import { checksum } from '../../log/stored-row.ts'
 import type { Erased } from '../../log/upkeep.ts'
 import type { Run } from './database.ts'
@@ -56,6 +57,10 @@ export async function erase(run: Run, appendWithin: Writer['appendWithin'], inpu
   )
   // Heads kept from earlier times may quote it.
   await run('delete from landmarks where project = $1 and conversation = $2', [number, conversation])
+  await run(
+    `update keys set digest = $4 where project = $1 and conversation_id = $2 and first_version <= $3 and last_version >= $3`,
+    [number, conversationId, version, wipedDigest],
+  )
   const uses = await run<[string]>(
     'delete from blob_uses where project = $1 and conversation = $2 and version = $3 returning digest',
     [number, conversation, version],

@@ -1,6 +1,7 @@
 /** What becomes of those who waited for a call: its answer, an earlier one under the same key, a refusal, or another try. */
 import { ConversationPurged, KeyReused, LeaseLost } from '../../errors.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
+import { isSameCall } from '../../log/proposal.ts'
 import { type Draft, placeEvents } from './append.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
@@ -129,7 +130,7 @@ export function settling(
       [number, once!.key],
     )
     const [digest, conversationId, first, last, sessionId] = found!
-    if (digest !== once!.digest) throw new KeyReused(once!.key)
+    if (!isSameCall(digest, once!.digest)) throw new KeyReused(once!.key)
     const [{ entry, session } = { entry: undefined, session: undefined }] = await heads.load(database.read, [
       {
         proposal: {

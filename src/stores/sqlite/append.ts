@@ -3,7 +3,7 @@ import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict 
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { LiveSession, refuseOddText } from '../../log/proposal.ts'
+import { isSameCall, LiveSession, refuseOddText } from '../../log/proposal.ts'
 import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
 import { viewerOf } from '../../log/visibility.ts'
@@ -242,7 +242,7 @@ export function appender({
     const found = sql.key.get(projectRow, once.key) as [string, string, number, number, string | null] | undefined
     if (!found) return undefined
     const [digest, conversationId, first, last, sessionId] = found
-    if (digest !== once.digest) throw new KeyReused(once.key)
+    if (!isSameCall(digest, once.digest)) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
     if (!entry && last >= first) {
       const [archive] = (sql.purge.get(projectRow, conversationId) as [string] | undefined) ?? ['unknown']

@@ -3,6 +3,7 @@ import { IllegalState, NotFound } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { Origin } from '../../events/recorded.ts'
 import type { Proposal } from '../../log/event-log.ts'
+import { wipedDigest } from '../../log/proposal.ts'
 import { checksum } from '../../log/stored-row.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
@@ -35,6 +36,9 @@ export function eraser({
     blob: database.prepare(
       'delete from blobs where blob = ?1 and not exists (select 1 from blob_uses where blob = ?1)',
     ),
+    wipeKeys: database.prepare(`
+      update keys set digest = '${wipedDigest}'
+      where project = ? and conversation_id = ? and first_version <= ?3 and last_version >= ?3`),
     archives: database.prepare('select archive from purges where project = ? and conversation_id = ?'),
   }
 
@@ -59,6 +63,7 @@ export function eraser({
     }
     append({ project, conversation: { id: conversationId }, expected: 'any', decide: () => [event], origin })
     sql.erase.run(checksum({ version, at, lane, type, message: messageId, body: null }), position)
+    sql.wipeKeys.run(projectRow, conversationId, version)
     for (const [blob] of sql.uses.all(position) as Array<[number]>) sql.blob.run(blob)
     const archives = (sql.archives.all(projectRow, conversationId) as Array<[string]>).map(([archive]) => archive)
     return { conversationId, version, archives }
