@@ -92,6 +92,7 @@ type Fence = { name: string; generation: number }
 async function underLease(engine: Engine, scope: Scope, input: CompactInput, fence: Fence): Promise<CompactOutcome> {
   const { head, base, reason, model } = input
   const startedAt = engine.clock()
+  const seen = (await engine.store.conversation(head.project, head.conversationId))?.version ?? 0
   const messages = await uncovered(engine, head, base)
   const upTo = cutOf(messages, input.keep)
   const covered = upTo === undefined ? [] : messages.filter(message => message.version <= upTo)
@@ -152,7 +153,13 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     return engine.execute(scope, {
       conversation: { id: head.conversationId },
       session: { id: head.id },
-      decide: ({ session }) => {
+      decide: ({ session, conversation }) => {
+        if (event.type === 'checkpoint.taken' && (conversation?.info.erasedAt ?? 0) > seen) {
+          throw new IllegalState(
+            'A message was erased meanwhile; this checkpoint, which may repeat it, is dropped.',
+            of,
+          )
+        }
         // Compare and set: a checkpoint is recorded only on top of the one it was made from.
         if (event.type === 'checkpoint.taken' && (session?.head.checkpoint?.number ?? 0) !== (base?.number ?? 0)) {
           throw new IllegalState('Another checkpoint was taken meanwhile; this one is dropped.', of)

@@ -7,7 +7,7 @@ import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { printJson, printLines } from './terminal.ts'
 import { cut } from './text-width.ts'
-import { lingering } from './words.ts'
+import { count, lingering } from './words.ts'
 
 interface EraseOptions extends GlobalOptions {
   yes?: boolean
@@ -37,10 +37,13 @@ export function addErase(program: Command): void {
         await agreeTo(`${safeLine(question)}\nIt cannot be brought back.`, { yes, command })
         const erased = await colloquy.conversations.erase(id, reason)
         if (json) return printJson({ messageId: id, ...erased })
-        const { conversationId, version, archives, contents } = erased
+        const { conversationId, version, archives, contents, checkpoints } = erased
         await printLines([
           safeLine(`Erased the content of message ${id} (conversation ${conversationId} #${version}).`),
           ...(contents.length === 0 ? [] : [`And what it referred to: ${contents.map(one => `#${one}`).join(', ')}.`]),
+          ...(checkpoints.length === 0
+            ? []
+            : [`And from ${count(checkpoints.length, 'checkpoint')} that said something of it.`]),
           ...(archives.length === 0 ? [] : ['These archives may still hold it and are out of reach:']),
           ...archives.map(archive => `  ${safeLine(archive)}`),
           ...lingering(erased),

@@ -64,9 +64,11 @@ export type MessageAdded = z.infer<typeof MessageAdded>
 export const MessageErased = z.object({
   type: z.literal('message.erased'),
   messageId: Id,
-  /** Version of the message whose content is gone. */
+  /** Version of the message whose content is gone. In a branch it may be one of what the branch shares. */
   version: z.int().positive(),
   reason: z.string().optional(),
+  /** Facts that repeated it and were written anew without it, with the digests of what they say now. */
+  rewritten: z.array(z.object({ version: z.int().positive(), digest: z.string() })).optional(),
 })
 export type MessageErased = z.infer<typeof MessageErased>
 

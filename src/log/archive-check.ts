@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { ConversationDamaged, IllegalState } from '../errors.ts'
 import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
-import { blobsIn, digestOf, genesis, type Header, hashOf } from './record.ts'
+import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from './record.ts'
+import { RewrittenProof } from './rewritten.ts'
 
 export function archiveLineIn(line: string): ArchiveLine {
   let value: unknown
@@ -37,17 +38,29 @@ export function headingOf(
   return heading
 }
 
-/** Refuses an event that does not follow `previous` at `version`, or is not what its digest and its blobs say. */
+/**
+ * Refuses an event that does not follow `previous` at `version`, or is not what its digest and its blobs say. What was
+ * written anew, `proof` waits for; `refuseUnproved` says in the end what it waited for in vain.
+ */
 export function checkArchived(
   line: ArchivedEvent,
   version: number,
   previous: Uint8Array,
-  blobs: ReadonlyMap<string, string>,
+  { blobs, proof }: { blobs: ReadonlyMap<string, string>; proof: RewrittenProof },
 ): void {
-  const what = damageOf(line, version, previous, blobs)
-  if (!what) return
-  throw new IllegalState(`The archive is damaged at version ${line.version}: ${what}. Nothing was restored.`)
+  const what = damageOf(line, version, previous, blobs, proof)
+  if (what) throw damagedAt(line.version, what)
 }
+
+export function refuseUnproved({ unproved }: RewrittenProof): void {
+  if (unproved.length > 0) throw damagedAt(unproved[0]!, changedContent)
+}
+
+function damagedAt(version: number, what: string): IllegalState {
+  return new IllegalState(`The archive is damaged at version ${version}: ${what}. Nothing was restored.`)
+}
+
+const changedContent = 'its content does not match its digest'
 
 /**
  * Passes on the lines of an archive that is being written, each looked at as `restore` will. What is wrong is told when
@@ -58,6 +71,7 @@ export function checkArchived(
 export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   const damages: Array<{ version: number; what: string }> = []
   const blobs = new Map<string, string>()
+  const proof = new RewrittenProof()
   let conversationId = ''
   let version = 0
   let hash: Uint8Array = Buffer.alloc(0)
@@ -72,7 +86,7 @@ export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator
       blobs.set(line.blob, line.json)
     } else if ('version' in line) {
       const what = ArchivedEvent.safeParse(line).success
-        ? damageOf(line, version, hash, blobs)
+        ? damageOf(line, version, hash, blobs, proof)
         : 'it is not of its format'
       if (what) damages.push({ version: version + 1, what })
       version = line.version
@@ -81,6 +95,7 @@ export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator
       blobs.clear()
     }
   }
+  for (const unproved of proof.unproved) damages.push({ version: unproved, what: changedContent })
   if (damages.length > 0) throw new ConversationDamaged({ conversationId, damages })
 }
 
@@ -89,12 +104,16 @@ function damageOf(
   version: number,
   previous: Uint8Array,
   blobs: ReadonlyMap<string, string>,
+  proof: RewrittenProof,
 ): string | undefined {
   if (line.version !== version + 1) return `version ${version + 1} is missing`
   const digest = Buffer.from(line.digest, 'base64')
-  if (line.body !== null && !digestOf(Buffer.from(line.salt ?? '', 'base64'), line.body).equals(digest)) {
-    return 'its content does not match its digest'
+  const { type, body } = line
+  const salt = Buffer.from(line.salt ?? '', 'base64')
+  if (body !== null && !digestOf(salt, body).equals(digest)) {
+    if (!proof.defers({ type, version: line.version, salt, body })) return changedContent
   }
+  if (type === 'message.erased') proof.take(decode({ ...line, messageId: undefined }, () => undefined))
   for (const blob of line.body === null ? [] : blobsIn(line.body)) {
     const json = blobs.get(blob)
     if (json === undefined || !isBlob(json, blob)) return 'a large part of it is missing or changed'

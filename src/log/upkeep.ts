@@ -4,6 +4,7 @@ import type { ConversationHead } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { ArchivePlace } from './archive-place.ts'
 import type { Listed } from './directory.ts'
+import type { Copies } from './rewritten.ts'
 
 export interface Damage {
   project: string
@@ -71,11 +72,34 @@ export interface Upkeep {
   repair?(options?: { project?: string; onProgress?: Progress }): Promise<RepairReport>
 
   /**
-   * Removes a message's content and salt, its blobs and its words in the index. The hash chain stays provable.
+   * Removes a message's content and salt, its blobs and its words in the index, and writes facts that repeat it anew, all
+   * in one. The hash chain stays provable.
    *
    * @throws {NotFound} when there is no such message
+   * @throws {VersionConflict} when facts were recorded meanwhile that may repeat it: nothing was erased, look again
    */
-  erase(request: { project: string; messageId: string; reason?: string; origin: Origin }): Promise<Erased>
+  erase(request: {
+    project: string
+    messageId: string
+    reason?: string
+    origin: Origin
+    copies?: Copies
+  }): Promise<Erased>
+
+  /**
+   * Writes facts anew that repeat a message erased before, or one that a branch shares with its parent.
+   *
+   * @throws {VersionConflict} as `erase`
+   */
+  rewrite(request: {
+    project: string
+    conversationId: string
+    /** The message that is, or will be, erased. */
+    message: { id: string; version: number }
+    reason?: string
+    origin: Origin
+    copies: Copies
+  }): Promise<void>
 
   /**
    * Writes a conversation to an archive file, then removes it. Its idempotency keys stay.

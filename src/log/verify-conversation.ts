@@ -11,6 +11,7 @@ import type { ArchiveRow } from './archived-rows.ts'
 import { parsedOr } from './fold.ts'
 import { addSums, type Lane, type LaneSums, laneOf, noSums, subtractSums } from './lane.ts'
 import { blobsIn, digestOf, genesis, hashOf } from './record.ts'
+import { RewrittenProof } from './rewritten.ts'
 import { eventIn, type LoadBlob } from './stored-row.ts'
 import { isoTime } from './time.ts'
 import type { Damage } from './upkeep.ts'
@@ -33,6 +34,8 @@ export interface ConversationCheck {
   readonly damages: Damage[]
 }
 
+const changedContent = 'its content does not match its digest'
+
 export function conversationCheck({
   project,
   conversationId,
@@ -51,6 +54,7 @@ export function conversationCheck({
   checksumLane?: (lane: number | null) => number | null
 }): ConversationCheck {
   const damages: Damage[] = []
+  const rewritten = new RewrittenProof()
   const sums = new Map<number, LaneSums>()
   const sessions = new Map<string, SessionHead>()
   /** When sessions were marked as expired. */
@@ -98,8 +102,10 @@ export function conversationCheck({
     newestAt = at
     const event = eventIn({ version, at, lane: checksumLane(laneRow), type, schema, message, crc, body }, load)
     if (event.type === 'damaged') report(event.reason, version)
-    else if (body !== null && !isOfBytes(digestOf(salt ?? new Uint8Array(), body), digest))
-      report('its content does not match its digest', version)
+    else if (body !== null && !isOfBytes(digestOf(salt ?? new Uint8Array(), body), digest)) {
+      if (!rewritten.defers({ type, version, salt: salt ?? new Uint8Array(), body })) report(changedContent, version)
+    }
+    rewritten.take(event)
     for (const blob of body === null || event.type === 'damaged' ? [] : blobsIn(body)) {
       const json = load(blob)
       if (json === undefined || createHash('sha256').update(json).digest('hex') !== blob)
@@ -156,6 +162,7 @@ export function conversationCheck({
   return {
     take,
     compareHeads({ info, sessions: stored }) {
+      for (const unproved of rewritten.unproved) report(changedContent, unproved)
       // A damaged event cannot be folded; the heads then differ because of it, which was said already.
       if (damages.length > 0) return
       if (!head) report('the log does not say how it began')

@@ -31,6 +31,8 @@ export interface ConversationInfo extends TeamState {
   pins?: readonly number[]
   /** A branch shares what its parent says up to here. */
   branchOf?: BranchPoint
+  /** Version of the newest fact of an erasure: whoever read messages before must not repeat them later. */
+  erasedAt?: number
   /** Where the conclusion of this branch was taken back to. */
   mergedInto?: { conversationId: string; messageId: string }
 }
@@ -103,6 +105,9 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, mergedInto: { conversationId: event.into, messageId: event.messageId } }
     case 'message.added':
       return event.pinned ? { ...info, pins: [...(info.pins ?? []), recorded.version] } : info
+    case 'message.erased':
+      // Programs of before did not say what they wrote anew, and had no such field.
+      return event.rewritten ? { ...info, erasedAt: recorded.version } : info
     case 'message.pinned': {
       const others = (info.pins ?? []).filter(version => version !== event.version)
       return { ...info, pins: event.pinned ? [...others, event.version].sort((a, b) => a - b) : others }
@@ -129,6 +134,7 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     summary: _summary,
     branchOf: _branchOf,
     mergedInto: _mergedInto,
+    erasedAt: _erasedAt,
     // Who works on the parent does not work here, and what it owes its own parent is not owed twice.
     execution: _execution,
     delegated: _delegated,

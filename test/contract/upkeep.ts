@@ -1,6 +1,7 @@
 /** What every store promises about checking, erasing, purging, restoring and expiring: see `src/log/upkeep.ts`. */
 import {
   type ArchivePlace,
+  type ConversationEvent,
   ConversationPurged,
   IllegalState,
   KeyReused,
@@ -8,6 +9,7 @@ import {
   type Part,
   type RecordedEvent,
   type Store,
+  VersionConflict,
 } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -25,6 +27,9 @@ import {
   take,
   textsIn,
 } from '../support/builders.ts'
+
+type Copies = NonNullable<Parameters<Store['erase']>[0]['copies']>
+
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -256,6 +261,35 @@ function describeErase(open: OpenStore): void {
       await store.erase({ project, messageId: secret.messageId, origin })
       const again = await store.append(into('c', secret, { once }))
       expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
+    })
+
+    it('[P4] writes facts anew that repeat it, provably, or nothing if another came meanwhile', async () => {
+      const { store, reopen } = await open()
+      const secret = said('xylophone')
+      await store.append(into('c', [begun(), joined('s'), secret, taken('s', 'It is about a xylophone')]))
+      await store.append(into('c', taken('s', 'Still about a xylophone')))
+      const anew = (version: number) => ({ version, event: taken('s', 'It is about music') })
+      const erase = (copies: Copies) => store.erase({ project, messageId: secret.messageId, origin, copies })
+      expect(await refusal(() => erase({ upTo: 4, facts: [anew(4)] }))).toBeInstanceOf(VersionConflict)
+      expect(JSON.stringify(await allOf(store, 'c')).match(/xylophone/g)).toHaveLength(3)
+
+      await erase({ upTo: 5, facts: [anew(4), anew(5)] })
+      const again = await reopen()
+      expect(JSON.stringify(await allOf(again, 'c'))).not.toContain('xylophone')
+      expect((await again.session(project, 's'))?.checkpoint).toMatchObject({ version: 5 })
+      expect((await again.verify()).damages).toEqual([])
+      const to = memoryArchives()
+      const { archive } = await again.purge({ project, conversationId: 'c', to, origin })
+      await again.restore({ project, lines: to.read(archive), origin })
+      expect((await again.verify()).damages).toEqual([])
+      // Without the fact that proves it, it is a change like any other.
+      await again.purge({ project, conversationId: 'c', to, origin })
+      const cut = [...to.files.get(archive)!]
+      const [heading, end] = [JSON.parse(cut[0]!), JSON.parse(cut.at(-1)!)]
+      const lines = [JSON.stringify({ ...heading, events: 5 }), ...cut.slice(1, 6)]
+      const hash = (JSON.parse(cut[5]!) as { hash: string }).hash
+      const without = eachOf([...lines, JSON.stringify({ ...end, events: 5, hash })])
+      expect(await refusal(() => again.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
     })
 
     it('[P4] a key no longer tells what was erased: the digest of its call is gone, and only of that one', async () => {
@@ -653,6 +687,24 @@ function describeDue(open: OpenStore): void {
       expect((await due(start + 3 * hour)).ids).toEqual(['busy', 'waiting'])
     })
   })
+}
+
+/** A checkpoint that says one thing. */
+function taken(sessionId: string, text: string): Extract<ConversationEvent, { type: 'checkpoint.taken' }> {
+  const item = { id: 'i', section: 'facts' as const, text, sources: [3], since: 1 }
+  const carried = { openCalls: [], filesRead: [], filesChanged: [], userMessages: [] }
+  const tokens = { checkpoint: 10, lastCompactionInput: 100, totalSaved: 90 }
+  const range = { number: 1, base: 0, from: 1, upTo: 3, messages: 1, author: 'offline' }
+  return {
+    type: 'checkpoint.taken',
+    sessionId,
+    compactionId: 'c',
+    checkpoint: { ...range, items: [item], carried, tokens },
+    messages: 1,
+    tokensBefore: 100,
+    tokensAfter: 10,
+    durationMs: 1,
+  }
 }
 
 function allOf(store: Store, conversationId: string): Promise<RecordedEvent[]> {

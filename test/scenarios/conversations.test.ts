@@ -148,7 +148,7 @@ describe('[P4] removal is explicit', () => {
     const secret = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
     await colloquy.conversations.addEvent(id, { role: 'user', content: 'thanks' })
     const erased = await colloquy.conversations.erase(secret.id, 'a secret')
-    expect(erased).toEqual({ conversationId: id, version: secret.version, archives: [], contents: [] })
+    expect(erased).toEqual({ conversationId: id, version: secret.version, archives: [], contents: [], checkpoints: [] })
     const [gone, thanks] = await colloquy.conversations.getMessages(id)
     expect(gone).toMatchObject({ id: secret.id, content: '', missing: { because: 'erased' } })
     expect(thanks?.content).toBe('thanks')

@@ -138,7 +138,12 @@ export const conversations = {
     summary: 'Writes it to an archive file, then removes it from the store. Say its id again to confirm',
     params: ConversationPath,
     body: z.strictObject({ confirm: Id, reason: z.string().optional() }),
-    answer: z.object({ conversationId: z.string(), events: z.int(), archive: z.string() }),
+    answer: z.object({
+      conversationId: z.string(),
+      events: z.int(),
+      archive: z.string(),
+      lingers: z.literal(true).optional(),
+    }),
   }),
   events: endpoint({
     method: 'get',
@@ -200,7 +205,14 @@ export const conversations = {
     summary: "Removes a message's content for ever",
     params: MessagePath,
     body: z.strictObject({ reason: z.string().optional() }).optional(),
-    answer: z.object({ conversationId: z.string(), version: z.int(), archives: z.array(z.string()) }),
+    answer: z.object({
+      conversationId: z.string(),
+      version: z.int(),
+      archives: z.array(z.string()),
+      contents: z.array(z.int()),
+      checkpoints: z.array(z.object({ conversationId: z.string(), version: z.int() })),
+      lingers: z.literal(true).optional(),
+    }),
   }),
   stats: endpoint({
     method: 'get',

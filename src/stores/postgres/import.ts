@@ -5,9 +5,10 @@
 import { IllegalState } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../log/archive.ts'
-import { archiveLineIn, checkArchived, headingOf } from '../../log/archive-check.ts'
+import { archiveLineIn, checkArchived, headingOf, refuseUnproved } from '../../log/archive-check.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { blobsIn, decode, genesis } from '../../log/record.ts'
+import { RewrittenProof } from '../../log/rewritten.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import { evolveConversation } from '../../views/conversation.ts'
@@ -58,6 +59,7 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   draft.branch = await baseOf(run, p, heading)
   const batch = emptyBatch()
   const blobs = new Map<string, string>()
+  const proof = new RewrittenProof()
   const lanes = new Map<string, LaneEntry>()
   const sessions = new Map<string, SessionHead>()
   let head: ReturnType<typeof evolveConversation>
@@ -66,7 +68,7 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   for (const line of input.lines) {
     if ('blob' in line) blobs.set(line.blob, line.json)
     if (!('version' in line)) continue
-    checkArchived(line, version, hash, blobs)
+    checkArchived(line, version, hash, { blobs, proof })
     version = line.version
     hash = Buffer.from(line.hash, 'base64')
     const recorded = recordedIn(line, { project, conversationId }, blobs)
@@ -81,6 +83,7 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
       draft.sessions.set(next.id, { head: next, new: true, at: line.at })
     }
   }
+  refuseUnproved(proof)
   if (!head)
     throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
   await refuseRival(run, p, workHash(head.info.workItem))

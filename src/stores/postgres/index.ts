@@ -17,7 +17,7 @@ import { beside } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
-import { erase } from './erase.ts'
+import { erase, rewrite } from './erase.ts'
 import { asStoreError, isConstraint } from './errors.ts'
 import { feedLater } from './feed-later.ts'
 import { headStore } from './heads.ts'
@@ -267,7 +267,17 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
         return { heads: repaired, indexed: await index.size(numbers) }
       }),
     ...(database.canKeep && { alone: exclusive(database, epoch) }),
-    erase: ({ project, messageId, reason, origin }) =>
+    rewrite: ({ project, conversationId, message, reason, origin, copies }) =>
+      writing(async () => {
+        const { number, conversation } = await headOf(project, conversationId)
+        const place = { conversation, conversationId, version: message.version }
+        await changing(project, conversationId, run =>
+          rewrite(run, write.appendWithin, { project, number, messageId: message.id, reason, origin, copies, place }),
+        )
+        events.forget()
+        committed([project])
+      }),
+    erase: ({ project, messageId, reason, origin, copies }) =>
       writing(async () => {
         const { number, places } = await placesOf(project, messageId)
         const [place] = places
@@ -285,6 +295,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
             messageId,
             reason,
             origin,
+            copies,
             place: { ...place, conversationId: row[0] },
           }),
         )

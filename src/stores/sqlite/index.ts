@@ -128,7 +128,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     nextPosition: () => ++position,
     onStored: housekeeping.stored,
   })
-  const erase = eraser({ database, heads, append })
+  const { erase, rewrite } = eraser({ database, heads, append })
   const upkeep = maintenance({ database, heads, reading, writing })
 
   /** Reading sees what other processes wrote, and its errors are ours. */
@@ -222,6 +222,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       } finally {
         windows.forget()
       }
+    },
+    async rewrite(request) {
+      await writing(() => rewrite(request))
+      await scrubbed()
     },
     async purge({ project, conversationId, to, reason, origin }) {
       if (closed) throw new StoreClosed()

@@ -5,8 +5,16 @@
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import { archiveLineIn, checkArchived, headerOf, headingOf, isBlob } from '../../../log/archive-check.ts'
+import {
+  archiveLineIn,
+  checkArchived,
+  headerOf,
+  headingOf,
+  isBlob,
+  refuseUnproved,
+} from '../../../log/archive-check.ts'
 import { blobsIn, decode, genesis } from '../../../log/record.ts'
+import { RewrittenProof } from '../../../log/rewritten.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
@@ -92,6 +100,7 @@ export function conversationImporter(database: Database) {
   function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
+    const proof = new RewrittenProof()
     let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
     const base = baseOf(project, lines[0]!, strict)
     let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
@@ -104,7 +113,7 @@ export function conversationImporter(database: Database) {
         continue
       }
       if (!('version' in line)) continue
-      if (strict) checkArchived(line, version, hash, blobs)
+      if (strict) checkArchived(line, version, hash, { blobs, proof })
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
       const { type, schema, body, messageId } = line
@@ -141,6 +150,7 @@ export function conversationImporter(database: Database) {
           : evolveSession(heads.session(project, about)?.head, recorded, head.info.workItem)
       if (next) heads.saveSession(entry.row, next, line.at)
     }
+    if (strict) refuseUnproved(proof)
     if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
