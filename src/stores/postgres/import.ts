@@ -5,7 +5,7 @@
 import { IllegalState } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../log/archive.ts'
-import { archiveLineIn, checkArchived, headingOf } from '../../log/archive-check.ts'
+import { archiveLineIn } from '../../log/archive-check.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { blobsIn, decode, genesis } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
@@ -33,14 +33,15 @@ export interface ImportInput {
   numbers: { project: number; conversation: number }
   base: number
   lockKey: string
+  /** Proved. */
+  heading: ArchiveHeading
   lines: readonly ArchiveLine[]
   now: number
 }
 
 /** Runs in a transaction that holds the conversation's lock. */
 export async function importConversation(run: Run, input: ImportInput): Promise<void> {
-  const { project, numbers, base, lockKey, now } = input
-  const heading = headingOf(input.lines, { project, strict: true })
+  const { project, numbers, base, lockKey, heading, now } = input
   const { conversationId } = heading
   const { project: p, conversation: c } = numbers
   const [taken] = await run<[string]>('select id from conversations where project = $1 and id = $2', [
@@ -62,12 +63,9 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   const sessions = new Map<string, SessionHead>()
   let head: ReturnType<typeof evolveConversation>
   let hash: Uint8Array = draft.branch?.hash ?? genesis(project, conversationId)
-  let version = draft.branch?.version ?? 0
   for (const line of input.lines) {
     if ('blob' in line) blobs.set(line.blob, line.json)
     if (!('version' in line)) continue
-    checkArchived(line, version, hash, blobs)
-    version = line.version
     hash = Buffer.from(line.hash, 'base64')
     const recorded = recordedIn(line, { project, conversationId }, blobs)
     head = evolveConversation(head, recorded)

@@ -5,7 +5,7 @@
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import { archiveLineIn, checkArchived, headerOf, headingOf, isBlob } from '../../../log/archive-check.ts'
+import { archiveLineIn, headerOf, headingOf, isBlob, provedHeading } from '../../../log/archive-check.ts'
 import { blobsIn, decode, genesis } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
@@ -72,7 +72,7 @@ export function conversationImporter(database: Database) {
 
   return function write(asked: ConversationImport): string {
     const { project, lines, now, strict } = asked
-    const { conversationId } = headingOf(lines, { project, strict })
+    const { conversationId } = strict ? provedHeading(lines, project) : headingOf(lines, project)
     try {
       inTransaction(database, () => {
         heads.forget()
@@ -97,17 +97,14 @@ export function conversationImporter(database: Database) {
     let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
     let entry: ConversationEntry | undefined
     let head = undefined as ReturnType<typeof evolveConversation>
-    let version = base?.version ?? 0
     for (const line of lines) {
       if ('blob' in line) {
         blobs.set(line.blob, line.json)
         continue
       }
       if (!('version' in line)) continue
-      if (strict) checkArchived(line, version, hash, blobs)
-      version = line.version
       hash = Buffer.from(line.hash, 'base64')
-      const { type, schema, body, messageId } = line
+      const { version, type, schema, body, messageId } = line
       const recorded: RecordedEvent = {
         project,
         conversationId,
@@ -122,8 +119,7 @@ export function conversationImporter(database: Database) {
           : decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
       }
       head = evolveConversation(head ?? (info && { info, version: 0, activeAt: recorded.at }), recorded)
-      if (!head)
-        throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
+      if (!head) throw doesNotBegin(conversationId)
       if (!entry) {
         const rival = heads.conversationOf(project, head.info.workItem)
         if (rival) {
@@ -141,7 +137,8 @@ export function conversationImporter(database: Database) {
           : evolveSession(heads.session(project, about)?.head, recorded, head.info.workItem)
       if (next) heads.saveSession(entry.row, next, line.at)
     }
-    if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
+    if (!entry || !head) throw doesNotBegin(conversationId)
+    heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
   /** A branch is brought back only onto what it hangs on. */
@@ -185,4 +182,8 @@ export function conversationImporter(database: Database) {
       }),
     })
   }
+}
+
+function doesNotBegin(conversationId: string): IllegalState {
+  return new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
 }
