@@ -17,32 +17,32 @@ import { filing } from '../places.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
-interface Draft {
-  lines: ArchiveLine[]
-}
-
+/** Takes the pages of archives; a conversation appears with the last of its own. */
 export function importer(database: Database) {
   const write = conversationImporter(database)
-  const drafts = new Map<string, Draft>()
+  /** What came of each so far, by ticket. */
+  const drafts = new Map<string, ArchiveLine[]>()
 
-  return ({
-    ticket,
-    project,
-    lines,
-    last,
-    now,
-  }: Operations['restorePage']['takes']): Operations['restorePage']['gives'] => {
-    const draft = drafts.get(ticket) ?? { lines: [] }
-    drafts.set(ticket, draft)
-    try {
-      for (const line of lines) draft.lines.push(archiveLineIn(line))
-    } catch (error) {
+  return {
+    page({
+      ticket,
+      project,
+      lines,
+      last,
+      now,
+    }: Operations['restorePage']['takes']): Operations['restorePage']['gives'] {
+      const draft = drafts.get(ticket) ?? []
+      // Kept while more is to come, and not where a line of it is none.
       drafts.delete(ticket)
-      throw error
-    }
-    if (!last) return undefined
-    drafts.delete(ticket)
-    return write({ project, lines: draft.lines, now, strict: true })
+      for (const line of lines) draft.push(archiveLineIn(line))
+      if (last) return write({ project, lines: draft, now, strict: true })
+      drafts.set(ticket, draft)
+      return undefined
+    },
+    /** No more will come of it. */
+    abandon: (ticket: string) => void drafts.delete(ticket),
+    /** How many wait for their next page; for those who watch over memory. */
+    underWay: () => drafts.size,
   }
 }
 

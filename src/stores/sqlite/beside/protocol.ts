@@ -58,6 +58,8 @@ export interface Operations {
     takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
     gives: string | undefined
   }
+  /** The rest of a restore will not come: what came of it is let go. */
+  abandonRestore: { takes: string; gives: undefined }
   /** Takes the words of the message at a position out of the index, before its content is erased. */
   forgetWords: { takes: number; gives: undefined }
   /** Overwrites what erased content may have left in the write-ahead log. */

@@ -76,7 +76,7 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
 }
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
-const restorePage = once(() => importer(log()))
+const restoring = once(() => importer(log()))
 const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 
@@ -141,7 +141,8 @@ const handlers: Handlers = {
     await indexed(() => index().forgetMessage(position))
     return undefined
   },
-  restorePage: input => restorePage()(input),
+  restorePage: input => restoring().page(input),
+  abandonRestore: ticket => restoring().abandon(ticket),
   async scrub() {
     await indexed(() => index().scrub())
     checkpoint().truncate()
