@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { ConversationDamaged, IllegalState } from '../errors.ts'
+import { audienceKey } from '../events/audience.ts'
 import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
 import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from './record.ts'
 import { RewrittenProof } from './rewritten.ts'
@@ -21,39 +22,53 @@ export function archiveLineIn(line: string): ArchiveLine {
   return result.data
 }
 
-/** The heading of an archive of this project; when `strict`, only of one that is whole. */
-export function headingOf(
-  lines: readonly ArchiveLine[],
-  { project, strict }: { project: string; strict: boolean },
-): ArchiveHeading {
+/** The heading of an archive of this project. */
+export function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
   const heading = lines[0]
   if (!heading || !('colloquy' in heading)) throw new IllegalState('The archive has no heading. Nothing was restored.')
   if (heading.project !== project) {
     throw new IllegalState(`The archive is of project "${heading.project}", not "${project}". Nothing was restored.`)
   }
-  const end = lines.at(-1)
-  if (strict && (!end || !('end' in end) || end.events !== heading.events)) {
-    throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
-  }
   return heading
 }
 
 /**
- * Refuses an event that does not follow `previous` at `version`, or is not what its digest and its blobs say. What was
- * written anew, `proof` waits for; `refuseUnproved` says in the end what it waited for in vain.
+ * The heading of an archive that is whole: every event follows from the one before, and the last one is the one that both
+ * the heading and the closing line tell of. A chain alone does not say where it ended.
+ *
+ * @throws {IllegalState} when anything of it does not add up
  */
-export function checkArchived(
-  line: ArchivedEvent,
-  version: number,
-  previous: Uint8Array,
-  { blobs, proof }: { blobs: ReadonlyMap<string, string>; proof: RewrittenProof },
-): void {
-  const what = damageOf(line, version, previous, blobs, proof)
-  if (what) throw damagedAt(line.version, what)
+export function provedHeading(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
+  const heading = headingOf(lines, project)
+  const end = lines.at(-1)
+  if (!end || !('end' in end)) {
+    throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
+  }
+  const blobs = new Map<string, string>()
+  const proof = new RewrittenProof()
+  let { version, hash } = beginningOf(heading)
+  for (const line of lines.slice(1, -1)) {
+    if ('blob' in line) blobs.set(line.blob, line.json)
+    else if ('version' in line) {
+      const what = damageOf(line, version, hash, blobs, proof)
+      if (what) throw damagedAt(line.version, what)
+      version = line.version
+      hash = Buffer.from(line.hash, 'base64')
+    } else throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
+  }
+  for (const unproved of proof.unproved) throw damagedAt(unproved, changedContent)
+  const isWhole = version === heading.events && version === end.events && hash.equals(Buffer.from(end.hash, 'base64'))
+  if (isWhole) return heading
+  throw new IllegalState(
+    `The archive is not whole: its events end at version ${version}, its heading tells of ${heading.events} and its closing line of ${end.events}${version === end.events ? ' with another hash' : ''}. Nothing was restored.`,
+    { version, heading: heading.events, end: end.events },
+  )
 }
 
-export function refuseUnproved({ unproved }: RewrittenProof): void {
-  if (unproved.length > 0) throw damagedAt(unproved[0]!, changedContent)
+/** What the first event of an archive follows. */
+function beginningOf({ project, conversationId, branchOf }: ArchiveHeading): { version: number; hash: Buffer } {
+  if (!branchOf) return { version: 0, hash: genesis(project, conversationId) }
+  return { version: branchOf.version, hash: Buffer.from(branchOf.hash, 'base64') }
 }
 
 function damagedAt(version: number, what: string): IllegalState {
@@ -74,14 +89,13 @@ export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator
   const proof = new RewrittenProof()
   let conversationId = ''
   let version = 0
-  let hash: Uint8Array = Buffer.alloc(0)
+  let hash: Buffer = Buffer.alloc(0)
   for await (const text of lines) {
     yield text
     const line = JSON.parse(text) as ArchiveLine
     if ('colloquy' in line) {
       conversationId = line.conversationId
-      version = line.branchOf?.version ?? 0
-      hash = line.branchOf ? Buffer.from(line.branchOf.hash, 'base64') : genesis(line.project, conversationId)
+      ;({ version, hash } = beginningOf(line))
     } else if ('blob' in line) {
       blobs.set(line.blob, line.json)
     } else if ('version' in line) {
@@ -108,6 +122,10 @@ function damageOf(
 ): string | undefined {
   if (line.version !== version + 1) return `version ${version + 1} is missing`
   const digest = Buffer.from(line.digest, 'base64')
+  // Hashes cover whom it is for by its key.
+  if (line.lane && audienceKey(line.lane.audience) !== line.lane.audienceKey)
+    return 'its audience is not that of its lane'
+  if (line.body === null && line.salt !== null) return 'its content is missing'
   const { type, body } = line
   const salt = Buffer.from(line.salt ?? '', 'base64')
   if (body !== null && !digestOf(salt, body).equals(digest)) {

@@ -63,6 +63,24 @@ export function describeAccounts(name: string, open: OpenStore): void {
         await expect(store.audit({ project, cursor })).rejects.toMatchObject({ code: 'input/invalid', field: 'cursor' })
     })
 
+    it('by time find what was done before a clock was set back, and before something old was restored', async () => {
+      const { store, clock } = await open()
+      const hour = 3_600_000
+      const origin = { actor: 'owner', channel: 'test' }
+      await store.append(into('old', [begun(), said('Long ago')]))
+      const to = memoryArchives()
+      const { archive } = await store.purge({ project, conversationId: 'old', to, origin })
+      clock.now += 48 * hour
+      const since = new Date(clock.now - hour / 2).toISOString()
+      await store.append(into('a', [begun(), said('One')]))
+      clock.now -= 2 * hour
+      await store.append(into('b', begun()))
+      expect(places(await all(store, { since }))).toEqual(['a2', 'a1'])
+      await store.restore({ project, lines: to.read(archive), origin })
+      expect(places(await all(store, { since }))).toEqual(['a2', 'a1'])
+      expect(places(await all(store, { until: since }))).toEqual(['old2', 'old1', 'b1'])
+    })
+
     it('end where nothing is old enough any more', async () => {
       const { store, clock } = await open()
       await store.append(into('a', begun()))

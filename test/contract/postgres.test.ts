@@ -1,6 +1,7 @@
 /** The PostgreSQL store passes every contract, on a real server. */
 import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
+import { describeEditedArchives } from './edited-archives.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
 import { describeNodes } from './nodes.ts'
@@ -16,6 +17,7 @@ describeNodes('postgres', openPostgres)
 describeWindows('postgres', openPostgres)
 describeUpkeep('postgres', openPostgres)
 describeSearch('postgres', openPostgres)
+describeEditedArchives('postgres', openPostgres)
 describeBranches('postgres', openPostgres)
 describeWorkItems('postgres', openPostgres)
 describeAccounts('postgres', openPostgres)

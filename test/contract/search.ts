@@ -571,6 +571,20 @@ function describeTitles(open: OpenStore): void {
     expect(await found({ text: ' ' })).toEqual([])
   })
 
+  it('by time goes by the last use to the millisecond: that a session expired is none', async () => {
+    const { store, clock } = await open()
+    const hour = 3_600_000
+    clock.now += 12_345
+    await store.append(into('left', [begun({ title: 'Login page' }), joined('s', { expiresInMs: hour })]))
+    const lastUse = clock.now
+    clock.now += 2 * hour
+    const lastActiveAt = new Date(lastUse).toISOString()
+    await store.append(into('left', { type: 'session.expired', sessionId: 's', lastActiveAt }))
+    const found = async (since: number) =>
+      (await store.searchTitles({ project, text: 'login', since: new Date(since).toISOString() })).length
+    expect([await found(lastUse - 1), await found(lastUse), await found(lastUse + 1)]).toEqual([1, 1, 0])
+  })
+
   it('[P4] a purged conversation is not found by its title', async () => {
     const { store, found } = await titled('Login page')
     await purge(store, 'c0')

@@ -477,6 +477,7 @@ describe('a file of an earlier schema', () => {
     onTestFinished(() => store.close())
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['hello'])
     expect((await store.conversation(project, 'c'))?.info.phase).toBe('chat')
+    expect(await store.searchTitles({ project, text: 'login', since: '2026-01-01T00:00:00Z' })).toHaveLength(1)
   })
 
   it('may take the mark that a session expired for a use of it, as programs of before did', async () => {

@@ -1,6 +1,7 @@
 /** The SQLite store passes every contract. */
 import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
+import { describeEditedArchives } from './edited-archives.ts'
 import { describeEventLog } from './event-log.ts'
 import { describeLeases } from './leases.ts'
 import { describeNodes } from './nodes.ts'
@@ -16,6 +17,7 @@ describeNodes('sqlite', openSqlite)
 describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
 describeSearch('sqlite', openSqlite)
+describeEditedArchives('sqlite', openSqlite)
 describeBranches('sqlite', openSqlite)
 describeWorkItems('sqlite', openSqlite)
 describeAccounts('sqlite', openSqlite)

@@ -1,6 +1,8 @@
 /**
  * Who did what, newest first, from the envelopes of the log, backwards by position, a stretch at a time: an index over
- * actors would cost every append, and a question that finds little must not read a whole project in one go.
+ * actors would cost every append, and a question that finds little must not read a whole project in one go. To its
+ * beginning, also when times are asked for: what was restored, or written before a clock was set back, is newer or older
+ * than what stands around it.
  */
 
 import { type AuditEntry, type AuditQuery, auditEntry } from '../../log/accounts.ts'
@@ -14,8 +16,6 @@ import { blobsOf, type EventRow, eventColumns } from './rows.ts'
 /** Events looked at in one go, and in one call. */
 const stretch = 10_000
 const mostStretches = 5
-/** Clocks of several machines differ: so much earlier than asked for is looked at, too. */
-const slackMs = 3_600_000
 
 type Row = [...EventRow, conversationId: string]
 
@@ -34,7 +34,7 @@ export function auditor({ database, projects }: { database: Database; projects: 
         and ($8::text is null or c.id = $8) and ($9::bigint is null or s.at >= $9)
         and ($10::bigint is null or s.at <= $10)
       order by s.tx desc, s.n desc limit $11`,
-    bottom: `select tx, n, at from (${slice}) s order by tx, n limit 1`,
+    bottom: `select tx, n from (${slice}) s order by tx, n limit 1`,
   }
 
   return async ({ limit = 100, cursor, ...query }: AuditQuery): Promise<Listed<AuditEntry>> => {
@@ -66,9 +66,9 @@ export function auditor({ database, projects }: { database: Database; projects: 
         items.push(auditEntry({ conversationId: row[13], version, at, actor, channel, request, type }, event))
         if (items.length >= limit) return { items, next: `${tx}.${n}` }
       }
-      const [bottom] = await database.read<[number, number, number]>(sql.bottom, [project, ...before])
-      if (!bottom || (sinceMs !== null && bottom[2] < sinceMs! - slackMs)) return { items }
-      before = [bottom[0], bottom[1]]
+      const [bottom] = await database.read<[number, number]>(sql.bottom, [project, ...before])
+      if (!bottom) return { items }
+      before = bottom
     }
   }
 }

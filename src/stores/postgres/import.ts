@@ -5,10 +5,9 @@
 import { IllegalState } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../log/archive.ts'
-import { archiveLineIn, checkArchived, headingOf, refuseUnproved } from '../../log/archive-check.ts'
+import { archiveLineIn } from '../../log/archive-check.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { blobsIn, decode, genesis } from '../../log/record.ts'
-import { RewrittenProof } from '../../log/rewritten.ts'
 import { checksum } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import { evolveConversation } from '../../views/conversation.ts'
@@ -34,14 +33,15 @@ export interface ImportInput {
   numbers: { project: number; conversation: number }
   base: number
   lockKey: string
+  /** Proved. */
+  heading: ArchiveHeading
   lines: readonly ArchiveLine[]
   now: number
 }
 
 /** Runs in a transaction that holds the conversation's lock. */
 export async function importConversation(run: Run, input: ImportInput): Promise<void> {
-  const { project, numbers, base, lockKey, now } = input
-  const heading = headingOf(input.lines, { project, strict: true })
+  const { project, numbers, base, lockKey, heading, now } = input
   const { conversationId } = heading
   const { project: p, conversation: c } = numbers
   const [taken] = await run<[string]>('select id from conversations where project = $1 and id = $2', [
@@ -59,17 +59,13 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
   draft.branch = await baseOf(run, p, heading)
   const batch = emptyBatch()
   const blobs = new Map<string, string>()
-  const proof = new RewrittenProof()
   const lanes = new Map<string, LaneEntry>()
   const sessions = new Map<string, SessionHead>()
   let head: ReturnType<typeof evolveConversation>
   let hash: Uint8Array = draft.branch?.hash ?? genesis(project, conversationId)
-  let version = draft.branch?.version ?? 0
   for (const line of input.lines) {
     if ('blob' in line) blobs.set(line.blob, line.json)
     if (!('version' in line)) continue
-    checkArchived(line, version, hash, { blobs, proof })
-    version = line.version
     hash = Buffer.from(line.hash, 'base64')
     const recorded = recordedIn(line, { project, conversationId }, blobs)
     head = evolveConversation(head, recorded)
@@ -83,7 +79,6 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
       draft.sessions.set(next.id, { head: next, new: true, at: line.at })
     }
   }
-  refuseUnproved(proof)
   if (!head)
     throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
   await refuseRival(run, p, workHash(head.info.workItem))

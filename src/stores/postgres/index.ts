@@ -6,7 +6,7 @@
  */
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import { headingOf, provedLines } from '../../log/archive-check.ts'
+import { provedHeading, provedLines } from '../../log/archive-check.ts'
 import { purgedInto } from '../../log/archive-place.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { exclusive } from './alone.ts'
@@ -333,12 +333,13 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
         return head
 
         async function restored(from: Database, all: typeof parsed): Promise<string> {
-          const { conversationId } = headingOf(all, { project, strict: true })
+          const heading = provedHeading(all, project)
+          const { conversationId } = heading
           const [row] = await from.read<[number]>(`select nextval('conversation_numbers')`)
           const numbers = { project: await projects.ensure(project, clock()), conversation: row![0] }
           const lockKey = lockKeyOf(epoch, project, conversationId)
           await changing(project, conversationId, run =>
-            importConversation(run, { project, numbers, base, lockKey, lines: all, now: clock() }),
+            importConversation(run, { project, numbers, base, lockKey, heading, lines: all, now: clock() }),
           )
           return conversationId
         }

@@ -31,11 +31,17 @@ export async function restoreLines(
 ): Promise<string> {
   const ticket = randomUUID()
   let page: string[] = []
-  for await (const line of lines) {
-    page.push(line)
-    if (page.length < pageLines) continue
-    await side.call('restorePage', { ticket, project, lines: page, last: false, now })
-    page = []
+  try {
+    for await (const line of lines) {
+      page.push(line)
+      if (page.length < pageLines) continue
+      await side.call('restorePage', { ticket, project, lines: page, last: false, now })
+      page = []
+    }
+  } catch (error) {
+    // The worker keeps what it was given until the last page comes, and now none will. What went wrong is told, not this.
+    await side.call('abandonRestore', ticket).catch(() => undefined)
+    throw error
   }
   return (await side.call('restorePage', { ticket, project, lines: page, last: true, now }))!
 }

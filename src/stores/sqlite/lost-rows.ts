@@ -6,6 +6,7 @@ import { type Audience, audienceOfKey } from '../../events/audience.ts'
 import type { ArchiveRow } from '../../log/archived-rows.ts'
 import type { LaneKind } from '../../log/lane.ts'
 import { isIntact } from '../../log/stored-row.ts'
+import { looksLike, type RescuedRow } from './rescued-records.ts'
 import { type LeafValue, rowsInLeaves } from './table-leaves.ts'
 
 export type Lost =
@@ -17,6 +18,7 @@ export type Lost =
       row: { conversation: number; audienceKey: string; kind: LaneKind; audience: Audience }
     }
   | { table: 'blobs'; digest: string; json: string }
+  | { table: 'purges'; id: number; row: RescuedRow }
 
 /** Rows that look like ours, in the order they lie in the file. Events only as they were written. */
 export function* lostRows(file: string, isKnown: (position: number) => boolean): Generator<Lost> {
@@ -36,6 +38,9 @@ const looks: Record<number, (id: number, values: LeafValue[]) => Lost | undefine
     const row = values as unknown as ArchiveRow
     if (typeof conversation !== 'number' || typeof crc !== 'number' || !isAsWritten(row, crc)) return undefined
     return { table: 'events', row: [position, conversation, crc, ...row] }
+  },
+  12(purge, [key, ...row]) {
+    return key === null && looksLike('purges', row) ? { table: 'purges', id: purge, row } : undefined
   },
   10: conversationIn,
   9: conversationIn,

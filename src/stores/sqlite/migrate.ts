@@ -39,9 +39,9 @@ export function migrate(database: Database, found: number): void {
   }
 }
 
-/** Makes an older file that is only read look like one of today, for this connection. */
-export function readAsToday(database: Database): void {
-  if (schemaVersion(database) === 1) database.exec(placesInOlderFile)
+/** Makes an older file that is only read look like one of today, for this connection; `name` is what it is there. */
+export function readAsToday(database: Database, name = 'main'): void {
+  if (schemaVersion(database, name) === 1) database.exec(placesInOlderFile)
 }
 
 /** Refuses a file that is somebody else's, or a newer program's. Writes nothing. Returns the schema it has. */
@@ -69,8 +69,8 @@ export function refuseForeign(database: Database): number {
   return found
 }
 
-function schemaVersion(database: Database): number {
-  const [[version]] = database.prepare('pragma user_version').all() as [[number]]
+function schemaVersion(database: Database, name = 'main'): number {
+  const [[version]] = database.prepare(`pragma ${name}.user_version`).all() as [[number]]
   return version
 }
 

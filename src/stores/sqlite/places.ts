@@ -41,6 +41,11 @@ export function lastUse(conversation: string): string {
   return `iif(e.type = '${unusedMark}', (select at from events where position = ${newestPosition(conversation, facts)}), e.at)`
 }
 
+/** Whether a conversation was used at a time or later. */
+export function usedSince(conversation: string): string {
+  return `(select ${lastUse(conversation)} from events e where e.position = ${newestPosition(conversation)}) >= ?`
+}
+
 /**
  * The events of conversation ?1 with versions from ?2 to ?3, messages and other facts, as `e`. The limit that is none makes
  * SQLite sort the places, and not the rows with their bodies.

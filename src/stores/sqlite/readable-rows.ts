@@ -10,6 +10,7 @@ import type { LaneKind } from '../../log/lane.ts'
 import type { Database } from './database.ts'
 import { sqliteCode } from './errors.ts'
 import { isAsWritten, lostRows } from './lost-rows.ts'
+import { keyColumns, purgeColumns, type RescuedRow } from './rescued-records.ts'
 
 /** What is read, by table: its key first. */
 export const tables = {
@@ -18,6 +19,7 @@ export const tables = {
   lanes: ['lane', 'lane, conversation, audience_key, kind'],
   blobs: ['blob', 'blob, digest, json'],
   events: ['position', `e.position, e.conversation, e.crc, ${archiveColumns}`],
+  purges: ['purge', `purge, ${purgeColumns}`],
 } as const
 
 type TableName = keyof typeof tables
@@ -46,6 +48,8 @@ export interface Readable {
   lanes: Map<number, { conversation: number; audienceKey: string; kind: LaneKind; audience: Audience }>
   blobs: Map<string, string>
   events: Map<number, SalvagedRow[]>
+  keys: RescuedRow[]
+  purges: RescuedRow[]
   losses: string[]
 }
 
@@ -93,6 +97,8 @@ export function readable(source: Database): Readable {
     const sql = `select e.position, e.conversation, e.crc, ${columns} from events e where e.position = ?`
     rows.push(...foundByIndex(source, rows.filter(isWhereItShould), sql))
   }
+  const keys = keysIn(source, losses)
+  const purges = new Map(table<[number, ...RescuedRow]>('purges').map(([purge, ...row]) => [purge, row]))
   if (losses.length > 0) takeLost()
   for (const [position, ownConversation, crc, ...own] of rows) {
     const placed = asPlaced(own, places.get(position))
@@ -104,7 +110,7 @@ export function readable(source: Database): Readable {
     list.push({ row, damaged })
     events.set(conversation, list)
   }
-  return { projects, conversations, lanes, blobs, events, losses }
+  return { projects, conversations, lanes, blobs, events, keys, purges: inOrder(purges), losses }
 
   /** What nothing in the file leads to any more. */
   function takeLost(): void {
@@ -125,6 +131,9 @@ export function readable(source: Database): Readable {
         case 'blobs':
           if (!blobs.has(lost.digest)) blobs.set(lost.digest, lost.json)
           break
+        case 'purges':
+          if (!purges.has(lost.id)) purges.set(lost.id, lost.row)
+          break
         default:
           lost satisfies never
       }
@@ -136,6 +145,31 @@ export function readable(source: Database): Readable {
     const place = places.get(position)
     return isAsWritten(row, crc) && (!place || (row[8] === place[0] && row[0] === place[1]))
   }
+}
+
+/**
+ * Their table has no numbers to go by and no index: it is read from both ends, as far as that goes. Between two damaged
+ * places some may be left out.
+ */
+function keysIn(source: Database, losses: string[]): RescuedRow[] {
+  const found = new Map<string, RescuedRow>()
+  for (const direction of ['', 'desc']) {
+    try {
+      const sql = `select ${keyColumns} from keys order by project ${direction}, key ${direction}`
+      for (const row of source.prepare(sql).iterate() as Iterable<RescuedRow>) {
+        found.set(JSON.stringify(row.slice(0, 2)), row)
+      }
+      break
+    } catch (error) {
+      if (sqliteCode(error) === undefined) throw error
+      if (direction !== '') losses.push('parts of the table keys could not be read')
+    }
+  }
+  return [...found.values()]
+}
+
+function inOrder(rows: ReadonlyMap<number, RescuedRow>): RescuedRow[] {
+  return [...rows].sort(([one], [other]) => one - other).map(([, row]) => row)
 }
 
 type Place = [lane: number, version: number]

@@ -20,6 +20,7 @@ import { asStoreError, isBroken } from './errors.ts'
 import { hasSoundHeader, isShorterThanAPage, mendFirstPage } from './first-page.ts'
 import { migrate } from './migrate.ts'
 import { inOrderOf, isWhole, type Readable, readable, type SalvagedRow, tables, tablesIn } from './readable-rows.ts'
+import { putRecords } from './rescued-records.ts'
 
 export interface Salvaged {
   conversations: number
@@ -166,6 +167,7 @@ function bringOver(found: Readable, target: Database): Salvaged {
       losses.push(`conversation ${conversation.id}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
+  losses.push(...putRecords(target, found, Date.now()))
   return { conversations, events, losses }
 }
 

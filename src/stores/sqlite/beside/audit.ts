@@ -1,6 +1,7 @@
 /**
  * Who did what, newest first, from the envelopes of the log. An index over actors would cost every append a page; this
- * reads the log backwards instead, without its bodies, a stretch at a time.
+ * reads the log backwards instead, without its bodies, a stretch at a time. To its beginning, also when times are asked
+ * for: what was restored, or written before a clock was set back, is newer or older than what stands around it.
  */
 
 import { type AuditEntry, type AuditQuery, auditEntry } from '../../../log/accounts.ts'
@@ -14,8 +15,6 @@ import type { Value } from '../statement.ts'
 /** Positions looked at in one go, and in one call. */
 const stretch = 10_000
 const mostStretches = 5
-/** Clocks of several machines differ: so much earlier than asked for is looked at, too. */
-const slackMs = 3_600_000
 
 type Row = [
   position: number,
@@ -36,7 +35,7 @@ type Row = [
 export function auditor(database: Database) {
   const sql = {
     project: database.prepare('select project from projects where id = ?'),
-    newest: database.prepare('select position, at from events where position < ? order by position desc limit 1'),
+    newest: database.prepare('select position from events where position < ? order by position desc limit 1'),
   }
   const blobs = blobLoader(database)
 
@@ -44,13 +43,11 @@ export function auditor(database: Database) {
     const project = (sql.project.get(query.project) as [number] | undefined)?.[0]
     const items: AuditEntry[] = []
     if (project === undefined) return { items }
-    const { since } = query
-    const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since) - slackMs
     const found = matching(database, query, project)
     let before = cursor === undefined ? Number.MAX_SAFE_INTEGER : numbersIn(cursor, 1)[0]!
     for (let stretches = 0; ; stretches++) {
-      const top = sql.newest.get(before) as [number, number] | undefined
-      if (!top || top[1] < earliest) return { items }
+      const top = sql.newest.get(before) as [number] | undefined
+      if (!top) return { items }
       if (stretches >= mostStretches) return { items, next: String(before) }
       const floor = Math.max(0, top[0] - stretch)
       for (const row of found(floor, before, limit - items.length)) {

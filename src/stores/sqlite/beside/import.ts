@@ -5,16 +5,8 @@
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import {
-  archiveLineIn,
-  checkArchived,
-  headerOf,
-  headingOf,
-  isBlob,
-  refuseUnproved,
-} from '../../../log/archive-check.ts'
+import { archiveLineIn, headerOf, headingOf, isBlob, provedHeading } from '../../../log/archive-check.ts'
 import { blobsIn, decode, genesis } from '../../../log/record.ts'
-import { RewrittenProof } from '../../../log/rewritten.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
@@ -25,32 +17,32 @@ import { filing } from '../places.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
-interface Draft {
-  lines: ArchiveLine[]
-}
-
+/** Takes the pages of archives; a conversation appears with the last of its own. */
 export function importer(database: Database) {
   const write = conversationImporter(database)
-  const drafts = new Map<string, Draft>()
+  /** What came of each so far, by ticket. */
+  const drafts = new Map<string, ArchiveLine[]>()
 
-  return ({
-    ticket,
-    project,
-    lines,
-    last,
-    now,
-  }: Operations['restorePage']['takes']): Operations['restorePage']['gives'] => {
-    const draft = drafts.get(ticket) ?? { lines: [] }
-    drafts.set(ticket, draft)
-    try {
-      for (const line of lines) draft.lines.push(archiveLineIn(line))
-    } catch (error) {
+  return {
+    page({
+      ticket,
+      project,
+      lines,
+      last,
+      now,
+    }: Operations['restorePage']['takes']): Operations['restorePage']['gives'] {
+      const draft = drafts.get(ticket) ?? []
+      // Kept while more is to come, and not where a line of it is none.
       drafts.delete(ticket)
-      throw error
-    }
-    if (!last) return undefined
-    drafts.delete(ticket)
-    return write({ project, lines: draft.lines, now, strict: true })
+      for (const line of lines) draft.push(archiveLineIn(line))
+      if (last) return write({ project, lines: draft, now, strict: true })
+      drafts.set(ticket, draft)
+      return undefined
+    },
+    /** No more will come of it. */
+    abandon: (ticket: string) => void drafts.delete(ticket),
+    /** How many wait for their next page; for those who watch over memory. */
+    underWay: () => drafts.size,
   }
 }
 
@@ -80,7 +72,7 @@ export function conversationImporter(database: Database) {
 
   return function write(asked: ConversationImport): string {
     const { project, lines, now, strict } = asked
-    const { conversationId } = headingOf(lines, { project, strict })
+    const { conversationId } = strict ? provedHeading(lines, project) : headingOf(lines, project)
     try {
       inTransaction(database, () => {
         heads.forget()
@@ -100,23 +92,19 @@ export function conversationImporter(database: Database) {
   function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
-    const proof = new RewrittenProof()
     let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
     const base = baseOf(project, lines[0]!, strict)
     let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
     let entry: ConversationEntry | undefined
     let head = undefined as ReturnType<typeof evolveConversation>
-    let version = base?.version ?? 0
     for (const line of lines) {
       if ('blob' in line) {
         blobs.set(line.blob, line.json)
         continue
       }
       if (!('version' in line)) continue
-      if (strict) checkArchived(line, version, hash, { blobs, proof })
-      version = line.version
       hash = Buffer.from(line.hash, 'base64')
-      const { type, schema, body, messageId } = line
+      const { version, type, schema, body, messageId } = line
       const recorded: RecordedEvent = {
         project,
         conversationId,
@@ -131,8 +119,7 @@ export function conversationImporter(database: Database) {
           : decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
       }
       head = evolveConversation(head ?? (info && { info, version: 0, activeAt: recorded.at }), recorded)
-      if (!head)
-        throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
+      if (!head) throw doesNotBegin(conversationId)
       if (!entry) {
         const rival = heads.conversationOf(project, head.info.workItem)
         if (rival) {
@@ -150,8 +137,8 @@ export function conversationImporter(database: Database) {
           : evolveSession(heads.session(project, about)?.head, recorded, head.info.workItem)
       if (next) heads.saveSession(entry.row, next, line.at)
     }
-    if (strict) refuseUnproved(proof)
-    if (entry && head) heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
+    if (!entry || !head) throw doesNotBegin(conversationId)
+    heads.saveConversation(entry, head, hash, Date.parse(head.activeAt))
   }
 
   /** A branch is brought back only onto what it hangs on. */
@@ -195,4 +182,8 @@ export function conversationImporter(database: Database) {
       }),
     })
   }
+}
+
+function doesNotBegin(conversationId: string): IllegalState {
+  return new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
 }

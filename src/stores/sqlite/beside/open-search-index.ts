@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import { openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
+import { readAsToday } from '../migrate.ts'
 import type { WorkerSettings } from './protocol.ts'
 import { type SearchIndex, searchIndex } from './search-index.ts'
 import { prepareSchema } from './search-tables.ts'
@@ -68,7 +69,9 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
     database.prepareToWrite()
     database.exec('pragma wal_autocheckpoint = 4000')
     prepareSchema(database, settings.epoch)
+    // The tables of the two files have different names, but for `meta`: what is asked of the log may leave its name out.
     database.prepare('attach ? as log').run(logAddress(settings.path))
+    readAsToday(database, 'log')
     return searchIndex(database, settings.path)
   } catch (error) {
     database.close()

@@ -58,6 +58,8 @@ export interface Operations {
     takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
     gives: string | undefined
   }
+  /** The rest of a restore will not come: what came of it is let go. */
+  abandonRestore: { takes: string; gives: undefined }
   /** The message at a position is about to be erased: the index will be told by the log when it is. */
   expectErase: { takes: number; gives: undefined }
   /** It was not erased after all. */

@@ -16,6 +16,7 @@ import { eventIn } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
+import { usedSince } from '../places.ts'
 import { blobLoader } from '../rows.ts'
 import type { Operations } from './protocol.ts'
 import type { SearchIndex } from './search-index.ts'
@@ -37,6 +38,7 @@ const neighbourReach = 2
 const titlesLookedAt = 5000
 const leastLikeness = 0.2
 const longestShown = 16 * 1024
+const minute = 60_000
 const marks = { open: '\u0002', close: '\u0003' }
 
 export function searcher({ database, landmarks }: SearchIndex) {
@@ -192,16 +194,20 @@ export function searcher({ database, landmarks }: SearchIndex) {
     where('c.project = ?', project[0])
     conversationConditions(query, where, 'c.conversation')
     if (query.phase !== undefined) where(`json_valid(c.info) and json_extract(c.info, '$.phase') = ?`, query.phase)
-    const newest = '(select at from log.events e where e.conversation = c.conversation order by e.version desc limit 1)'
-    if (query.since !== undefined) where(`${newest} >= ?`, Date.parse(query.since))
+    if (query.since !== undefined) {
+      const since = Date.parse(query.since)
+      // Never before the minute of the last use, and in the row: only of those behind it the log is asked.
+      where('c.recent_at >= ?', Math.floor(since / minute) * minute)
+      where(usedSince('c.conversation'), since)
+    }
     if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
     // Nothing was asked for at all.
     if (wanted === '' && values.length === 1) return []
-    // A text too short for trigrams is looked for as it is, in the most recent titles.
+    // A text too short for trigrams is looked for as it is, in the most recent titles. `cross` as above: the titles first.
     const [from, order] =
       grams.size === 0
         ? ['log.conversations c', 'c.recent_at desc, c.conversation desc']
-        : ['titles t join log.conversations c on c.conversation = t.rowid', 't.rank']
+        : ['titles t cross join log.conversations c on c.conversation = t.rowid', 't.rank']
     if (grams.size > 0) where('titles match ?', anyGram(grams))
     const rows = database
       .prepare(

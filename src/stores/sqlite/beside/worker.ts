@@ -83,7 +83,7 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
 }
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
-const restorePage = once(() => importer(log()))
+const restoring = once(() => importer(log()))
 const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
@@ -154,7 +154,8 @@ const handlers: Handlers = {
     index().callOffErase(position)
     return undefined
   },
-  restorePage: input => restorePage()(input),
+  restorePage: input => restoring().page(input),
+  abandonRestore: ticket => restoring().abandon(ticket),
   async scrub() {
     // An erased message's words leave the index when it hears of it.
     await indexed(() => undefined)

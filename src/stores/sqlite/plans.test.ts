@@ -1,0 +1,100 @@
+/** Questions that are asked again and again find what they want by an index: none looks through the log. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { everything } from '../../log/visibility.ts'
+import { auditor } from './beside/audit.ts'
+import { exporter } from './beside/export.ts'
+import { openSearchIndex } from './beside/open-search-index.ts'
+import { searcher } from './beside/search.ts'
+import { type Database, openDatabase } from './database.ts'
+import { directory } from './directory.ts'
+import { readEpoch } from './epoch.ts'
+import { headStore } from './heads.ts'
+import { maintenance } from './maintenance.ts'
+import { migrate } from './migrate.ts'
+import { reader } from './read.ts'
+import { windowReader } from './windows.ts'
+
+/** A store as it is made, and its index. */
+function given() {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-plans-'))
+  const path = join(folder, 'colloquy.db')
+  const database = openDatabase({ path, durability: 'relaxed' })
+  migrate(database, 0)
+  database.exec(`insert into projects (project, id, created_at) values (1, 'shop', 0)`)
+  const epoch = readEpoch(database)
+  const index = openSearchIndex({ path, durability: 'relaxed', epoch, readOnly: false, busyTimeoutMs: 1000 })
+  onTestFinished(() => {
+    index.close()
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { database, index }
+}
+
+/** The same connection; what is asked of it is noted. */
+function noting(database: Database, asked: Set<string>): Database {
+  return {
+    ...database,
+    prepare(sql) {
+      asked.add(sql)
+      return database.prepare(sql)
+    },
+  }
+}
+
+function scansIn(database: Database, asked: Iterable<string>): string[] {
+  const scans: string[] = []
+  for (const sql of asked) {
+    if (!/^\s*select/.test(sql)) continue
+    const plan = database.prepare(`explain query plan ${sql}`).all() as Array<[number, number, number, string]>
+    for (const [, , , step] of plan) {
+      if (/^SCAN (log\.)?(e|events|places|d|docs|s|sessions)\b/.test(step)) scans.push(`${step}: ${sql}`)
+    }
+  }
+  return scans
+}
+
+const project = 'shop'
+const times = { since: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z' }
+const who = { participant: 'dev', agent: 'dev', phase: 'plan', archived: false } as const
+const workItem = { type: 'feature', featureId: 'login' } as const
+
+it('a search by words, titles, time and people', () => {
+  const { index } = given()
+  const asked = new Set<string>()
+  const search = searcher({ ...index, database: noting(index.database, asked) })
+  for (const more of [{}, times, who, { workItem }, { ...times, ...who, workItem }]) {
+    for (const text of ['login page', 'lo', '']) search.titles({ project, text, ...more })
+    search.messages({ project, text: 'login page', ...more })
+    search.messages({ project, text: 'login', conversationId: 'c', before: 9, author: 'dev', role: 'user', ...more })
+  }
+  expect(asked.size).toBeGreaterThan(20)
+  expect(scansIn(index.database, asked)).toEqual([])
+})
+
+it('lists, heads, windows, reading, archives, audit and what is due', () => {
+  const { database } = given()
+  const asked = new Set<string>()
+  const noted = noting(database, asked)
+  const heads = headStore(noted)
+  const lists = directory({ database: noted, heads })
+  for (const page of [{}, { cursor: '5' }]) {
+    const where = { conversationId: 'c', agentName: 'dev', workItem, status: ['active'] as const }
+    lists.sessions({ project, ...page })
+    lists.sessions({ project, ...where, ...page })
+  }
+  lists.conversations({ project, status: ['active'], type: 'feature', cursor: '5.5' })
+  lists.totals(project)
+  const windows = windowReader({ database: noted, heads })
+  const window = { project, conversationId: 'c', viewer: everything, kinds: ['talk'] as const, start: 0, kept: [] }
+  windows.messages(window, { limit: 10 })
+  reader({ database: noted, heads, epoch: () => '' })
+  exporter(noted)
+  maintenance({ database: noted, heads, reading: async read => read(), writing: async write => write() })
+  auditor(noted)({ project, actor: 'dev', ...times })
+  expect(asked.size).toBeGreaterThan(50)
+  expect(scansIn(database, asked)).toEqual([])
+})

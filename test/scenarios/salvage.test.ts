@@ -1,0 +1,106 @@
+/** What a rescued file still knows beside its conversations: idempotency keys and what was purged. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { type Colloquy, openColloquy } from 'colloquy'
+import { salvage } from 'colloquy/sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { opened } from '../support/colloquy.ts'
+import { temporaryFolder } from '../support/temporary.ts'
+
+const message = { role: 'user' as const, content: 'Pay the invoice' }
+const inKeysPage = 'idempotency-key-of-which-a-page-holds-some-'
+
+async function given(keys = 1) {
+  const file = join(temporaryFolder(), 'colloquy.db')
+  const { colloquy, now } = await opened({ store: `sqlite:${file}` })
+  const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
+  const options = (number: number) => ({ idempotencyKey: `${inKeysPage}${String(number).padStart(5, '0')}` })
+  const said = []
+  for (let number = 0; number < keys; number++) {
+    said.push(await colloquy.sessions.addMessage(session.id, message, options(number)))
+  }
+  const again = await colloquy.conversations.createConversation({ title: 'Again' })
+  await colloquy.conversations.purge(again.id)
+  await colloquy.conversations.restore(again.id)
+  const purged = await colloquy.conversations.createConversation({ title: 'Old', initial: message })
+  await colloquy.conversations.purge(purged.id)
+  await colloquy.close()
+
+  async function rescue() {
+    const salvaged = await salvage(file, `${file}-rescued`)
+    return { salvaged, rescued: await openRescued() }
+  }
+  async function openRescued(): Promise<Colloquy> {
+    const rescued = await openColloquy({ store: `sqlite:${file}-rescued`, project: 'shop', tokens: 'fast', clock: now })
+    onTestFinished(() => rescued.close())
+    return rescued
+  }
+  const repeat = (rescued: Colloquy, number: number) =>
+    rescued.sessions.addMessage(session.id, message, options(number))
+  return { file, session, said, purged, rescue, openRescued, repeat }
+}
+
+/** Spoils the pages of a file that hold a text, as many as asked for from the middle of them. */
+function spoilPagesWith(file: string, text: string, most: number): number {
+  const bytes = readFileSync(file)
+  const pages: number[] = []
+  for (let at = 0; at < bytes.length; at += 4096) if (bytes.subarray(at, at + 4096).includes(text)) pages.push(at)
+  const from = Math.max(0, Math.floor((pages.length - most) / 2))
+  for (const at of pages.slice(from, from + most)) bytes.fill(0xee, at, at + 4096)
+  writeFileSync(file, bytes)
+  return pages.length
+}
+
+describe('a rescued file', () => {
+  it('[P3] gives the first result to a call that is repeated by its key', async () => {
+    const { rescue, repeat, said, session } = await given()
+    const { salvaged, rescued } = await rescue()
+    expect(salvaged.losses).toEqual([])
+    expect(await repeat(rescued, 0)).toEqual(said[0])
+    expect(await rescued.sessions.getAllMessages(session.id)).toHaveLength(1)
+    expect((await rescued.verify({ allProjects: true })).damages).toEqual([])
+  })
+
+  it('[P4] knows what was purged: it says so, and brings it back from its archive', async () => {
+    const { rescue, purged } = await given()
+    const { rescued } = await rescue()
+    const { conversations } = rescued
+    await expect(conversations.getConversation(purged.id)).rejects.toMatchObject({ code: 'conversation/purged' })
+    await conversations.restore(purged.id)
+    expect(await conversations.getMessages(purged.id)).toMatchObject([{ content: message.content }])
+    expect((await rescued.verify({ allProjects: true })).damages).toEqual([])
+  })
+
+  it('[P13] of which the end is cut off later is found out by verify, whatever was purged before', async () => {
+    const { rescue, openRescued, file, session } = await given()
+    const { rescued } = await rescue()
+    for (const content of ['one', 'two']) await rescued.sessions.addMessage(session.id, { role: 'user', content })
+    await rescued.close()
+    const connection = new DatabaseSync(`${file}-rescued`)
+    connection.exec('delete from places where position = (select max(position) from events)')
+    connection.exec('delete from events where position = (select max(position) from events)')
+    connection.close()
+    const again = await openRescued()
+    expect((await again.verify({ allProjects: true })).damages).toMatchObject([
+      { what: expect.stringContaining('1 events were removed') },
+    ])
+  })
+
+  it('[P3][P13] has the keys on either side of a damaged place, and says that some are lost', async () => {
+    const { file, rescue, repeat, said, session } = await given(300)
+    expect(spoilPagesWith(file, inKeysPage, 1)).toBeGreaterThan(5)
+    const { salvaged, rescued } = await rescue()
+    expect(salvaged.losses).toEqual(['parts of the table keys could not be read'])
+    for (const number of [0, 1, 298, 299]) expect(await repeat(rescued, number)).toEqual(said[number])
+    expect(await rescued.sessions.getAllMessages(session.id)).toHaveLength(300)
+  })
+
+  it('[P13] of a file whose records of purges cannot be read says so', async () => {
+    const { file, rescue, session } = await given()
+    expect(spoilPagesWith(file, '/archives/', 1)).toBe(1)
+    const { salvaged, rescued } = await rescue()
+    expect(salvaged.losses).toEqual(['parts of the table purges could not be read'])
+    expect(await rescued.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+})
