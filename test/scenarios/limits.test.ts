@@ -1,19 +1,24 @@
 /** Numbers that are too large: refused by name, and where earlier programs recorded them, no longer in anybody's way. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
+import type { OpenOptions } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../support/colloquy.ts'
+import { hour, opened } from '../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 const largest = Number.MAX_SAFE_INTEGER
+const year = 365.25 * 24 * hour
 
 /** Earlier programs are shown by a file. */
 const isFile = process.env.COLLOQUY_TEST_STORE !== 'postgres'
 
 /** Changes the file behind the store's back, to what an earlier program would have left. */
-function rewrite(store: string, sql: string): void {
+async function rewrite(store: string, sql: string): Promise<void> {
   const file = new DatabaseSync(store.replace('sqlite:', ''))
   file.exec(sql)
   file.close()
+  // What another process did is seen in a later turn of the event loop.
+  await turn()
 }
 
 describe('tokens', () => {
@@ -50,7 +55,7 @@ describe('tokens', () => {
     const { colloquy, store } = await opened()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
-    rewrite(store, `update recent set input = ${largest} + ${largest}`)
+    await rewrite(store, `update recent set input = ${largest} + ${largest}`)
     expect((await colloquy.sessions.getSession(id)).stats.tokensIn).toBe(largest)
     expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
     expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1 })
@@ -58,6 +63,64 @@ describe('tokens', () => {
     const more = colloquy.sessions.addMessage(id, { role: 'user', content: 'x', usage: { input: 1, output: 1 } })
     await expect(more).rejects.toMatchObject({ field: 'usage.input' })
     expect((await colloquy.sessions.getAllMessages(id)).map(one => one.content)).toEqual(['one', 'two'])
+  })
+})
+
+describe('an expiry', () => {
+  it('later than anybody waits for is refused by name, and nothing is recorded', async () => {
+    const { colloquy } = await opened()
+    await expect(colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: largest })).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'expiresInMs',
+    })
+    expect(await colloquy.sessions.listSessions()).toEqual({ items: [] })
+    const { expiresAt } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 99 * year })
+    expect(expiresAt).toMatch(/^2125-/)
+  })
+
+  it.runIf(isFile)('that an earlier program recorded, later than a date can be, is never', async () => {
+    const { colloquy, store } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 5 })
+    const other = await colloquy.sessions.getOrCreateSession({ ...feature, agentType: 'dev' })
+    await rewrite(
+      store,
+      `update sessions set head = json_set(head, '$.expiresInMs', ${largest}), expires_at = expires_at + ${largest}
+       where id = '${id}'`,
+    )
+    const { items } = await colloquy.sessions.listSessions()
+    expect(items.map(one => [one.id, one.expiresAt])).toEqual([
+      [other.id, expect.any(String)],
+      [id, null],
+    ])
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'still here' })
+    expect(await colloquy.sessions.getSession(id)).toMatchObject({ status: 'active', expiresAt: null })
+    expect(await colloquy.maintain()).toMatchObject({ expired: 0 })
+  })
+})
+
+describe('durations', () => {
+  it.each<[string, OpenOptions]>([
+    ['sessionExpiresInMs', { sessionExpiresInMs: largest }],
+    ['sweepEveryMs', { sweepEveryMs: 2 ** 31 }],
+    ['archive.afterMs', { archive: { afterMs: largest } }],
+    ['timeoutMs', { turns: { timeoutMs: largest } }],
+    ['leaseMs', { turns: { leaseMs: Number.NaN } }],
+    ['executionLeaseMs', { executionLeaseMs: 0 }],
+    ['phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
+    ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
+    ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
+  ])('in %s that no date or timer holds are refused by name', async (field, options) => {
+    await expect(opened(options)).rejects.toMatchObject({ code: 'input/invalid', field })
+  })
+
+  it('of a turn that no date holds are refused by name', async () => {
+    const { colloquy } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const turn = { agents: ['dev'], reason: 'go', timeoutMs: largest }
+    await expect(colloquy.conversations.startOrchestratorTurn(conversationId, turn)).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'timeoutMs',
+    })
   })
 })
 
@@ -77,7 +140,7 @@ describe('a claim', () => {
     const { colloquy, store } = await opened()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.conversations.claim(conversationId, 'pm')
-    rewrite(store, `update leases set expires_at = expires_at + ${largest}`)
+    await rewrite(store, `update leases set expires_at = expires_at + ${largest}`)
     const claim = await colloquy.conversations.claim(conversationId, 'pm')
     expect(claim.fence.generation).toBe(2)
   })
