@@ -35,7 +35,10 @@ export interface Execution {
   session?: { id: string } | { key: string }
   decide: Decision
   options?: WriteOptions | undefined
-  /** What the caller asked for, to tell a repeated call from another one under the same key. */
+  /**
+   * What the caller asked for, to tell a repeated call from another one under the same key: the method, whom it is about,
+   * and every argument as it was given. What was left out stays out, so that arguments may be added later.
+   */
   asked: readonly unknown[]
 }
 
@@ -115,4 +118,9 @@ function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise
 
 function digestOf(asked: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(asked)).digest('base64url')
+}
+
+/** An argument that may be left out, for what was asked. */
+export function given(argument: unknown): unknown[] {
+  return argument === undefined ? [] : [argument]
 }
