@@ -266,6 +266,18 @@ describe('[P3] once', () => {
     expect(await colloquy.conversations.branch(conversationId, undefined, {}, write)).toEqual(branch)
   })
 
+  it('a key of a purged conversation says so, also where it recorded nothing', async () => {
+    const { colloquy } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const write = { idempotencyKey: 'there already' }
+    await colloquy.sessions.getOrCreateSession(feature, write)
+    await colloquy.conversations.purge(conversationId)
+    await expect(colloquy.sessions.getOrCreateSession(feature, write)).rejects.toMatchObject({
+      code: 'conversation/purged',
+      status: 410,
+    })
+  })
+
   it('a wrong expected version changes nothing and says where the log is', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)

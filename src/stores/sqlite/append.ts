@@ -258,9 +258,10 @@ export function appender({
     const [digest, conversationId, first, last, sessionId] = found
     if (digest !== once.digest) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
-    if (!entry && last >= first) {
-      const [archive] = (sql.purge.get(projectRow, conversationId) as [string] | undefined) ?? ['unknown']
-      throw new ConversationPurged({ conversationId, archive })
+    if (!entry) {
+      const purged = sql.purge.get(projectRow, conversationId) as [string] | undefined
+      // A key that recorded nothing may be of a conversation that never was.
+      if (purged || last >= first) throw new ConversationPurged({ conversationId, archive: purged?.[0] ?? 'unknown' })
     }
     return {
       conversation: entry?.head,
