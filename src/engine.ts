@@ -49,7 +49,10 @@ export interface Engine {
   /** Puts spans around work, where a tracer was handed in. */
   readonly traced: Traced | undefined
   execute(scope: Scope, execution: Execution): Promise<Appended>
-  /** Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. */
+  /**
+   * Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. What a
+   * listener throws is its own: the write is durable, and whoever heard of a failure would do it again.
+   */
   onRecorded(listener: RecordedListener): () => void
 }
 
@@ -68,7 +71,7 @@ export function engine({
 }): Engine {
   const listeners = new Set<RecordedListener>()
   const tell = (appended: Appended) => {
-    if (!appended.replayed) for (const listener of listeners) listener(appended.events)
+    if (!appended.replayed) for (const listener of listeners) tellOne(listener, appended.events)
     return appended
   }
   return {
@@ -100,6 +103,25 @@ export function engine({
       return () => listeners.delete(listener)
     },
   }
+}
+
+/** What it throws, or rejects with, becomes a warning of the process. */
+function tellOne(listener: (events: readonly RecordedEvent[]) => unknown, events: readonly RecordedEvent[]): void {
+  try {
+    const told = listener(events)
+    if (told instanceof Promise) told.catch(warn)
+  } catch (error) {
+    warn(error)
+  }
+}
+
+function warn(error: unknown): void {
+  const what = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`A listener of onRecorded failed: ${what}. What it was told of is recorded.`, {
+    type: 'ColloquyWarning',
+    code: 'COLLOQUY_LISTENER',
+    ...(error instanceof Error && error.stack !== undefined && { detail: error.stack }),
+  })
 }
 
 function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise<Appended> {
