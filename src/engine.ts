@@ -35,7 +35,10 @@ export interface Execution {
   session?: { id: string } | { key: string }
   decide: Decision
   options?: WriteOptions | undefined
-  /** What the caller asked for, to tell a repeated call from another one under the same key. */
+  /**
+   * What the caller asked for, to tell a repeated call from another one under the same key: the method, whom it is about,
+   * and every argument as it was given. What was left out stays out, so that arguments may be added later.
+   */
   asked: readonly unknown[]
 }
 
@@ -46,7 +49,10 @@ export interface Engine {
   /** Puts spans around work, where a tracer was handed in. */
   readonly traced: Traced | undefined
   execute(scope: Scope, execution: Execution): Promise<Appended>
-  /** Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. */
+  /**
+   * Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. What a
+   * listener throws is its own: the write is durable, and whoever heard of a failure would do it again.
+   */
   onRecorded(listener: RecordedListener): () => void
 }
 
@@ -65,7 +71,7 @@ export function engine({
 }): Engine {
   const listeners = new Set<RecordedListener>()
   const tell = (appended: Appended) => {
-    if (!appended.replayed) for (const listener of listeners) listener(appended.events)
+    if (!appended.replayed) for (const listener of listeners) tellOne(listener, appended.events)
     return appended
   }
   return {
@@ -99,6 +105,25 @@ export function engine({
   }
 }
 
+/** What it throws, or rejects with, becomes a warning of the process. */
+function tellOne(listener: (events: readonly RecordedEvent[]) => unknown, events: readonly RecordedEvent[]): void {
+  try {
+    const told = listener(events)
+    if (told instanceof Promise) told.catch(warn)
+  } catch (error) {
+    warn(error)
+  }
+}
+
+function warn(error: unknown): void {
+  const what = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`A listener of onRecorded failed: ${what}. What it was told of is recorded.`, {
+    type: 'ColloquyWarning',
+    code: 'COLLOQUY_LISTENER',
+    ...(error instanceof Error && error.stack !== undefined && { detail: error.stack }),
+  })
+}
+
 function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise<Appended> {
   const { project, origin } = proposal
   const attributes = { 'colloquy.project': project, 'colloquy.actor': origin.actor, 'colloquy.channel': origin.channel }
@@ -115,4 +140,9 @@ function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise
 
 function digestOf(asked: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(asked)).digest('base64url')
+}
+
+/** An argument that may be left out, for what was asked. */
+export function given(argument: unknown): unknown[] {
+  return argument === undefined ? [] : [argument]
 }

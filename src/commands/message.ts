@@ -14,6 +14,18 @@ import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
 import { completionIn } from './turn.ts'
 
+/** No message takes so many, and the sum of thousands that do is still exact. */
+export const mostTokens = 1_000_000_000_000
+const Tokens = z.int().nonnegative().max(mostTokens)
+
+const ReportedUsage = Usage.extend({
+  input: Tokens,
+  output: Tokens,
+  cacheRead: Tokens.optional(),
+  cacheWrite: Tokens.optional(),
+  reasoning: Tokens.optional(),
+})
+
 export const MessageInput = z.strictObject({
   role: Role,
   /** Plain text, wherever parts are not needed. */
@@ -32,7 +44,7 @@ export const MessageInput = z.strictObject({
   audience: Audience.optional(),
   internal: z.boolean().optional(),
   pinned: z.boolean().optional(),
-  usage: Usage.optional(),
+  usage: ReportedUsage.optional(),
   metadata: Metadata.optional(),
   envelope: z.unknown().optional(),
 })
@@ -53,7 +65,7 @@ const SeedMetadata = z.object({
   taskId: Id.optional().catch(undefined),
   iteration: z.int().nonnegative().optional().catch(undefined),
   internal: z.boolean().optional().catch(undefined),
-  tokens: z.object({ input: z.int().nonnegative(), output: z.int().nonnegative() }).optional().catch(undefined),
+  tokens: z.object({ input: Tokens, output: Tokens }).optional().catch(undefined),
   toolUse: z
     .object({ name: z.string().min(1), input: z.unknown(), result: z.unknown() })
     .optional()

@@ -2,13 +2,14 @@
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { Id } from '../events/id.ts'
+import { DurationMs } from './duration.ts'
 import { parseInput } from './input.ts'
 
 const Phase = z.strictObject({
   /** The phases that may follow. */
   to: z.array(Id),
   /** After this long the phase counts as stuck; never without it. */
-  timeoutMs: z.int().positive().optional(),
+  timeoutMs: DurationMs.optional(),
   /** What the sweep does about a stuck phase: say so (the default), or say so and move on. */
   onTimeout: z.union([z.literal('report'), z.strictObject({ moveTo: Id })]).optional(),
   /** Leaving for one of these forgets which files agents have read. */

@@ -4,6 +4,7 @@ import { Id } from '../events/id.ts'
 import { Metadata } from '../events/metadata.ts'
 import { Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
+import { DurationMs } from './duration.ts'
 import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
 
@@ -15,7 +16,7 @@ const common = {
   /** Title of the conversation, if it has to be made. */
   title: z.string().optional(),
   sharing: Sharing.optional(),
-  expiresInMs: z.int().positive().nullable().optional(),
+  expiresInMs: DurationMs.nullable().optional(),
   metadata: Metadata.optional(),
 }
 

@@ -10,6 +10,7 @@ import { textOf } from '../views/message.ts'
 import { printOf } from '../views/text-print.ts'
 import { noTurns, type OpenTurn, type TurnsState } from '../views/turns.ts'
 import { type Decision, openConversationIn } from './decision.ts'
+import { DurationMs } from './duration.ts'
 import { findLoop, type LoopSettings } from './loops.ts'
 import { changed, changeOf } from './phase.ts'
 import type { PhaseSet } from './phase-set.ts'
@@ -27,7 +28,7 @@ export const NewTurn = z.strictObject({
   /** Who routes; one at a time. Default: the actor. */
   orchestrator: Id.optional(),
   /** How long to wait for completions; null for ever. Default: what the project says. */
-  timeoutMs: z.int().positive().nullable().optional(),
+  timeoutMs: DurationMs.nullable().optional(),
 })
 export type NewTurn = z.input<typeof NewTurn>
 

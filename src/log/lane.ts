@@ -4,6 +4,7 @@
  * Each lane carries running sums, so the size of any window is a few subtractions. A session sees some lanes and not
  * others; which ones, `visibility.ts` alone decides.
  */
+import { InvalidInput } from '../errors.ts'
 import { type Audience, audienceKey } from '../events/audience.ts'
 import type { StoredEvent } from '../events/event.ts'
 import type { Role } from '../events/message.ts'
@@ -37,6 +38,21 @@ export function addSums(a: LaneSums, b: LaneSums): LaneSums {
     input: a.input + b.input,
     output: a.output + b.output,
   }
+}
+
+/** The largest sum: beyond it numbers are no longer exact, and what one message adds could not be told from them. */
+export const largestSum = Number.MAX_SAFE_INTEGER
+
+/**
+ * The sums of a lane with one message more.
+ *
+ * @throws {InvalidInput} when a sum is too large to be exact
+ */
+export function grownSums(sums: LaneSums, adds: LaneSums): LaneSums {
+  const grown = addSums(sums, adds)
+  if (grown.tokens <= largestSum && grown.input <= largestSum && grown.output <= largestSum) return grown
+  const field = !(grown.tokens <= largestSum) ? 'tokens' : !(grown.input <= largestSum) ? 'usage.input' : 'usage.output'
+  throw new InvalidInput(field, `with it those of the conversation would be more than ${largestSum}`)
 }
 
 export function subtractSums(a: LaneSums, b: LaneSums): LaneSums {

@@ -4,6 +4,8 @@
  * Each claim raises the lease's generation; a fenced append checks it in its own transaction, so a holder that was
  * paused past its time cannot write over its successor.
  */
+import { InvalidInput } from '../errors.ts'
+
 export interface Lease {
   name: string
   holder: string
@@ -19,6 +21,7 @@ export interface Leases {
    * A holder that claims what it holds gets a new generation: its earlier self is fenced off.
    *
    * @throws {LeaseHeld} when somebody else holds it
+   * @throws {InvalidInput} when it is for no time, or for more than a year
    */
   claim(request: { project: string; name: string; holder: string; forMs: number }): Promise<Lease>
 
@@ -46,4 +49,16 @@ export interface Leases {
 
   /** Who holds it now, if anybody. */
   holderOf(request: { project: string; name: string }): Promise<Lease | undefined>
+}
+
+/** A year: whoever needs a lease for longer renews it. */
+export const longestLeaseMs = 365 * 24 * 60 * 60 * 1000
+
+/** What a date can hold. A lease that says it ends later was written before they were bounded: nobody holds it. */
+export const furthestExpiry = 8_640_000_000_000_000
+
+/** @throws {InvalidInput} when nobody can hold a lease for so long */
+export function checkLeaseTime(forMs: number): void {
+  if (Number.isInteger(forMs) && forMs > 0 && forMs <= longestLeaseMs) return
+  throw new InvalidInput('forMs', `must be a whole number of milliseconds, from 1 to ${longestLeaseMs}: a year`)
 }

@@ -13,7 +13,7 @@ import type { Decision } from '../commands/decision.ts'
 import { addToSession, type MessageInput } from '../commands/message.ts'
 import { questionOfCall } from '../commands/question.ts'
 import { clearMessages, resetSession } from '../commands/session.ts'
-import type { Engine, Scope } from '../engine.ts'
+import { type Engine, given, type Scope } from '../engine.ts'
 import { FeatureOff, IllegalState, LeaseHeld, NotFound } from '../errors.ts'
 import { windowOf } from '../log/windows.ts'
 import type { Model } from '../models/model.ts'
@@ -215,19 +215,21 @@ export function agentRuns(parts: AgentRunParts) {
 
   async function store(
     { id, conversationId }: SessionHead,
-    { message, write, once, fresh = settings.singleShot }: RunOptions,
+    { message, write, once, fresh }: RunOptions,
   ): Promise<{ message: Message | undefined; isRepeated: boolean }> {
     if (message === undefined) return { message: undefined, isRepeated: false }
     const input: MessageInput = typeof message === 'string' ? { role: 'user', content: message } : message
     const prepared = await scribe.prepare(input)
     const place = { conversation: { id: conversationId }, session: { id } }
     const decide: Decision = (heads, now) => [
-      ...(fresh ? clearMessages(id)(heads, now) : []),
+      ...((fresh ?? settings.singleShot) ? clearMessages(id)(heads, now) : []),
       ...addToSession(id, prepared)(heads, now),
     ]
     // Who takes work up again may put it in other words than the first did; the first ones hold.
     const [asked, options] =
-      once === undefined ? [['run', id, message], write] : [['run', id], { ...write, idempotencyKey: once }]
+      once === undefined
+        ? [['run', id, message, ...given(fresh)], write]
+        : [['run', id], { ...write, idempotencyKey: once }]
     const appended = await engine.execute(scope, { ...place, decide, asked, options })
     return { message: recordedMessage(appended), isRepeated: appended.replayed }
   }

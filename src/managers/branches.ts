@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import * as command from '../commands/conversation.ts'
 import { addToConversation } from '../commands/message.ts'
-import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
 import { IllegalState, InvalidInput } from '../errors.ts'
 import type { BranchPoint } from '../events/conversation.ts'
 import { laneKinds } from '../log/lane.ts'
@@ -41,7 +41,8 @@ export interface Comparison {
 export interface Branches {
   branch(
     from: ConversationHead,
-    version: number,
+    /** Default: the newest. */
+    version: number | undefined,
     options: BranchOptions,
     write?: WriteOptions,
   ): Promise<ConversationHead>
@@ -88,8 +89,9 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
   }
 
   return {
-    async branch(from, version, { title, tracingId }, write) {
+    async branch(from, asked, { title, tracingId }, write) {
       const { info } = from
+      const version = asked ?? from.version
       const past =
         version === from.version
           ? from
@@ -109,7 +111,8 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
           inherits: inheritedInfo(past.info),
         }),
         options: write,
-        asked: ['branch', info.id, version, title],
+        // As it was given: under a key it is the same call also after the conversation went on.
+        asked: ['branch', info.id, asked, title, ...given(tracingId)],
       })
       return conversation!
     },
@@ -120,7 +123,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       return { common: point, left: leftSince, right: rightSince, differences: differences(left.info, right.info) }
     },
 
-    async merge(branch, { conclusion, author = 'user' }, write) {
+    async merge(branch, { conclusion, author }, write) {
       const { id, title, branchOf, summary } = branch.info
       if (!branchOf) throw new IllegalState(`Conversation ${id} is no branch: there is nothing to take it back to.`)
       const text = conclusion ?? summary ?? (await lastAnswer(branch))
@@ -129,7 +132,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       }
       const prepared = await scribe.prepare({
         role: 'user',
-        author,
+        author: author ?? 'user',
         content: text,
         metadata: { mergedFrom: { conversationId: id, version: branch.version, title } },
       })
@@ -139,7 +142,9 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
           decide: addToConversation(branchOf.conversationId, prepared),
           // Once, even if the second write is cut off and all of it is asked for again.
           options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(text)}` },
-          asked: ['merge', id, text],
+          // Who gives a key repeats the call also when the branch has another answer by then.
+          asked:
+            write?.idempotencyKey === undefined ? ['merge', id, text] : ['merge', id, conclusion, ...given(author)],
         }),
       )
       await engine.execute(scope, {

@@ -57,7 +57,8 @@ export interface Colloquy {
   readonly team: TeamManager
   /**
    * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
-   * Whoever must miss nothing subscribes.
+   * Whoever must miss nothing subscribes. What a listener throws reaches neither whoever wrote, whose write is durable,
+   * nor other listeners: it becomes a warning of the process (`COLLOQUY_LISTENER`).
    */
   onRecorded(listener: RecordedListener): () => void
   /**

@@ -3,6 +3,7 @@
  * known one, because a setting that is silently not in force is worse than none.
  */
 import { z } from 'zod'
+import { DurationMs, TimerMs, WaitMs } from '../commands/duration.ts'
 import { PhaseSet } from '../commands/phase-set.ts'
 import { ConfigurationInvalid } from '../errors.ts'
 import { Id } from '../events/id.ts'
@@ -13,7 +14,6 @@ import { fromSeedConfiguration, SeedConversationInput } from './seed-configurati
 
 const Count = z.int().positive()
 const Share = z.number().gt(0).lte(1)
-const DurationMs = z.int().positive()
 
 const [checkpoint, slidingWindow, summarization, recent] = Strategy.options
 
@@ -39,7 +39,7 @@ export const RequestsInput = z
     target: Share,
     background: Share,
     everyMessages: Count.nullable(),
-    answerWithinMs: DurationMs,
+    answerWithinMs: TimerMs,
     recall: z.boolean(),
   })
   .partial()
@@ -86,9 +86,9 @@ const AgentsInput = z
     prices: z.record(z.string().min(1), z.strictObject(Price)),
     concurrency: z.union([Count, z.record(z.string().min(1), Count)]),
     commands: z.record(z.string().min(1), z.array(z.string().min(1))),
-    limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
+    limits: z.strictObject({ commandMs: TimerMs, characters: Count, answerWithinMs: DurationMs }).partial(),
     maxSteps: Count,
-    leaseMs: DurationMs,
+    leaseMs: TimerMs,
     mcp: z.record(
       z.string().regex(/^[\w-]+$/),
       z.strictObject({
@@ -115,13 +115,13 @@ const WorkInput = z
   .strictObject({
     checks: z.record(z.string().min(1), z.string().min(1)),
     setup: z.array(z.string().min(1)),
-    checkMs: DurationMs,
+    checkMs: TimerMs,
     limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
     returns: Count,
     worktrees: z.string().min(1),
     movesCheckouts: z.boolean(),
     approvals: z.enum(['person', 'agent', 'yes', 'no']),
-    leaseMs: DurationMs,
+    leaseMs: TimerMs,
   })
   .partial()
 
@@ -133,8 +133,8 @@ const DispatchInput = z
     concurrency: Count,
     perProject: Count.nullable(),
     perModel: z.record(z.string().min(1), Count),
-    leaseMs: DurationMs,
-    lookEveryMs: DurationMs,
+    leaseMs: TimerMs,
+    lookEveryMs: TimerMs,
     guards: z
       .strictObject({
         hopLimit: Count,
@@ -143,9 +143,9 @@ const DispatchInput = z
         likeness: Share,
         failures: Count,
         crashes: Count,
-        coolDownMs: z.int().nonnegative(),
-        backOffMs: z.int().nonnegative(),
-        mostBackOffMs: z.int().nonnegative(),
+        coolDownMs: WaitMs,
+        backOffMs: WaitMs,
+        mostBackOffMs: WaitMs,
       })
       .partial(),
   })
@@ -165,7 +165,7 @@ const keeping = {
     .partial(),
 }
 
-export const KeepingInput = z.strictObject({ ...keeping, sweepEveryMs: DurationMs.nullable() }).partial()
+export const KeepingInput = z.strictObject({ ...keeping, sweepEveryMs: TimerMs.nullable() }).partial()
 
 /** What may differ between the projects of a store. */
 const ofProject = {
@@ -190,7 +190,7 @@ const Written = z
     tokens: z.enum(['exact', 'fast']),
     durability: z.enum(['full', 'relaxed']),
     busyTimeoutMs: z.int().nonnegative(),
-    sweepEveryMs: DurationMs.nullable(),
+    sweepEveryMs: TimerMs.nullable(),
     ...ofProject,
     server: ServerInput,
     conversation: SeedConversationInput,

@@ -269,7 +269,7 @@ export class ConversationManager extends TeamConversations {
     return this.#change(
       conversationId,
       command.annotateConversation(conversationId, checked),
-      ['annotate', changes],
+      ['annotate', conversationId, changes],
       write,
     )
   }
@@ -345,7 +345,7 @@ export class ConversationManager extends TeamConversations {
     write?: WriteOptions,
   ): Promise<Conversation> {
     const head = await this.#head(conversationId)
-    return shown(await this.#branches.branch(head, version ?? head.version, options, write))
+    return shown(await this.#branches.branch(head, version, options, write))
   }
 
   /** What two conversations of one line share, and what each said and became since. */

@@ -1,4 +1,5 @@
 /** How work is given to agents, where a caller does not say otherwise. */
+import { checkDurations, TimerMs, WaitMs } from '../commands/duration.ts'
 import { defaultGuards, type GuardSettings } from '../work/guards.ts'
 
 export interface DispatchSettings {
@@ -21,7 +22,10 @@ export interface DispatchSettings {
 
 export type DispatchSettingsInput = Partial<Omit<DispatchSettings, 'guards'>> & { guards?: Partial<GuardSettings> }
 
+/** @throws {InvalidInput} naming a duration that is none */
 export function completeDispatchSettings({ guards, ...given }: DispatchSettingsInput = {}): DispatchSettings {
+  checkDurations({ ...guards }, { coolDownMs: WaitMs, backOffMs: WaitMs, mostBackOffMs: WaitMs })
+  checkDurations({ leaseMs: given.leaseMs, lookEveryMs: given.lookEveryMs }, { leaseMs: TimerMs, lookEveryMs: TimerMs })
   return {
     serve: false,
     agent: undefined,

@@ -1,5 +1,6 @@
 /** How references in messages are looked up, where a caller does not say otherwise. */
 import { z } from 'zod'
+import { TimerMs, WaitMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
 
 export interface ReferenceSettings {
@@ -16,7 +17,7 @@ export interface ReferenceSettings {
 const Count = z.int().positive()
 
 export const ReferencesInput = z
-  .strictObject({ timeoutMs: Count, perView: Count, maxTokens: Count, retryAfterMs: z.int().nonnegative() })
+  .strictObject({ timeoutMs: TimerMs, perView: Count, maxTokens: Count, retryAfterMs: WaitMs })
   .partial()
 
 const defaultReferenceSettings: ReferenceSettings = {

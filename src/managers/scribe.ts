@@ -1,7 +1,8 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
-import { checkMessage, type MessageInput, type Placed } from '../commands/message.ts'
+import { checkMessage, type MessageInput, mostTokens, type Placed } from '../commands/message.ts'
 import { redactMessage } from '../commands/redaction.ts'
-import { NotFound } from '../errors.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
+import type { TokenCount } from '../events/message.ts'
 import type { Appended } from '../log/event-log.ts'
 import { countForGood, type TokenEstimator } from '../request/tokens.ts'
 import { type Message, messageOf } from '../views/message.ts'
@@ -30,9 +31,20 @@ export function scribe({
       const counting = estimator()
       const counter = counting instanceof Promise ? await counting : counting
       const tokens = countForGood(message.parts, counter)
-      return { message, messageId, tokens: tokens instanceof Promise ? await tokens : tokens }
+      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await tokens : tokens) }
     },
   }
+}
+
+/** Estimators may be anybody's. A count that is none would stay in every sum after it. */
+function wholeCount(tokens: TokenCount): TokenCount {
+  const count = Math.ceil(tokens.count)
+  if (!(count >= 0 && count <= mostTokens))
+    throw new InvalidInput(
+      'tokens',
+      `the estimator ${tokens.by} counted ${tokens.count}; it must be 0 to ${mostTokens}`,
+    )
+  return count === tokens.count ? tokens : { ...tokens, count }
 }
 
 /** The message an append recorded. */

@@ -12,7 +12,7 @@ import * as command from '../commands/session.ts'
 import { type MeantSession, meantSession, type SessionOptions, titleOf } from '../commands/session-options.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
-import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
@@ -91,12 +91,12 @@ export class SessionManager {
     // A key must give the session it gave first, even if another took its place meanwhile: that is for the log to say.
     const known = write?.idempotencyKey === undefined ? await this.#active(meant) : undefined
     if (known && !(await this.#isOver(known))) return this.#session(known)
-    return this.#start(command.ensureSession, meant, options, write)
+    return this.#start(command.ensureSession, meant, ['session', options], write)
   }
 
   /** A new session in any case. One that is active for the same agent, item and state is archived first. */
   async createSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
-    return this.#start(command.createSession, meantSession(options), options, write)
+    return this.#start(command.createSession, meantSession(options), ['createSession', options], write)
   }
 
   /** The active session of a natural key, if there is one that has not expired. */
@@ -199,7 +199,8 @@ export class SessionManager {
 
   /** Makes it read-only. It can be viewed, and reopened. */
   async archiveSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<Session> {
-    return this.#change(sessionId, command.archiveSession(sessionId, reason), ['archiveSession', sessionId], write)
+    const asked = ['archiveSession', sessionId, ...given(reason)]
+    return this.#change(sessionId, command.archiveSession(sessionId, reason), asked, write)
   }
 
   /** @throws {IllegalState} when another session took its place */
@@ -217,7 +218,8 @@ export class SessionManager {
 
   /** Hides it from lists and look-ups. The log keeps all of it. */
   async deleteSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<void> {
-    await this.#execute(sessionId, command.deleteSession(sessionId, reason), ['deleteSession', sessionId], write)
+    const asked = ['deleteSession', sessionId, ...given(reason)]
+    await this.#execute(sessionId, command.deleteSession(sessionId, reason), asked, write)
   }
 
   /** Merges free metadata key by key; null removes a key. */
@@ -336,7 +338,7 @@ export class SessionManager {
   async #start(
     decide: typeof command.ensureSession,
     meant: MeantSession,
-    asked: SessionOptions,
+    asked: readonly unknown[],
     options: WriteOptions | undefined,
   ): Promise<Session> {
     const { workItem, agentName, agentType, taskState, title, metadata } = meant
@@ -360,7 +362,7 @@ export class SessionManager {
       session: { key: sessionKey(meant) },
       decide: decide(session, { title: title ?? titleOf(workItem), workItem, ...firstPhase(this.#phases, undefined) }),
       options,
-      asked: ['session', asked],
+      asked,
     })
     return this.#session(appended.session!)
   }

@@ -3,9 +3,10 @@ import { archiveConversation } from '../commands/conversation.ts'
 import { expireSession } from '../commands/session.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { LeaseHeld } from '../errors.ts'
+import type { Appended } from '../log/event-log.ts'
 import type { ArchiveSettings } from './settings.ts'
 import type { Team } from './team.ts'
-import { type LookedAfter, lookAfter, nothingLookedAfter } from './team-sweep.ts'
+import { isOnlyOfOne, type LookedAfter, lookAfter, nothingLookedAfter } from './team-sweep.ts'
 
 export interface Swept extends LookedAfter {
   expired: number
@@ -58,7 +59,7 @@ async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promi
   let count = 0
   for (;;) {
     const due = await engine.store.expiring(scope.project, engine.clock(), batchSize)
-    const done = await Promise.all(
+    const done = await allDone(
       due.map(({ id, conversationId }) =>
         engine.execute(scope, {
           conversation: { id: conversationId },
@@ -71,7 +72,8 @@ async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promi
     )
     const expired = done.filter(appended => appended.events.length > 0).length
     count += expired
-    if (due.length < batchSize || expired === 0) return count
+    // What was refused would be found again and again.
+    if (expired === 0) return count
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }
 }
@@ -91,7 +93,7 @@ async function archiveConversations(
   let count = 0
   for (;;) {
     const heads = await engine.store.archivable(scope.project, due, batchSize)
-    const done = await Promise.all(
+    const done = await allDone(
       heads.map(({ info }) =>
         engine.execute(scope, {
           conversation: { id: info.id },
@@ -101,8 +103,19 @@ async function archiveConversations(
         }),
       ),
     )
-    for (const { events } of done) count += events.length
-    if (heads.length < batchSize) return count
+    const archived = done.filter(appended => appended.events.length > 0).length
+    count += archived
+    if (archived === 0) return count
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }
+}
+
+/** What could be done of them: one that was closed, purged or damaged meanwhile must not keep the others from it. */
+async function allDone(tries: ReadonlyArray<Promise<Appended>>): Promise<Appended[]> {
+  const done: Appended[] = []
+  for (const one of await Promise.allSettled(tries)) {
+    if (one.status === 'fulfilled') done.push(one.value)
+    else if (!isOnlyOfOne(one.reason)) throw one.reason
+  }
+  return done
 }

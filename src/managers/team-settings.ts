@@ -1,4 +1,5 @@
 /** How teams work on a conversation, where a caller does not say otherwise. */
+import { checkDurations, DurationMs, TimerMs } from '../commands/duration.ts'
 import { defaultLoopSettings, type LoopSettings } from '../commands/loops.ts'
 import { type PhaseSet, type PhaseSetting, phaseSetOf } from '../commands/phase-set.ts'
 
@@ -29,13 +30,15 @@ export interface TeamSettingsInput {
   executionLeaseMs?: number
 }
 
-/** @throws {InvalidInput} when the phases do not fit together */
+/** @throws {InvalidInput} when the phases do not fit together, or a duration is none */
 export function completeTeamSettings({
   phases,
   turns = {},
   executionLeaseMs = minute,
 }: TeamSettingsInput): TeamSettings {
   const { loops = {}, timeoutMs = 30 * minute, leaseMs = 2 * minute } = turns
+  const durations = { timeoutMs: DurationMs, leaseMs: TimerMs, executionLeaseMs: TimerMs }
+  checkDurations({ timeoutMs, leaseMs, executionLeaseMs }, durations)
   return {
     phases: phaseSetOf(phases),
     turns: {

@@ -62,6 +62,12 @@ async function one(head: ConversationHead, team: Team, found: LookedAfter, optio
     found.endedDelegations += await team.delegations.settle(head, options)
   } catch (error) {
     // One that was closed, purged or damaged meanwhile must not keep the others from being looked after.
-    if (!(error instanceof ColloquyError) || error.status >= 500 || error.code === 'lease/lost') throw error
+    if (!isOnlyOfOne(error)) throw error
   }
+}
+
+/** Whether a failure is of one conversation, and the others can be looked after. */
+export function isOnlyOfOne(error: unknown): boolean {
+  if (!(error instanceof ColloquyError) || error.code === 'lease/lost') return false
+  return error.status < 500 || error.code === 'store/damaged'
 }

@@ -225,7 +225,12 @@ export function changedAtMs(head: SessionHead): number {
   return at
 }
 
-/** When a session ends for want of use, or undefined if it never does. */
+/** What a date can hold. */
+const furthest = 8.64e15
+
+/** When a session ends for want of use, or undefined if it never does: later than a date can be is never. */
 export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
-  return head.expiresInMs === null ? undefined : lastActiveAtMs + head.expiresInMs
+  if (head.expiresInMs === null) return undefined
+  const expiry = lastActiveAtMs + head.expiresInMs
+  return expiry <= furthest ? expiry : undefined
 }

@@ -370,6 +370,8 @@ function describeOnce(open: OpenStore): void {
       const { store, reopen } = await open()
       await store.append(into('c', begun()))
       const first = await store.append(into('c', said('a'), { once }))
+      const nothing = { key: 'records nothing', digest: 'nothing' }
+      await store.append(into('c', [], { once: nothing }))
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
 
@@ -379,7 +381,13 @@ function describeOnce(open: OpenStore): void {
       expect(error).toMatchObject({ facts: { conversationId: 'c', archive }, status: 410 })
       expect(await again.conversation(project, 'c')).toBeUndefined()
 
+      expect(await refusal(() => again.append(into('c', [], { once: nothing })))).toMatchObject({
+        code: 'conversation/purged',
+        facts: { conversationId: 'c', archive },
+      })
+
       await again.restore({ project, lines: place.read(archive), origin })
+      expect(await again.append(into('c', [], { once: nothing }))).toMatchObject({ events: [], replayed: true })
       const replayed = await again.append(into('c', said('a'), { once }))
       expect(replayed.replayed).toBe(true)
       expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))

@@ -1,5 +1,5 @@
 /** What every store promises about leases: see `src/log/leases.ts`. */
-import { LeaseHeld, LeaseLost, type Store } from 'colloquy'
+import { InvalidInput, LeaseHeld, LeaseLost, type Store } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { begun, fenceOf, into, refusal, said } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
@@ -92,6 +92,26 @@ function describeHolding(open: OpenStore): void {
     expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
     expect(await holderOf(store)).toMatchObject({ holder: 'grace' })
   })
+
+  it.each([[Number.NaN], [0], [-1], [1.5], [Number.POSITIVE_INFINITY], [Number.MAX_SAFE_INTEGER]])(
+    'is not held for %d milliseconds, and says so',
+    async forMs => {
+      const { store } = await open()
+      const { generation } = await claim(store, 'ada')
+      const request = { project, name, holder: 'ada', forMs }
+      for (const attempt of [
+        () => store.claim({ ...request, name: 'another' }),
+        () => store.claimAny({ ...request, names: ['another'] }),
+        () => store.renew({ ...request, generation }),
+      ]) {
+        const error = await refusal(attempt)
+        expect(error).toBeInstanceOf(InvalidInput)
+        expect(error).toMatchObject({ field: 'forMs' })
+      }
+      expect(await store.holderOf({ project, name })).toMatchObject({ holder: 'ada', generation })
+      expect(await claim(store, 'ada', 365 * 24 * 60 * minute)).toMatchObject({ holder: 'ada' })
+    },
+  )
 
   it('is free when it was given back', async () => {
     const { store } = await open()

@@ -20,6 +20,23 @@ async function damaged(url: string, schema: string, change: string): Promise<voi
   await client.end()
 }
 
+it('[P13] sessions too damaged to have a head keep no other from expiring', async () => {
+  const { store, clock, url, schema } = await openPostgres()
+  for (const id of ['a', 'b']) await store.append(into(id, [begun(), joined(`${id} s`, { expiresInMs: 1000 })]))
+  await damaged(
+    url,
+    schema,
+    `update sessions set head = '{' where id = 'a s';
+     update events set body = '{' where type = 'session.created' and body like '%a s%'`,
+  )
+  const other = await postgresStore(url, { clock })
+  onTestFinished(() => other.close())
+  clock.now += 2000
+  expect((await other.expiring(project, clock.now, 1)).map(head => head.id)).toEqual(['b s'])
+  await damaged(url, schema, `delete from sessions where id = 'b s'`)
+  expect(await other.expiring(project, clock.now, 1)).toEqual([])
+}, 20_000)
+
 describe('[P13] repair', () => {
   it.each([
     ['a head that differs', `update conversations set info = replace(info, 'Login', 'Logon')`],

@@ -2,6 +2,7 @@
 import {
   type Audience,
   type ConversationEvent,
+  InvalidInput,
   isVisible,
   type Message,
   type MessageAdded,
@@ -174,6 +175,28 @@ function describeLanes(open: OpenStore): void {
     const { store } = await open()
     expect(await store.messages(windowOn('none'), { limit: 5 })).toEqual([])
     expect(await store.measure(windowOn('none'))).toMatchObject({ messages: 0, tokens: 0, input: 0, output: 0 })
+  })
+
+  it('sums that would no longer be exact are refused, and hold up nobody who writes at the same moment', async () => {
+    const { store, reopen } = await open()
+    const large = (text: string, usage: { input: number; output: number }) => said(text, { usage })
+    const half = 2 ** 52
+    await store.append(into('c', [begun(), large('a', { input: half, output: 1 })]))
+    const told = await Promise.allSettled([
+      store.append(into('c', said('before'))),
+      store.append(into('c', [large('b', { input: 1, output: 1 }), large('c', { input: half, output: 1 })])),
+      store.append(into('c', large('d', { input: 1, output: 2 ** 53 }))),
+      store.append(into('c', said('after'))),
+    ])
+    expect(told.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    const reasons = told.map(one => (one.status === 'rejected' ? one.reason : undefined))
+    expect(reasons[1]).toBeInstanceOf(InvalidInput)
+    expect(reasons[1]).toMatchObject({ field: 'usage.input' })
+    expect(reasons[2]).toMatchObject({ field: 'usage.output' })
+    const again = await reopen()
+    const whole = { project, conversationId: 'c', viewer: everything, kinds: allKinds, start: 0, kept: [] }
+    expect(await again.measure(whole)).toMatchObject({ messages: 3, input: half, output: 1 })
+    expect((await again.verify()).damages).toEqual([])
   })
 
   it('adds up what providers reported, apart from the size of the contents', async () => {

@@ -217,6 +217,67 @@ describe('[P3] once', () => {
     ).rejects.toThrow(KeyReused)
   })
 
+  it('whoever it is about, every argument and the method belong to what a key stands for', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const one = await sessions.createSession(feature)
+    const other = await sessions.createSession({ ...feature, featureId: 'other' })
+    const first = one.conversationId
+    const branch = await conversations.branch(first)
+    type Call = (write: { idempotencyKey: string }) => Promise<unknown>
+    const pairs: Array<[first: Call, another: Call]> = [
+      [
+        write => conversations.annotate(first, { title: 'A' }, write),
+        write => conversations.annotate(other.conversationId, { title: 'A' }, write),
+      ],
+      [write => sessions.createSession(feature, write), write => sessions.getOrCreateSession(feature, write)],
+      [
+        write => conversations.branch(first, 1, { tracingId: 'a' }, write),
+        write => conversations.branch(first, 1, { tracingId: 'b' }, write),
+      ],
+      [
+        write => conversations.merge(branch.id, { conclusion: 'done', author: 'ann' }, write),
+        write => conversations.merge(branch.id, { conclusion: 'done', author: 'bob' }, write),
+      ],
+      [
+        write => sessions.archiveSession(other.id, 'done', write),
+        write => sessions.archiveSession(other.id, 'no longer needed', write),
+      ],
+      [
+        write => sessions.deleteSession(other.id, 'a mistake', write),
+        write => sessions.deleteSession(other.id, 'another reason', write),
+      ],
+    ]
+    for (const [index, [call, another]] of pairs.entries()) {
+      const write = { idempotencyKey: `key ${index}` }
+      await call(write)
+      await expect(another(write), String(another)).rejects.toThrow(KeyReused)
+      await call(write)
+    }
+    expect(await conversations.getConversation(other.conversationId)).toMatchObject({ title: 'Feature other' })
+  })
+
+  it('a branch off the newest version is the same branch when the conversation has gone on since', async () => {
+    const { colloquy } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const write = { idempotencyKey: 'branch' }
+    const branch = await colloquy.conversations.branch(conversationId, undefined, {}, write)
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'on we go' })
+    expect(await colloquy.conversations.branch(conversationId, undefined, {}, write)).toEqual(branch)
+  })
+
+  it('a key of a purged conversation says so, also where it recorded nothing', async () => {
+    const { colloquy } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const write = { idempotencyKey: 'there already' }
+    await colloquy.sessions.getOrCreateSession(feature, write)
+    await colloquy.conversations.purge(conversationId)
+    await expect(colloquy.sessions.getOrCreateSession(feature, write)).rejects.toMatchObject({
+      code: 'conversation/purged',
+      status: 410,
+    })
+  })
+
   it('a wrong expected version changes nothing and says where the log is', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)

@@ -1,6 +1,6 @@
 /** What subscribers are told, and when. */
 import { openColloquy, type Update } from 'colloquy'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
@@ -83,4 +83,35 @@ describe('[P2] order', () => {
     await colloquy.close()
     expect(await closed).toEqual({ done: true, value: undefined })
   })
+})
+
+it('a listener that fails keeps nobody from hearing that a write is done: neither its caller nor other listeners', async () => {
+  const { colloquy } = await opened()
+  const { id } = await colloquy.sessions.getOrCreateSession(feature)
+  const heard: number[] = []
+  const stop = [
+    colloquy.onRecorded(() => {
+      throw new Error('out of paper')
+    }),
+    colloquy.onRecorded(async () => {
+      throw new Error('out of ink')
+    }),
+    colloquy.onRecorded(events => heard.push(...events.map(event => event.version))),
+  ]
+  const warnings: Error[] = []
+  const warned = new Promise<void>(resolve => {
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    function note(warning: Error) {
+      if (warnings.push(warning) === 2) resolve()
+    }
+  })
+  const { version } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'print this' })
+  expect(heard).toEqual([version])
+  await warned
+  expect(warnings).toMatchObject([
+    { code: 'COLLOQUY_LISTENER', message: expect.stringContaining('out of paper') },
+    { code: 'COLLOQUY_LISTENER', message: expect.stringContaining('out of ink') },
+  ])
+  for (const one of stop) one()
 })

@@ -7,7 +7,7 @@ import { InvalidInput, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { addSums, type Lane, type LaneSums, noSums } from '../../log/lane.ts'
+import { grownSums, type Lane, type LaneSums, noSums } from '../../log/lane.ts'
 import { LiveSession } from '../../log/proposal.ts'
 import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
@@ -209,7 +209,7 @@ export function addEvents(
       audience: key,
       lane: known?.lane ?? lanes.size + 1,
       audienceOf: audience,
-      sums: addSums(known?.sums ?? noSums, adds),
+      sums: grownSums(known?.sums ?? noSums, adds),
       lastAt: now,
     }
     if (!known) added.lanes.push({ g, p, c, lane: made.lane, key, kind, audience: JSON.stringify(audience) })

@@ -135,7 +135,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
         'select archive from purges where project = $1 and conversation_id = $2 order by purge desc limit 1',
         [project, conversationId],
       )
-      return row?.[0] ?? 'unknown'
+      return row?.[0]
     },
     committed,
     started: events.started,

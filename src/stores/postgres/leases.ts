@@ -4,7 +4,7 @@
  */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import type { Lease, Leases } from '../../log/leases.ts'
+import { checkLeaseTime, furthestExpiry, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Database } from './database.ts'
 import type { Projects } from './projects.ts'
@@ -14,6 +14,8 @@ type LeaseRow = [holder: string, generation: number, expiresAt: number]
 /** `null` stands for the server's own time. */
 const time = (parameter: string) =>
   `coalesce(${parameter}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`
+
+const isFree = (now: string) => `(leases.expires_at <= ${time(now)} or leases.expires_at > ${furthestExpiry})`
 
 export function leaseKeeper({
   database,
@@ -28,12 +30,12 @@ export function leaseKeeper({
 }) {
   const sql = {
     find: `select holder, generation, expires_at from leases
-      where project = $1 and name = $2 and expires_at > ${time('$3')}`,
+      where project = $1 and name = $2 and not ${isFree('$3')}`,
     claim: `insert into leases (project, name, holder, generation, expires_at)
       values ($1, $2, $3, 1, ${time('$4')} + $5::bigint)
       on conflict (project, name) do update
       set holder = excluded.holder, generation = leases.generation + 1, expires_at = excluded.expires_at
-      where leases.expires_at <= ${time('$4')} or leases.holder = excluded.holder
+      where ${isFree('$4')} or leases.holder = excluded.holder
       returning holder, generation, expires_at`,
     // A lease that was never taken needs a row to be locked by.
     prepare: `insert into leases (project, name, holder, generation, expires_at)
@@ -43,12 +45,12 @@ export function leaseKeeper({
       set holder = $3, generation = generation + 1, expires_at = ${time('$4')} + $5::bigint
       where project = $1 and name = (
         select name from leases
-        where project = $1 and name = any($2::text[]) and expires_at <= ${time('$4')}
+        where project = $1 and name = any($2::text[]) and ${isFree('$4')}
         order by array_position($2::text[], name) limit 1
         for update skip locked)
       returning name, holder, generation, expires_at`,
     renew: `update leases set expires_at = ${time('$4')} + $5::bigint
-      where project = $1 and name = $2 and generation = $3 and expires_at > ${time('$4')}
+      where project = $1 and name = $2 and generation = $3 and not ${isFree('$4')}
       returning holder, generation, expires_at`,
     // The row stays, so that the generation goes on growing.
     release: 'update leases set expires_at = 0 where project = $1 and name = $2 and generation = $3',
@@ -62,6 +64,7 @@ export function leaseKeeper({
 
   const leases: Leases = {
     async claim({ project, name, holder, forMs }) {
+      checkLeaseTime(forMs)
       for (const [field, value] of Object.entries({ project, name, holder })) {
         const problem = idProblem(value)
         if (problem) throw new InvalidInput(field, problem)
@@ -77,6 +80,7 @@ export function leaseKeeper({
     },
 
     async claimAny({ project, names, holder, forMs }) {
+      checkLeaseTime(forMs)
       for (const value of [project, holder, ...names]) {
         const problem = idProblem(value)
         if (problem) throw new InvalidInput('name', problem)
@@ -98,6 +102,7 @@ export function leaseKeeper({
     },
 
     async renew({ project, name, generation, forMs }) {
+      checkLeaseTime(forMs)
       const number = idProblem(name) ? undefined : await projects.find(project)
       const [row] =
         number === undefined

@@ -42,20 +42,31 @@ export function maintenance({
     async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
       const number = await projects.find(project)
       if (number === undefined) return []
-      for (;;) {
-        const rows = await database.read<[string]>(sql.expiring, [number, now, limit])
+      // What is too damaged to have a head is passed over, and named by verify.
+      for (let passedOver = 0; ; ) {
+        const rows = await database.read<[string]>(sql.expiring, [number, now, limit + passedOver])
         const asked = rows.map(([id]) => ({
           proposal: { project, conversation: 'of-session', session: { id } } as Proposal,
           number,
         }))
         const due: SessionHead[] = []
+        let used = 0
+        let lost = 0
         for (const { entry, session } of await heads.load(database.read, asked)) {
-          if (!session) continue
+          if (!session) {
+            lost++
+            continue
+          }
           const expiresAt = expiryOf(session, lastActiveAt(entry, session))
-          if (expiresAt !== undefined && expiresAt <= now) due.push(session)
-          else await database.read(sql.postpone, [number, session.id, expiresAt ?? Number.MAX_SAFE_INTEGER])
+          if (expiresAt !== undefined && expiresAt <= now) {
+            due.push(session)
+            continue
+          }
+          used++
+          await database.read(sql.postpone, [number, session.id, expiresAt ?? Number.MAX_SAFE_INTEGER])
         }
-        if (due.length > 0 || rows.length === 0) return due
+        if (due.length > 0 || (used === 0 && lost === passedOver)) return due.slice(0, limit)
+        passedOver = lost
       }
     },
 

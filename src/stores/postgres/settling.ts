@@ -26,7 +26,8 @@ export interface SettlingInput {
   epoch: string
   read: ReadEvents
   isHeld(project: number, fence: { name: string; generation: number }): Promise<boolean>
-  purgedArchive(project: number, conversationId: string): Promise<string>
+  /** Where it was archived when it was purged, if it was. */
+  purgedArchive(project: number, conversationId: string): Promise<string | undefined>
   /** Called after each commit with the projects it wrote to, and how many events. */
   committed(projects: ReadonlySet<string>, events: number): void
 }
@@ -141,8 +142,11 @@ export function settling(
         number,
       },
     ])
-    if (!entry && last >= first) {
-      throw new ConversationPurged({ conversationId, archive: await purgedArchive(number, conversationId) })
+    if (!entry) {
+      const archive = await purgedArchive(number, conversationId)
+      // A key that recorded nothing may be of a conversation that never was.
+      if (archive !== undefined || last >= first)
+        throw new ConversationPurged({ conversationId, archive: archive ?? 'unknown' })
     }
     const events =
       entry && last >= first

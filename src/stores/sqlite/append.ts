@@ -3,6 +3,7 @@ import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict 
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
+import { addSums, grownSums, noSums } from '../../log/lane.ts'
 import { isSameCall, LiveSession, refuseOddText } from '../../log/proposal.ts'
 import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
@@ -78,8 +79,10 @@ export function appender({
     if (!entry && events[0]?.type !== 'conversation.created') {
       throw new NotFound('conversation', id)
     }
+    const encoded = events.map(encode)
+    refuseOverflow(entry, encoded)
     // Everything that can refuse has run: from here on the transaction is written to.
-    const result = record(proposal, { id, entry, session, events, encoded: events.map(encode), now: clock() })
+    const result = record(proposal, { id, entry, session, events, encoded, now: clock() })
     if (once) {
       rememberKey(once, heads.ensureProject(project, clock()), {
         id,
@@ -110,7 +113,18 @@ export function appender({
     if (event?.type !== 'message.added' || event.pinned) return undefined
     const encoded = encode(event)
     if (encoded.blobs.length > 0 || !encoded.lane || !heads.knowsLane(entry, encoded.lane)) return undefined
+    refuseOverflow(entry, [encoded])
     return record(proposal, { id, entry, session, events, encoded: [encoded], now })
+  }
+
+  /** Asked beforehand, because a refusal writes nothing. As if all went to one lane, which is near enough. */
+  function refuseOverflow(entry: ConversationEntry | undefined, encoded: readonly Encoded[]): void {
+    let adds = noSums
+    for (const one of encoded) {
+      if (!one.lane || !one.adds) continue
+      adds = addSums(adds, one.adds)
+      grownSums((entry && heads.findLane(entry, one.lane)?.sums) ?? noSums, adds)
+    }
   }
 
   interface ToRecord {
@@ -244,9 +258,10 @@ export function appender({
     const [digest, conversationId, first, last, sessionId] = found
     if (!isSameCall(digest, once.digest)) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
-    if (!entry && last >= first) {
-      const [archive] = (sql.purge.get(projectRow, conversationId) as [string] | undefined) ?? ['unknown']
-      throw new ConversationPurged({ conversationId, archive })
+    if (!entry) {
+      const purged = sql.purge.get(projectRow, conversationId) as [string] | undefined
+      // A key that recorded nothing may be of a conversation that never was.
+      if (purged || last >= first) throw new ConversationPurged({ conversationId, archive: purged?.[0] ?? 'unknown' })
     }
     return {
       conversation: entry?.head,

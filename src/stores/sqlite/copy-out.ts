@@ -31,7 +31,7 @@ export function copySource(database: Database, stored: string, project: string):
       from events e cross join conversations c on c.conversation = e.conversation left join lanes l on l.lane = e.lane
       where e.position > ?2 and c.project = ?1 order by e.position limit ${copyPageSize}`),
     sessions: database.prepare(`
-      select s.session, s.id, c.id, s.agent, s.status, s.expires_at, s.head, s.conversation
+      select s.session, s.id, c.id, s.agent, s.status, min(s.expires_at, ${Number.MAX_SAFE_INTEGER}), s.head, s.conversation
       from sessions s join conversations c using (conversation)
       where s.project = ?1 and s.session > ?2 order by s.session limit ${copyPageSize}`),
     keys: database.prepare(`

@@ -49,7 +49,7 @@ export function directory({ database, heads }: { database: Database; heads: Head
               from conversations c where c.project = ?1),
              (select coalesce(sum(json_extract(head, '$.compactions')), 0) from sessions where project = ?1)`),
     sums: database.prepare(`
-      select coalesce(sum(e.messages), 0), coalesce(sum(e.tokens), 0), coalesce(sum(e.input), 0), coalesce(sum(e.output), 0)
+      select total(e.messages), total(e.tokens), total(e.input), total(e.output)
       from conversations c join lanes l using (conversation)
       join events e on e.position = coalesce(
         (select position from recent where lane = l.lane order by version desc limit 1),

@@ -10,7 +10,7 @@ import type { BranchPoint } from '../../events/conversation.ts'
 import { idProblem } from '../../events/id.ts'
 import { type WorkItem, workItemKey } from '../../events/work-item.ts'
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
-import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/lane.ts'
+import { type Lane, type LaneKind, type LaneSums, largestSum, noSums } from '../../log/lane.ts'
 import { Recent } from '../../log/recent.ts'
 import { frozen } from '../../log/shared.ts'
 import { isoTime } from '../../log/time.ts'
@@ -62,7 +62,8 @@ const minute = 60_000
 /** As long as there are no more, all are looked at: a simpler question, sooner answered. */
 const fewLanes = 64
 
-const sums = 'messages, tokens, input, output'
+/** Files of before may have sums that are larger than any number the driver gives. */
+const sums = ['messages', ...['tokens', 'input', 'output'].map(sum => `min(${sum}, ${largestSum})`)].join(', ')
 
 type LaneRow = [lane: number, kind: LaneKind, audienceKey: string]
 
@@ -285,27 +286,31 @@ export function headStore(database: Database) {
     return entry.lanes.has(`${lane.kind} ${lane.audience}`)
   }
 
-  /** The lane for writing, made if it is new. */
-  function lane(entry: ConversationEntry, lane: Lane, audience: Audience): LaneEntry {
-    const key = `${lane.kind} ${lane.audience}`
-    const known = entry.lanes.get(key)
+  /** The lane for writing, if there is one. */
+  function findLane(entry: ConversationEntry, lane: Lane): LaneEntry | undefined {
+    const known = entry.lanes.get(`${lane.kind} ${lane.audience}`)
     if (known) return known
     const found = sql.lane.get(entry.row, lane.audience, lane.kind) as [number] | undefined
-    const last = found && (sql.lastSums.get(found[0]) as [number] | undefined)
-    const made: LaneEntry = found
-      ? { ...lane, row: found[0], sums: sumsIn(last), newest: last?.[0] ?? 0 }
-      : {
-          ...lane,
-          row: Number(
-            sql.insertLane.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience)).lastInsertRowid,
-          ),
-          sums: noSums,
-          newest: 0,
-        }
-    entry.lanes.set(key, made)
-    written.set(String(made.row), made)
-    if (!found) seenLanes.clear()
-    return made
+    if (!found) return undefined
+    const last = sql.lastSums.get(found[0]) as [number] | undefined
+    return keepLane(entry, { ...lane, row: found[0], sums: sumsIn(last), newest: last?.[0] ?? 0 })
+  }
+
+  /** The lane for writing, made if it is new. */
+  function lane(entry: ConversationEntry, lane: Lane, audience: Audience): LaneEntry {
+    const found = findLane(entry, lane)
+    if (found) return found
+    const row = Number(
+      sql.insertLane.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience)).lastInsertRowid,
+    )
+    seenLanes.clear()
+    return keepLane(entry, { ...lane, row, sums: noSums, newest: 0 })
+  }
+
+  function keepLane(entry: ConversationEntry, lane: LaneEntry): LaneEntry {
+    entry.lanes.set(`${lane.kind} ${lane.audience}`, lane)
+    written.set(String(lane.row), lane)
+    return lane
   }
 
   /** The lanes a viewer sees, for reading. */
@@ -420,6 +425,7 @@ export function headStore(database: Database) {
     saveConversation,
     isRecent,
     knowsLane,
+    findLane,
     lane,
     lanesSeen,
     /** The hash of an event of another conversation, for what hangs on it. */

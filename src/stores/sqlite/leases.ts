@@ -1,7 +1,7 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import type { Lease, Leases } from '../../log/leases.ts'
+import { checkLeaseTime, furthestExpiry, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Access } from './access.ts'
 import type { Database } from './database.ts'
@@ -13,7 +13,9 @@ export type CheckFence = (project: number | undefined, fence: { name: string; ge
 
 export function leaseKeeper({ database, heads, clock }: { database: Database; heads: HeadStore; clock: () => number }) {
   const sql = {
-    find: database.prepare('select holder, generation, expires_at from leases where project = ? and name = ?'),
+    find: database.prepare(`
+      select holder, generation, iif(expires_at > ${furthestExpiry}, 0, expires_at) from leases
+      where project = ? and name = ?`),
     put: database.prepare(`
       insert into leases (project, name, holder, generation, expires_at) values (?, ?, ?, ?, ?)
       on conflict (project, name) do update
@@ -33,6 +35,7 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
     return {
       claim: ({ project, name, holder, forMs }) =>
         writing(() => {
+          checkLeaseTime(forMs)
           for (const [field, value] of Object.entries({ project, name, holder })) {
             const problem = idProblem(value)
             if (problem) throw new InvalidInput(field, problem)
@@ -49,6 +52,7 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
 
       claimAny: ({ project, names, holder, forMs }) =>
         writing(() => {
+          checkLeaseTime(forMs)
           for (const value of [project, holder, ...names]) {
             const problem = idProblem(value)
             if (problem) throw new InvalidInput('name', problem)
@@ -67,6 +71,7 @@ export function leaseKeeper({ database, heads, clock }: { database: Database; he
 
       renew: ({ project, name, generation, forMs }) =>
         writing(() => {
+          checkLeaseTime(forMs)
           const projectRow = heads.projectRow(project)
           checkFence(projectRow, { name, generation })
           const expiresAt = clock() + forMs

@@ -1,4 +1,7 @@
-/** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+/**
+ * What is due: sessions without use, conversations to put away. Who decides and records it is the engine. What is too
+ * damaged to have a head is passed over, and named by verify.
+ */
 import { numbersIn } from '../../log/cursor.ts'
 import type { Listed } from '../../log/directory.ts'
 import { viewerOf } from '../../log/visibility.ts'
@@ -9,6 +12,9 @@ import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 import { lastUse, newestPosition } from './places.ts'
 
+/** A head is read with the newest event. */
+const hasHead = `exists (select 1 from events e where e.position = ${newestPosition('c.conversation')})`
+
 export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {
   const sql = {
     expiring: database.prepare(`
@@ -16,7 +22,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       where s.project = ? and s.status = 'active' and s.expires_at <= ? order by s.expires_at limit ?`),
     archivable: database.prepare(`
       select c.id from conversations c
-      where c.project = ?1 and c.status <> 'archived' and (
+      where c.project = ?1 and c.status <> 'archived' and ${hasHead} and (
         (c.status = 'completed' and ?2)
         or (?3 is not null and c.created_at <= ?3)
         or (?4 is not null and c.recent_at <= ?4
@@ -24,7 +30,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       order by c.conversation limit ?5`),
     due: database.prepare(`
       select c.conversation, c.id, c.due_at from conversations c
-      where c.project = ? and c.due_at <= ? and (c.due_at, c.conversation) > (?, ?)
+      where c.project = ? and c.due_at <= ? and (c.due_at, c.conversation) > (?, ?) and ${hasHead}
       order by c.due_at, c.conversation limit ?`),
   }
 
@@ -33,26 +39,39 @@ export function maintenance({ database, heads, reading, writing }: { database: D
     const rows = projectRow === undefined ? [] : (sql.expiring.all(projectRow, now, limit) as Array<[string, number]>)
     const due: SessionHead[] = []
     const used: Array<{ id: string; expiresAt: number }> = []
+    let lost = 0
     for (const [id, conversationRow] of rows) {
-      const { head } = heads.session(project, id)!
+      const head = heads.session(project, id)?.head
+      if (!head) {
+        lost++
+        continue
+      }
       const expiresAt = expiryOf(head, heads.lastActiveAt(conversationRow, head, viewerOf(head)))
       if (expiresAt === undefined || expiresAt > now) used.push({ id, expiresAt: expiresAt ?? Number.MAX_SAFE_INTEGER })
       else due.push(head)
     }
-    return { rows: rows.length, due, used }
+    return { due, used, lost }
+  }
+
+  function headsOf(project: string, rows: ReadonlyArray<[string]>): ConversationHead[] {
+    return rows.flatMap(([id]) => heads.conversation(project, id)?.head ?? [])
   }
 
   return {
     /** Use since the row was written moves its expiry on; only those that are really due are given. */
     async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
-      for (;;) {
-        const { rows, due, used } = await reading(() => candidates(project, now, limit))
+      for (let passedOver = 0; ; ) {
+        const { due, used, lost } = await reading(() => candidates(project, now, limit + passedOver))
         if (used.length > 0) {
           await writing(() => {
-            for (const { id, expiresAt } of used) heads.postponeExpiry(heads.session(project, id)!, expiresAt)
+            for (const { id, expiresAt } of used) {
+              const entry = heads.session(project, id)
+              if (entry) heads.postponeExpiry(entry, expiresAt)
+            }
           })
         }
-        if (due.length > 0 || rows === 0) return due
+        if (due.length > 0 || (used.length === 0 && lost === passedOver)) return due.slice(0, limit)
+        passedOver = lost
       }
     },
 
@@ -65,7 +84,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       if (projectRow === undefined) return []
       const { completed = false, createdBefore = null, inactiveSince = null } = due
       const rows = sql.archivable.all(projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit)
-      return (rows as Array<[string]>).map(([id]) => heads.conversation(project, id)!.head)
+      return headsOf(project, rows as Array<[string]>)
     },
 
     due(project: string, now: number, { limit, cursor }: { limit: number; cursor?: string }): Listed<ConversationHead> {
@@ -75,7 +94,10 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       const rows = sql.due.all(projectRow, now, dueAt, row, limit + 1) as Array<[number, string, number]>
       const last = rows[limit - 1]
       return {
-        items: rows.slice(0, limit).map(([, id]) => heads.conversation(project, id)!.head),
+        items: headsOf(
+          project,
+          rows.slice(0, limit).map(([, id]) => [id]),
+        ),
         ...(rows.length > limit && last && { next: `${last[2]}.${last[0]}` }),
       }
     },

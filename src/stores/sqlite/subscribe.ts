@@ -11,7 +11,7 @@ import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
 import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../../log/feed-limits.ts'
 import type { Database } from './database.ts'
-import { asStoreError } from './errors.ts'
+import { asStoreError, isBusy } from './errors.ts'
 import type { HeadStore } from './heads.ts'
 import { checkOf, positionParts, positionText } from './position.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from './rows.ts'
@@ -29,8 +29,12 @@ interface Page {
   upTo: number
 }
 
-/** A reader at the end. It is told the row behind which its news begin, where that is known. */
-type WakeUp = (after?: number) => void
+/** A reader at the end. */
+interface Sleeper {
+  /** `after` is the row behind which its news begin, where that is known. */
+  wake(after?: number): void
+  fail(error: Error): void
+}
 
 const pollMs = 20
 /** A few milliseconds' worth: so many events are looked through at once for those of one conversation. */
@@ -51,16 +55,18 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
   }
   const loadBlob = blobLoader(database)
-  /** The newest events in order; `tailStart` is the row the first of them comes after. */
+  /** The newest events in order; `tailStart` is the row the first of them comes after, or infinite if nothing is shared. */
   let tail: Entry[] = []
   let tailStart = 0
   let readers = 0
-  let waiting: WakeUp[] = []
+  let waiting: Sleeper[] = []
   /** Those who follow one conversation, by project and conversation. */
-  const waitingFor = new Map<string, Set<WakeUp>>()
+  const waitingFor = new Map<string, Set<Sleeper>>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
   let seenGeneration = -1
+  /** There may be more than the tail has, although nobody wrote since: the file was busy. */
+  let isLate = false
   /** Grows whenever content was removed, so that nobody hands out what they read ahead. */
   let forgettings = 0
 
@@ -109,7 +115,6 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   function pull(): void {
     for (;;) {
       const end = tail.at(-1)?.row ?? tailStart
-      if (end === Number.POSITIVE_INFINITY) return
       const fresh = page(end)
       if (fresh.length === 0) break
       for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
@@ -129,19 +134,20 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     const woken = waitingFor.get(key)
     if (!woken) return
     waitingFor.delete(key)
-    for (const go of woken) go(after)
+    for (const sleeper of woken) sleeper.wake(after)
   }
 
-  function stopWaitingFor(key: string, wakeUp: WakeUp): void {
+  function stopWaitingFor(key: string, sleeper: Sleeper): void {
     const followers = waitingFor.get(key)
-    if (followers?.delete(wakeUp) && followers.size === 0) waitingFor.delete(key)
+    if (followers?.delete(sleeper) && followers.size === 0) waitingFor.delete(key)
   }
 
-  function wakeAll(): void {
-    const woken = [...waiting, ...[...waitingFor.values()].flatMap(followers => [...followers])]
+  /** Everybody who waits, and who from now on does no more. */
+  function allWaiting(): Sleeper[] {
+    const all = [...waiting, ...[...waitingFor.values()].flatMap(followers => [...followers])]
     waiting = []
     waitingFor.clear()
-    for (const go of woken) go()
+    return all
   }
 
   function nextPage(row: number, project: string, conversationId: string | undefined): Page {
@@ -172,24 +178,39 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   function wake(): void {
     if (readers === 0) return
     try {
-      pull()
-    } catch {
-      // Each reader reads for itself from now on, and hears of the damage when it gets there.
+      if (tailStart === Number.POSITIVE_INFINITY) shareAgain()
+      else pull()
+      isLate = false
+    } catch (error) {
+      isLate = isBusy(error)
+      if (isLate) return
       tail = []
       tailStart = Number.POSITIVE_INFINITY
     }
-    if (tailStart === Number.POSITIVE_INFINITY) {
-      wakeAll()
-      return
-    }
-    const woken = waiting
+    // Where nothing is shared each reader reads for itself, and hears of the damage when it gets there.
+    const woken = tailStart === Number.POSITIVE_INFINITY ? allWaiting() : waiting
     waiting = []
-    for (const go of woken) go()
+    for (const sleeper of woken) sleeper.wake()
   }
 
+  /** After a failure: readers have a tail in common again, from the end on. What comes before it they read for themselves. */
+  function shareAgain(): void {
+    tailStart = lastRow().row
+    for (const sleeper of allWaiting()) sleeper.wake()
+  }
+
+  /** Runs by a timer: whatever it throws would end the process. */
   function poll(): void {
-    heads.refresh()
-    if (heads.generation() === seenGeneration) return
+    try {
+      heads.refresh()
+    } catch (error) {
+      // Who is busy now is not at the next look.
+      if (isBusy(error)) return
+      const failure = asStoreError(error, database.path)
+      for (const sleeper of allWaiting()) sleeper.fail(failure)
+      return
+    }
+    if (heads.generation() === seenGeneration && !isLate) return
     seenGeneration = heads.generation()
     wake()
   }
@@ -211,20 +232,19 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   /** The start is fixed when this is called, not when the first event is asked for. */
   function subscribe(options: SubscribeOptions): AsyncIterableIterator<RecordedEvent> {
     const { project, conversationId, from = 'now', signal } = options
-    let row = startingRow(from)
+    let row = joinAt(from)
     let page: Page = { entries: [], upTo: row }
     let index = 0
     let ended = false
     let seenForgetting = forgettings
-    const wakeUps = new Set<() => void>()
+    const sleepers = new Set<Sleeper>()
     const end = () => {
       if (ended) return
       ended = true
       leave()
       signal?.removeEventListener('abort', end)
-      for (const wakeUp of wakeUps) wakeUp()
+      for (const sleeper of sleepers) sleeper.wake()
     }
-    join()
     signal?.addEventListener('abort', end)
     if (signal?.aborted) end()
 
@@ -248,32 +268,41 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         const before = row
         try {
           page = nextPage(row, project, conversationId)
+          index = 0
+          if (page.entries.length > 0) continue
+          if (page.upTo > before) await breathe()
+          else await waitForNews()
         } catch (error) {
           end()
           throw asStoreError(error, database.path)
         }
-        index = 0
-        if (page.entries.length > 0) continue
-        if (page.upTo > before) await breathe()
-        else await waitForNews()
       }
       end()
       return { done: true, value: undefined }
     }
 
     function waitForNews(): Promise<void> {
-      return new Promise<void>(resolve => {
+      return new Promise<void>((resolve, reject) => {
         const key = conversationId === undefined ? undefined : followedKey(project, conversationId)
-        const wakeUp: WakeUp = after => {
-          wakeUps.delete(wakeUp)
-          if (key !== undefined) stopWaitingFor(key, wakeUp)
-          // It was at the end, and slept through what was not for it.
-          if (after !== undefined) row = Math.max(row, after)
-          resolve()
+        const rise = () => {
+          sleepers.delete(sleeper)
+          if (key !== undefined) stopWaitingFor(key, sleeper)
         }
-        wakeUps.add(wakeUp)
-        if (key === undefined) waiting.push(wakeUp)
-        else waitingFor.set(key, (waitingFor.get(key) ?? new Set()).add(wakeUp))
+        const sleeper: Sleeper = {
+          wake(after) {
+            rise()
+            // It was at the end, and slept through what was not for it.
+            if (after !== undefined) row = Math.max(row, after)
+            resolve()
+          },
+          fail(error) {
+            rise()
+            reject(error)
+          },
+        }
+        sleepers.add(sleeper)
+        if (key === undefined) waiting.push(sleeper)
+        else waitingFor.set(key, (waitingFor.get(key) ?? new Set()).add(sleeper))
       })
     }
 
@@ -289,8 +318,19 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     }
   }
 
-  function join(): void {
-    if (readers++ > 0) return
+  /** One reader more; gives the row it starts behind. */
+  function joinAt(from: string): number {
+    try {
+      const row = startingRow(from)
+      if (readers === 0) shareFromHere()
+      readers++
+      return row
+    } catch (error) {
+      throw asStoreError(error, database.path)
+    }
+  }
+
+  function shareFromHere(): void {
     tail = []
     tailStart = lastRow().row
     timer = setInterval(poll, pollMs)
@@ -316,7 +356,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     close(): void {
       closed = true
       clearInterval(timer)
-      wakeAll()
+      for (const sleeper of allWaiting()) sleeper.wake()
     },
   }
 }

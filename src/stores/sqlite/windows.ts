@@ -1,5 +1,5 @@
 /** Messages as a viewer sees them, and how much there is of them. */
-import { addSums, type LaneSums, noSums, subtractSums } from '../../log/lane.ts'
+import { addSums, type LaneSums, largestSum, noSums, subtractSums } from '../../log/lane.ts'
 import { packedSchema, unpackedMessage } from '../../log/record.ts'
 import { ownCopy } from '../../log/shared.ts'
 import { eventIn, isIntact, type LoadBlob } from '../../log/stored-row.ts'
@@ -40,7 +40,8 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     select count(*), coalesce(sum(e.crc), 0) from ${table} p left join events e on e.position = p.position
     where p.lane = ? and p.version between ? and ?`
   const keptIn = (table: string) => `
-    select p.version, p.lane, p.position, p.messages, p.tokens, p.input, p.output
+    select p.version, p.lane, p.position, p.messages,
+      min(p.tokens, ${largestSum}), min(p.input, ${largestSum}), min(p.output, ${largestSum})
     from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
   const sql = {
     anyRecent: database.prepare('select 1 from recent limit 1'),

@@ -1,0 +1,34 @@
+/** Durations that callers give, in milliseconds. Bounded, so that the time that follows from one is a date. */
+import { z } from 'zod'
+import { parseInput } from './input.ts'
+
+/** A hundred years: what is to last longer is given no end. */
+export const longestMs = 100 * 365.25 * 24 * 60 * 60 * 1000
+
+export const DurationMs = z.int().positive().max(longestMs)
+
+/** No time at all is one, too. */
+export const WaitMs = z.int().nonnegative().max(longestMs)
+
+/** What timers are set to: those of Node take a longer time for none. About 24 days. */
+export const TimerMs = z
+  .int()
+  .positive()
+  .max(2 ** 31 - 1)
+
+type Schema = typeof DurationMs | typeof WaitMs | typeof TimerMs
+
+/**
+ * For settings that have no schema. Those that are not given, or null, are not looked at.
+ *
+ * @throws {InvalidInput} naming the setting
+ */
+export function checkDurations(
+  given: Readonly<Record<string, number | null | undefined>>,
+  schemas: Readonly<Record<string, Schema>>,
+): void {
+  for (const [name, value] of Object.entries(given)) {
+    const schema = schemas[name]
+    if (schema && value !== null && value !== undefined) parseInput(z.object({ [name]: schema }), { [name]: value })
+  }
+}
