@@ -31,6 +31,7 @@ import type { RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
+import { sessionBefore } from './session-before.ts'
 import type { FoundItem } from './session-checkpoints.ts'
 import { firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
@@ -352,6 +353,7 @@ export class SessionManager {
       ...(taskState !== undefined && { taskState }),
       sharing: meant.sharing ?? this.#settings.sharing[workItem.type],
       expiresInMs: meant.expiresInMs === undefined ? this.#settings.sessionExpiresInMs : meant.expiresInMs,
+      before: await sessionBefore(store, this.#scope.project, meant),
       ...(continues && { continues }),
       ...(metadata !== undefined && { metadata }),
     }

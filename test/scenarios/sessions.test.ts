@@ -320,6 +320,38 @@ describe('expiry', () => {
     expect(said(await colloquy.sessions.getAllMessages(old.id))).toEqual(['yesterday'])
   })
 
+  it.each([
+    ['noticed by whoever comes next', false],
+    ['marked by the sweep first', true],
+  ])('makes no difference to what comes after: %s', async (_, isSwept) => {
+    const { colloquy, pass } = await opened()
+    const { sessions, conversations } = colloquy
+    const thread = { type: 'thread', agentType: 'dev', threadId: 'login' } as const
+    const old = await sessions.getOrCreateSession(thread)
+    const { version } = await sessions.addMessage(old.id, { role: 'user', content: 'before it went away' })
+    await conversations.acknowledge(old.conversationId, 'dev', version)
+    pass(25 * hour)
+    if (isSwept) expect(await colloquy.maintain()).toMatchObject({ expired: 1 })
+    const fresh = await sessions.getOrCreateSession(thread)
+    expect(fresh).toMatchObject({ replaces: old.id, acknowledged: version })
+    const { id } = await conversations.addEvent(old.conversationId, { role: 'user', content: 'while it was away' })
+    const view = await conversations.buildAgentMessages(old.conversationId, 'dev', { trigger: { messageId: id } })
+    expect(view.catchUp).toMatchObject({ since: version })
+  })
+
+  it('of the one before last leaves nothing to whoever comes after one that was put away', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    await sessions.getOrCreateSession(task)
+    pass(25 * hour)
+    await colloquy.maintain()
+    const second = await sessions.getOrCreateSession(task)
+    await sessions.archiveSession(second.id)
+    expect((await sessions.getOrCreateSession(task)).replaces).toBeUndefined()
+    const otherState = await sessions.getOrCreateSession({ ...task, taskState: 'in_qa' })
+    expect(otherState.replaces).toBeUndefined()
+  })
+
   it('can be set per session, or switched off', async () => {
     const { colloquy, pass } = await opened({ sessionExpiresInMs: null })
     const endless = await colloquy.sessions.getOrCreateSession(feature)
