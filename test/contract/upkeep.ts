@@ -532,6 +532,19 @@ function describeDue(open: OpenStore): void {
       expect(ids(await store.expiring(project, start + 1.5 * hour, 10))).toEqual(['left', 'used'])
     })
 
+    it('sessions that may be over are listed beside those that are marked', async () => {
+      const { store, clock } = await open()
+      const of = (id: string, expiresInMs: number | null) => joined(id, { expiresInMs })
+      await store.append(into('c', [begun(), of('marked', hour), of('over', hour), of('ever', null)]))
+      const lastActiveAt = new Date(clock.now).toISOString()
+      await store.append(into('c', { type: 'session.expired', sessionId: 'marked', lastActiveAt }))
+      const listed = async (overdueAt?: number) =>
+        ids((await store.sessions({ project, status: ['expired'], ...(overdueAt && { overdueAt }) })).items)
+      expect(await listed()).toEqual(['marked'])
+      expect(await listed(clock.now + hour - 1)).toEqual(['marked'])
+      expect(await listed(clock.now + hour)).toEqual(['marked', 'over'])
+    })
+
     it('a session that is not active is not due again', async () => {
       const { store, clock } = await open()
       await store.append(into('c', [begun(), joined('s', { expiresInMs: hour })]))

@@ -385,6 +385,44 @@ describe('expiry', () => {
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
   })
 
+  it('is what a filter by status goes by, whether it is marked or not', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const make = async (threadId: string) =>
+      (await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId })).id
+    const marked = await make('marked')
+    pass(25 * hour)
+    await colloquy.maintain()
+    const over = await make('over')
+    pass(20 * hour)
+    const used = await make('used')
+    pass(20 * hour)
+    const ids = async (status: 'active' | 'expired') =>
+      (await sessions.listSessions({ status: [status] })).items.map(({ id }) => id)
+    expect(await ids('expired')).toEqual([over, marked])
+    expect(await ids('active')).toEqual([used])
+  })
+
+  it('leaves no page of active sessions empty or short while there are more', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const make = async (name: string, count: number, expiresInMs: number) => {
+      for (let index = 0; index < count; index++)
+        await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: `${name}${index}`, expiresInMs })
+    }
+    await make('lasting', 5, 1000 * hour)
+    await make('short', 10, hour)
+    await make('newest', 1, 1000 * hour)
+    pass(2 * hour)
+    const threads = (list: Awaited<ReturnType<typeof sessions.listSessions>>) =>
+      list.items.map(({ workItem }) => 'threadId' in workItem && workItem.threadId)
+    const first = await sessions.listSessions({ status: ['active'], limit: 3 })
+    expect(threads(first)).toEqual(['newest0', 'lasting4', 'lasting3'])
+    const rest = await sessions.listSessions({ status: ['active'], limit: 10, cursor: first.next! })
+    expect(threads(rest)).toEqual(['lasting2', 'lasting1', 'lasting0'])
+    expect(rest.next).toBeUndefined()
+  })
+
   it('is marked by the maintenance sweep, once, and only where it is due', async () => {
     const { colloquy, pass } = await opened()
     const idle = await colloquy.sessions.getOrCreateSession(feature)
