@@ -115,6 +115,50 @@ describe('the maintenance sweep', () => {
     expect(await Promise.all([done.id, idle.id, busy.id].map(statusOf))).toEqual(['archived', 'archived', 'active'])
   })
 
+  it('leaves alone what a person restored, until it is completed anew', async () => {
+    const { colloquy, pass } = await opened()
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'done' })
+    await conversations.complete(id)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await conversations.restore(id)).status).toBe('completed')
+    pass(1000 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+    await conversations.reopen(id)
+    await conversations.complete(id)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await colloquy.verify()).damages).toEqual([])
+  })
+
+  it('counts the age of what a person restored from then on', async () => {
+    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'old' })
+    pass(11 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    await conversations.restore(id)
+    pass(9 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+    expect((await conversations.getConversation(id)).status).toBe('active')
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+  })
+
+  it('gets to what is due behind many that were restored', async () => {
+    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { conversations } = colloquy
+    const made = []
+    for (let count = 0; count < 121; count++) made.push(await conversations.createConversation({ title: 'old' }))
+    pass(9 * hour)
+    for (const { id } of made.slice(0, 120)) {
+      await conversations.archive(id)
+      await conversations.restore(id)
+    }
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await conversations.getConversation(made[120]!.id)).status).toBe('archived')
+  })
+
   it('leaves completed conversations alone where the project says so', async () => {
     const { colloquy } = await opened({ archive: { onCompletion: false } })
     const { id } = await colloquy.conversations.createConversation({ title: 'done' })
