@@ -102,6 +102,30 @@ describe('a conversation', () => {
   })
 })
 
+describe('a project', () => {
+  it('[P12] is not left by a stray word in a question, which callers without types can ask', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'of the shop' })
+    await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'of the shop' })
+    await colloquy.work.addFeature({ featureId: 'login', name: 'Log in' })
+    await colloquy.work.addBead({ beadId: 'b-1', title: 'A bead' })
+    const other = colloquy.as({ project: 'bank' })
+    const own = await other.conversations.createConversation({ title: 'of the bank' })
+    const stray = { project: 'shop', conversationId: id } as object
+    const ids = ({ items }: { items: ReadonlyArray<object> }) => items.map(item => 'id' in item && item.id)
+    expect(ids(await other.conversations.listConversations({ project: 'shop' } as object))).toEqual([own.id])
+    expect(ids(await other.sessions.listSessions({ project: 'shop' } as object))).toEqual([])
+    expect(ids(await other.work.listFeatures({ project: 'shop' } as object))).toEqual([])
+    expect(ids(await other.work.listBeads({ project: 'shop' } as object))).toEqual([])
+    const events = await other.conversations.getEvents(own.id, stray)
+    expect(events.map(({ project, conversationId }) => [project, conversationId])).toEqual([['bank', own.id]])
+    const { fence } = await colloquy.conversations.claim(id, 'dev')
+    await other.conversations.releaseClaim({ ...fence, ...stray })
+    await expect(other.conversations.renewClaim({ ...fence, ...stray })).rejects.toMatchObject({ code: 'lease/lost' })
+    await colloquy.conversations.renewClaim(fence)
+  })
+})
+
 describe('the maintenance sweep', () => {
   it('archives what is completed, what is old and what is idle, as the project says', async () => {
     const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })

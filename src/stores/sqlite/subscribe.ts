@@ -253,9 +253,11 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
           throw asStoreError(error, database.path)
         }
         index = 0
-        if (page.entries.length > 0) continue
-        if (page.upTo > before) await breathe()
-        else await waitForNews()
+        const isBehind = page.entries.length === 0 ? page.upTo > before : isFullPage(page.entries)
+        // Whoever catches up keeps nobody waiting.
+        if (isBehind) await breathe()
+        if (page.entries.length > 0 || isBehind) continue
+        await waitForNews()
       }
       end()
       return { done: true, value: undefined }
