@@ -24,6 +24,7 @@ import { answerOf } from '../models/answer.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 
@@ -273,7 +274,7 @@ async function ask(
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
-    signal: AbortSignal.timeout(answerWithinMs),
+    signal: AbortSignal.timeout(timerMs(answerWithinMs)),
     priority,
   })
   if (!answer.ok) return { problem: `the model failed (${answer.failure.kind}): ${answer.failure.message}` }

@@ -3,8 +3,10 @@
  * said in, or else the project's default agent, or the orchestrator. However many processes look on, a lease lets one
  * answer. A routing whose process died is taken up by another.
  */
+
 import type { Engine, Scope } from '../engine.ts'
 import { ColloquyError } from '../errors.ts'
+import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
 import type { Update } from '../views/update.ts'
 import type { AgentManager } from './agent-manager.ts'
@@ -78,7 +80,7 @@ function takeOver(
     look().catch(() => undefined)
   }
   quietly()
-  return setInterval(quietly, leaseMs).unref()
+  return setInterval(quietly, timerMs(leaseMs)).unref()
 }
 
 function route({ orchestrate }: Watched, conversationId: string, signal: AbortSignal): void {

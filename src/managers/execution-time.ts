@@ -4,6 +4,7 @@
  * Who is at work holds a lease that its process renews. An execution whose lease ran out is dead: whoever looks next
  * closes it at the last thing its agent is known to have done.
  */
+
 import { closeCrashed, startExecution, stopExecution } from '../commands/execution.ts'
 import { parseInput } from '../commands/input.ts'
 import type { Engine, WriteOptions } from '../engine.ts'
@@ -11,6 +12,7 @@ import { LeaseLost } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import { isOfType, type RecordedEvent } from '../events/recorded.ts'
 import type { Lease } from '../log/leases.ts'
+import { timerMs } from '../timers.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { RunningExecution } from '../views/execution-time.ts'
 import type { ConversationAccess } from './conversation-access.ts'
@@ -54,7 +56,7 @@ export function executionKeeper({ store }: Engine, leaseMs: number): ExecutionKe
     leaseMs,
     keep(project, id, { name, generation }) {
       kept.set(id, { project, name, generation })
-      timer ??= setInterval(renew, leaseMs / 3).unref()
+      timer ??= setInterval(renew, timerMs(leaseMs / 3)).unref()
     },
     async release(id) {
       const lease = kept.get(id)

@@ -3,8 +3,10 @@
  * asked for again. Whatever is counted on the way to a request is counted here, by the estimator that stands in for the
  * provider when it does not answer.
  */
+
 import { z } from 'zod'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { timerMs } from '../timers.ts'
 
 export interface ProviderTokensOptions {
   provider: keyof typeof protocols
@@ -70,7 +72,7 @@ export function providerTokens(options: ProviderTokensOptions): TokenEstimator {
       body: JSON.stringify(protocol.body(model, text.toWellFormed())),
       // A key follows no redirection.
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(timerMs(timeoutMs)),
     })
     if (!response.ok) {
       await response.body?.cancel()

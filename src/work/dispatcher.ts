@@ -5,8 +5,10 @@
  *
  * All its state is the log. What it was at when it died is taken by the next one when the lease has run out.
  */
+
 import { LeaseLost, StoreBusy, StoreFailed } from '../errors.ts'
 import type { DispatchOutcome } from '../events/dispatch.ts'
+import { timerMs } from '../timers.ts'
 import type { KeptLease } from './kept-lease.ts'
 import type { DispatchedItem, Job, WorkDone, Worker } from './worker.ts'
 
@@ -281,7 +283,7 @@ const soonestMs = 5
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(resolve, Math.max(soonestMs, milliseconds))
+    const timer = setTimeout(resolve, timerMs(Math.max(soonestMs, milliseconds)))
     const end = () => {
       clearTimeout(timer)
       resolve()
