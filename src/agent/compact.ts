@@ -5,7 +5,6 @@
  * ends; the new checkpoint is recorded only if the one it was made from is still the newest (messages that arrived
  * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
  */
-
 import { chunkMessages } from '../compaction/chunks.ts'
 import { boundCarried, type ComputedSections, foldCarried, renderCarried } from '../compaction/computed.ts'
 import { cutPoint } from '../compaction/cut.ts'

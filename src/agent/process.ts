@@ -1,5 +1,4 @@
 /** Runs a program to its end, or ends it with everything it started: after a time, or when told to stop. */
-
 import { spawn } from 'node:child_process'
 import { timerMs } from '../timers.ts'
 

@@ -4,7 +4,6 @@
  * Who is at work holds a lease that its process renews. An execution whose lease ran out is dead: whoever looks next
  * closes it at the last thing its agent is known to have done.
  */
-
 import { closeCrashed, startExecution, stopExecution } from '../commands/execution.ts'
 import { parseInput } from '../commands/input.ts'
 import type { Engine, WriteOptions } from '../engine.ts'

@@ -1,5 +1,4 @@
 /** Opens a store and puts the managers over it. */
-
 import { basename } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'

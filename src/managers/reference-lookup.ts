@@ -2,7 +2,6 @@
  * Asks resolvers for the content of one reference, in time and within bounds. Whatever they do, this gives a text or a
  * reason.
  */
-
 import type { ReferenceResolver, Resolved } from '../context/resolver.ts'
 import type { Reference } from '../events/reference.ts'
 import { oneLine } from '../request/fence.ts'

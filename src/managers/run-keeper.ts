@@ -1,5 +1,4 @@
 /** The runs of this process: their leases are renewed, they can be stopped, and none outlives the store. */
-
 import { LeaseLost } from '../errors.ts'
 import { timerMs } from '../timers.ts'
 import type { Claim } from './agent-views.ts'

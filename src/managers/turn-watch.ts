@@ -1,5 +1,4 @@
 /** Waits until a turn is over: by its last completion, by somebody, or by its time-out, which is recorded when it comes. */
-
 import type { TurnOutcome } from '../events/turn.ts'
 import { timerMs } from '../timers.ts'
 import type { ConversationAccess } from './conversation-access.ts'

@@ -3,7 +3,6 @@
  * asked for again. Whatever is counted on the way to a request is counted here, by the estimator that stands in for the
  * provider when it does not answer.
  */
-
 import { z } from 'zod'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
 import { timerMs } from '../timers.ts'

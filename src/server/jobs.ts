@@ -1,5 +1,4 @@
 /** Work in the background: the maintenance sweep of every project, compactions that are under way, the demo. */
-
 import type { z } from 'zod'
 import { IllegalState } from '../errors.ts'
 import type { Colloquy, Swept } from '../index.ts'

@@ -5,7 +5,6 @@
  *
  * All its state is the log. What it was at when it died is taken by the next one when the lease has run out.
  */
-
 import { LeaseLost, StoreBusy, StoreFailed } from '../errors.ts'
 import type { DispatchOutcome } from '../events/dispatch.ts'
 import { timerMs } from '../timers.ts'

@@ -1,5 +1,4 @@
 /** A lease that is kept as long as its work lasts: renewed by this process, and told of when it was lost. */
-
 import type { Engine } from '../engine.ts'
 import { LeaseHeld, LeaseLost } from '../errors.ts'
 import { timerMs } from '../timers.ts'

@@ -1,5 +1,4 @@
 /** A connection to an MCP server that runs as a program: JSON-RPC, a message per line, over its standard streams. */
-
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { timerMs } from '../../timers.ts'
