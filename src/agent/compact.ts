@@ -5,7 +5,6 @@
  * ends; the new checkpoint is recorded only if the one it was made from is still the newest (messages that arrived
  * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
  */
-
 import { chunkMessages } from '../compaction/chunks.ts'
 import { boundCarried, type ComputedSections, foldCarried, renderCarried } from '../compaction/computed.ts'
 import { cutPoint } from '../compaction/cut.ts'
@@ -24,6 +23,7 @@ import { answerOf } from '../models/answer.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 import { messageSize } from '../request/budget.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
+import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 
@@ -280,7 +280,7 @@ async function ask(
   const answer = await answerOf(model, {
     system,
     messages: [{ role: 'user', content: [{ type: 'text', text: user }] }],
-    signal: AbortSignal.timeout(answerWithinMs),
+    signal: AbortSignal.timeout(timerMs(answerWithinMs)),
     priority,
   })
   if (!answer.ok) return { problem: `the model failed (${answer.failure.kind}): ${answer.failure.message}` }

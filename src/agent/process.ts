@@ -1,5 +1,6 @@
 /** Runs a program to its end, or ends it with everything it started: after a time, or when told to stop. */
 import { spawn } from 'node:child_process'
+import { timerMs } from '../timers.ts'
 
 export interface ProcessOptions {
   folder: string
@@ -53,7 +54,7 @@ export function runProcess(
         child.kill('SIGKILL')
       }
     }
-    const timer = setTimeout(() => kill('time'), timeMs)
+    const timer = setTimeout(() => kill('time'), timerMs(timeMs))
     const stop = () => kill('stop')
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop, { once: true })

@@ -16,12 +16,25 @@ export function reading<T>(options: GlobalOptions & Pick<OpenOptions, 'phases'>,
   return using(options, openForReading, work)
 }
 
-/** For commands that change something, or keep an index up to date. */
+/** For commands that change something. */
 export function writing<T>(
   options: GlobalOptions & Pick<OpenOptions, 'archives' | 'phases'>,
   work: Work<T>,
 ): Promise<T> {
   return using(options, openColloquy, work)
+}
+
+/**
+ * For commands that change nothing but an index: where nothing can be written, they make do with reading. They do not
+ * begin with that, because what is noted of a copied file is noted by whoever writes, and the index is built anew else.
+ */
+export async function indexing<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
+  try {
+    return await writing(options, work)
+  } catch (error) {
+    if (!(error instanceof StoreReadOnly)) throw error
+    return reading(options, work)
+  }
 }
 
 /** For commands that work with agents: the store is made where there is none yet. */

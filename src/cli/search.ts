@@ -1,7 +1,7 @@
 /** `colloquy search`: messages by their words, conversations by their titles. */
 import { type Command, Option } from 'commander'
 import type { Role, SearchHit, TitleHit, WorkItem } from '../index.ts'
-import { writing } from './open.ts'
+import { indexing, otherProjects } from './open.ts'
 import { examples, type GlobalOptions, since, until, wholeNumber } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { columns, note, printJson, printLines, style } from './terminal.ts'
@@ -75,7 +75,7 @@ export function addSearch(program: Command): void {
       if (words.length === 0 && Object.keys(given).length === 0) {
         command.error('error: say what to look for: words, or a filter such as --participant NAME.')
       }
-      await writing(options, async colloquy => {
+      await indexing(options, async colloquy => {
         const found = await colloquy.conversations.search({
           text: words.join(' '),
           limit,
@@ -87,7 +87,8 @@ export function addSearch(program: Command): void {
         const most = words.length === 0 ? limit : titlesShown
         const titles = conversation === undefined ? found.conversations.slice(0, most) : []
         if (found.messages.length + titles.length === 0) {
-          note(safeLine(`Nothing found in project "${colloquy.project}".`))
+          const { project } = colloquy
+          note(safeLine(`Nothing found in project "${project}".${otherProjects(project, await colloquy.projects())}`))
           return
         }
         const blocks = [

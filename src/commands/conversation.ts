@@ -50,10 +50,36 @@ export function archiveConversation(id: string, reason?: string): Decision {
   }
 }
 
+/** What makes a conversation due for the archive; times in milliseconds. */
+export interface ArchiveDue {
+  completed?: boolean
+  createdBefore?: number
+  inactiveSince?: number
+}
+
+/**
+ * Puts away what is due at the moment of writing. What a person took out of the archive was wanted: its age counts from
+ * then on, and it is done with only when it is completed anew.
+ */
+export function archiveIfDue(id: string, due: ArchiveDue): Decision {
+  return heads => {
+    const { info, activeAt } = existing(heads, id)
+    const { status, createdAt, restoredAt, completedAt = createdAt } = info
+    const isBefore = (at: string, time: number | undefined) => time !== undefined && Date.parse(at) <= time
+    const isDone = status === 'completed' && (restoredAt === undefined || completedAt > restoredAt)
+    const isDue =
+      (due.completed && isDone) ||
+      isBefore(restoredAt ?? createdAt, due.createdBefore) ||
+      isBefore(activeAt, due.inactiveSince)
+    if (status === 'archived' || !isDue) return []
+    return [{ type: 'conversation.archived', reason: status === 'completed' ? 'completed' : 'not used for long' }]
+  }
+}
+
 export function restoreConversation(id: string, reason?: string): Decision {
   return heads => {
     if (existing(heads, id).info.status !== 'archived') return []
-    return [{ type: 'conversation.restored', ...(reason !== undefined && { reason }) }]
+    return [{ type: 'conversation.restored', ...(reason !== undefined && { reason }), stays: true }]
   }
 }
 

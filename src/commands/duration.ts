@@ -10,13 +10,7 @@ export const DurationMs = z.int().positive().max(longestMs)
 /** No time at all is one, too. */
 export const WaitMs = z.int().nonnegative().max(longestMs)
 
-/** What timers are set to: those of Node take a longer time for none. About 24 days. */
-export const TimerMs = z
-  .int()
-  .positive()
-  .max(2 ** 31 - 1)
-
-type Schema = typeof DurationMs | typeof WaitMs | typeof TimerMs
+type Schema = typeof DurationMs | typeof WaitMs
 
 /**
  * For settings that have no schema. Those that are not given, or null, are not looked at.

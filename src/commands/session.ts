@@ -5,6 +5,7 @@ import type { Metadata } from '../events/metadata.ts'
 import type { SessionConfigured, SessionCreated, Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Heads } from '../views/heads.ts'
+import type { SessionHead } from '../views/session.ts'
 import { type Decision, isExpired, openConversationIn, openSessionIn, sessionIn } from './decision.ts'
 
 export interface NewSession {
@@ -14,9 +15,11 @@ export interface NewSession {
   taskState?: string
   sharing: Sharing
   expiresInMs: number | null
-  /** The session it comes after, already gone from the active ones, and what that had acknowledged. */
-  replaces?: string
-  acknowledged?: number
+  /**
+   * The session it comes after, as it was found before the write. By then it may no longer be the active one of its key:
+   * the sweep marks sessions at any time, and that must make no difference.
+   */
+  before?: SessionHead | undefined
   /** In a branch: the session of the same agent before the branch point. */
   continues?: SessionCreated['continues']
   metadata?: Metadata
@@ -43,7 +46,7 @@ export function createSession(session: NewSession, conversation: NewConversation
 }
 
 function newSession(
-  session: NewSession,
+  { before, ...session }: NewSession,
   conversation: NewConversation,
   heads: Heads,
   now: number,
@@ -51,20 +54,21 @@ function newSession(
   const events: ConversationEvent[] = []
   if (heads.conversation) openConversationIn(heads, heads.conversation.info.id)
   else events.push({ type: 'conversation.created', ...conversation })
-  const old = heads.session?.head
-  if (old) {
-    events.push(
-      isExpired(heads, now)
-        ? expired(heads)
-        : { type: 'session.archived', sessionId: old.id, reason: 'a new session was asked for' },
-    )
+  const active = heads.session?.head
+  const isAway = !active || isExpired(heads, now)
+  if (active) {
+    const { id: sessionId } = active
+    const archived = { type: 'session.archived', sessionId, reason: 'a new session was asked for' } as const
+    events.push(isAway ? expired(heads) : archived)
   }
+  const old = active ?? before
   const created: SessionCreated = {
     type: 'session.created',
     ...session,
     ...(heads.conversation?.info.branchOf && { branchOf: heads.conversation.info.branchOf }),
     ...(old && { replaces: old.id }),
-    ...(old?.acknowledged !== undefined && isExpired(heads, now) && { acknowledged: old.acknowledged }),
+    // Whoever was away goes on where it was; whoever asked for a new session begins anew.
+    ...(old?.acknowledged !== undefined && isAway && { acknowledged: old.acknowledged }),
   }
   events.push(created)
   return events

@@ -59,6 +59,8 @@ export type ConversationArchived = z.infer<typeof ConversationArchived>
 export const ConversationRestored = z.object({
   type: z.literal('conversation.restored'),
   reason: z.string().optional(),
+  /** The sweep leaves it alone for as long again. Absent where it was recorded before the sweep knew of that. */
+  stays: z.literal(true).optional(),
 })
 export type ConversationRestored = z.infer<typeof ConversationRestored>
 

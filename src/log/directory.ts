@@ -37,6 +37,8 @@ export interface SessionQuery {
   agentName?: string
   /** Default all but deleted ones. */
   status?: readonly SessionStatus[]
+  /** Active ones are given, too, whose time may be over at this time (milliseconds): whoever asks looks closer. */
+  overdueAt?: number
   cursor?: string
   limit?: number
 }

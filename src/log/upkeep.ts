@@ -131,12 +131,15 @@ export interface Upkeep {
   /** Sessions that look expired at `now`, a batch at a time; the caller decides and records it. */
   expiring(project: string, now: number, limit: number): Promise<SessionHead[]>
 
-  /** Conversations due for archiving: completed, or made before, or untouched since the given times. */
+  /**
+   * Conversations that look due for archiving: completed, or made before, or untouched since the given times. The caller
+   * decides, and may leave some as they are.
+   */
   archivable(
     project: string,
     due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
-    limit: number,
-  ): Promise<ConversationHead[]>
+    page: { limit: number; cursor?: string },
+  ): Promise<Listed<ConversationHead>>
 
   /**
    * Does work that one process at a time does for a project; undefined when another is at it. A process that dies lets go

@@ -82,7 +82,7 @@ export class AgentManager {
 
   /** What runs of this process say while they say it. Live only: the log has what counts. */
   live(filter: Omit<LiveFilter, 'project'> = {}): AsyncIterableIterator<LiveUpdate> {
-    return this.#live.listen({ project: this.#scope.project, ...filter })
+    return this.#live.listen({ ...filter, project: this.#scope.project })
   }
 
   /** What agents of the project, or of one conversation, wait to be told. */

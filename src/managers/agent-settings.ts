@@ -1,7 +1,7 @@
 /** How agents are run, where a caller does not say otherwise. */
 import type { McpServer } from '../agent/mcp/tools.ts'
 import type { Tool, ToolLimits } from '../agent/tools/tool.ts'
-import { checkDurations, DurationMs, TimerMs } from '../commands/duration.ts'
+import { checkDurations, DurationMs } from '../commands/duration.ts'
 import type { Model } from '../models/model.ts'
 import type { PriceTable } from '../models/prices.ts'
 
@@ -50,7 +50,7 @@ const minute = 60_000
 
 /** @throws {InvalidInput} naming a duration that is none */
 export function completeAgentSettings({ limits, orchestrator, ...given }: AgentSettingsInput = {}): AgentSettings {
-  const durations = { leaseMs: TimerMs, commandMs: TimerMs, answerWithinMs: DurationMs }
+  const durations = { leaseMs: DurationMs, commandMs: DurationMs, answerWithinMs: DurationMs }
   checkDurations({ ...limits, leaseMs: given.leaseMs }, durations)
   return {
     model: undefined,

@@ -15,6 +15,7 @@ import type { AgentRequest } from './agent-request.ts'
 import { continuation, type PastHeads } from './past-heads.ts'
 import { type References, type UnresolvedReference, unresolvedLine } from './references.ts'
 import type { RequestOptions } from './request-settings.ts'
+import { sessionBefore } from './session-before.ts'
 import type { SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
 
@@ -98,10 +99,7 @@ export function agentViews({
       }
       return head
     }
-    const active = await store.sessionByKey(project, sessionKey({ agentName: agent, workItem }))
-    if (active) return active
-    const past = await store.sessions({ project, conversationId, agentName: agent, status: ['expired'], limit: 1 })
-    return past.items[0]
+    return sessionBefore(store, project, { agentName: agent, workItem })
   }
 
   /** The agent's active session here, made if there is none. One that comes after an expired one keeps its cursor. */
@@ -121,10 +119,7 @@ export function agentViews({
       sharing: found?.sharing ?? settings.sharing[workItem.type],
       expiresInMs: found ? found.expiresInMs : settings.sessionExpiresInMs,
       ...(continues && { continues }),
-      ...(found?.status === 'expired' && {
-        replaces: found.id,
-        ...(found.acknowledged !== undefined && { acknowledged: found.acknowledged }),
-      }),
+      before: found,
     }
     const appended = await engine.execute(scope, {
       conversation: { id },

@@ -5,17 +5,17 @@
  */
 import type { Engine, Scope } from '../engine.ts'
 import { ColloquyError } from '../errors.ts'
+import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
-import type { Update } from '../views/update.ts'
 import type { AgentManager } from './agent-manager.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { Conversation } from './conversation.ts'
 import type { ConversationManager } from './conversation-manager.ts'
 import { type OrchestrateOptions, orchestratorName } from './orchestrations.ts'
 import type { RunTarget } from './run-options.ts'
+import { updates } from './updates.ts'
 
 interface Watched {
-  subscribe(options: { signal: AbortSignal }): AsyncIterableIterator<Update>
   readonly conversations: Pick<ConversationManager, 'getConversation'>
   readonly agents: Pick<AgentManager, 'run'>
   orchestrate(conversationId: string, options: OrchestrateOptions): Promise<unknown>
@@ -29,9 +29,9 @@ export function autorun(
 ): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
-  const updates = colloquy.subscribe({ signal })
+  const watched = updates(place.engine.store, place.scope.project, { signal })
   const watching = (async () => {
-    for await (const update of updates) {
+    for await (const update of watched) {
       if (update.action === 'message_added') await start(colloquy, update.message, settings, signal)
       // Somebody looked into a loop and let routing go on: it goes on with what it was at.
       else if (settings.defaultAgent === orchestratorName && update.event.event.type === 'loop.cleared')
@@ -43,7 +43,7 @@ export function autorun(
   return async () => {
     stop.abort()
     clearInterval(takingOver)
-    await updates.return?.()
+    await watched.return?.()
     await watching
   }
 }
@@ -78,7 +78,7 @@ function takeOver(
     look().catch(() => undefined)
   }
   quietly()
-  return setInterval(quietly, leaseMs).unref()
+  return setInterval(quietly, timerMs(leaseMs)).unref()
 }
 
 function route({ orchestrate }: Watched, conversationId: string, signal: AbortSignal): void {

@@ -80,10 +80,10 @@ export class Beads {
   async list({ states, ...page }: { states?: readonly BeadState[] } & WorkPage): Promise<Listed<BeadSummary>> {
     const { engine, scope } = this.#access
     const found = await engine.store.workItems({
+      ...page,
       project: scope.project,
       type: 'bead',
       ...(states && { states }),
-      ...page,
     })
     return { ...found, items: found.items.map(head => beadSummary(head as WorkHead<BeadWork>)) }
   }

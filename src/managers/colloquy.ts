@@ -63,7 +63,8 @@ export interface Colloquy {
   onRecorded(listener: RecordedListener): () => void
   /**
    * Every update of the project once, in order, resumable by position. All who subscribe may be handed the same objects:
-   * they are for reading.
+   * they are for reading. While somebody waits for the next one the process goes on; breaking off, the signal or `close`
+   * let it end.
    */
   subscribe<Name extends Update['name'] = Update['name']>(
     options?: UpdatesOptions<Name>,

@@ -3,7 +3,7 @@
  * known one, because a setting that is silently not in force is worse than none.
  */
 import { z } from 'zod'
-import { DurationMs, TimerMs, WaitMs } from '../commands/duration.ts'
+import { DurationMs, WaitMs } from '../commands/duration.ts'
 import { PhaseSet } from '../commands/phase-set.ts'
 import { ConfigurationInvalid } from '../errors.ts'
 import { Id } from '../events/id.ts'
@@ -39,7 +39,7 @@ export const RequestsInput = z
     target: Share,
     background: Share,
     everyMessages: Count.nullable(),
-    answerWithinMs: TimerMs,
+    answerWithinMs: DurationMs,
     recall: z.boolean(),
   })
   .partial()
@@ -86,9 +86,9 @@ const AgentsInput = z
     prices: z.record(z.string().min(1), z.strictObject(Price)),
     concurrency: z.union([Count, z.record(z.string().min(1), Count)]),
     commands: z.record(z.string().min(1), z.array(z.string().min(1))),
-    limits: z.strictObject({ commandMs: TimerMs, characters: Count, answerWithinMs: DurationMs }).partial(),
+    limits: z.strictObject({ commandMs: DurationMs, characters: Count, answerWithinMs: DurationMs }).partial(),
     maxSteps: Count,
-    leaseMs: TimerMs,
+    leaseMs: DurationMs,
     mcp: z.record(
       z.string().regex(/^[\w-]+$/),
       z.strictObject({
@@ -115,13 +115,13 @@ const WorkInput = z
   .strictObject({
     checks: z.record(z.string().min(1), z.string().min(1)),
     setup: z.array(z.string().min(1)),
-    checkMs: TimerMs,
+    checkMs: DurationMs,
     limits: z.strictObject({ iterations: Count, tokens: Count.nullable(), unchanged: Count }).partial(),
     returns: Count,
     worktrees: z.string().min(1),
     movesCheckouts: z.boolean(),
     approvals: z.enum(['person', 'agent', 'yes', 'no']),
-    leaseMs: TimerMs,
+    leaseMs: DurationMs,
   })
   .partial()
 
@@ -133,8 +133,8 @@ const DispatchInput = z
     concurrency: Count,
     perProject: Count.nullable(),
     perModel: z.record(z.string().min(1), Count),
-    leaseMs: TimerMs,
-    lookEveryMs: TimerMs,
+    leaseMs: DurationMs,
+    lookEveryMs: DurationMs,
     guards: z
       .strictObject({
         hopLimit: Count,
@@ -165,7 +165,7 @@ const keeping = {
     .partial(),
 }
 
-export const KeepingInput = z.strictObject({ ...keeping, sweepEveryMs: TimerMs.nullable() }).partial()
+export const KeepingInput = z.strictObject({ ...keeping, sweepEveryMs: DurationMs.nullable() }).partial()
 
 /** What may differ between the projects of a store. */
 const ofProject = {
@@ -190,7 +190,7 @@ const Written = z
     tokens: z.enum(['exact', 'fast']),
     durability: z.enum(['full', 'relaxed']),
     busyTimeoutMs: z.int().nonnegative(),
-    sweepEveryMs: TimerMs.nullable(),
+    sweepEveryMs: DurationMs.nullable(),
     ...ofProject,
     server: ServerInput,
     conversation: SeedConversationInput,

@@ -35,6 +35,7 @@ import {
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
 import { type ErasedMessage, eraseMessage } from './erase-message.ts'
+import { eventsIn, type MessagePage, messagesIn } from './long-reads.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
 import { checkConversationQuery, checkEventRange, checkPage, checkSearch } from './queries.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
@@ -136,7 +137,7 @@ export class ConversationManager extends TeamConversations {
   /** Most recently active first. One too damaged to be shown is named in `damaged`, and hides no other. */
   async listConversations(query: Omit<ConversationQuery, 'project'> = {}): Promise<Listed<Conversation>> {
     checkConversationQuery(query)
-    const { items, ...rest } = await this.#engine.store.conversations({ project: this.#scope.project, ...query })
+    const { items, ...rest } = await this.#engine.store.conversations({ ...query, project: this.#scope.project })
     return { items: items.map(shown), ...rest }
   }
 
@@ -202,12 +203,12 @@ export class ConversationManager extends TeamConversations {
    */
   async renewClaim(fence: Claim['fence'], forMs = defaultClaimMs): Promise<string> {
     const { project } = this.#scope
-    return (await this.#engine.store.renew({ project, ...fence, forMs })).expiresAt
+    return (await this.#engine.store.renew({ ...fence, project, forMs })).expiresAt
   }
 
   /** Gives a claim back, by its fence. */
   releaseClaim(fence: Claim['fence']): Promise<void> {
-    return this.#engine.store.release({ project: this.#scope.project, ...fence })
+    return this.#engine.store.release({ ...fence, project: this.#scope.project })
   }
 
   /** Keeps a message word for word in every request, or lets it go again. */
@@ -217,7 +218,7 @@ export class ConversationManager extends TeamConversations {
     return this.#change(conversationId, decide, ['pinMessage', messageId, pinned], write)
   }
 
-  /** The log itself: every event, in order, with its envelope. */
+  /** The log itself: every event of the range, in order, with its envelope. Without `limit`, all of them. */
   async getEvents(
     conversationId: string,
     range: Omit<EventRange, 'project' | 'conversationId'> = {},
@@ -225,21 +226,14 @@ export class ConversationManager extends TeamConversations {
     checkEventRange(range)
     const { info } = await this.#head(conversationId)
     const { branchOf } = info
-    return this.#engine.store.read({
-      project: this.#scope.project,
-      conversationId,
-      ...range,
-      ...(branchOf && { branchOf }),
-    })
+    const { project } = this.#scope
+    return eventsIn(this.#engine.store, { ...range, project, conversationId, ...(branchOf && { branchOf }) })
   }
 
-  /** Every message of the conversation, whoever it is for; the newest `limit` before a version. */
-  async getMessages(
-    conversationId: string,
-    page: { limit?: number; before?: number; after?: number } = {},
-  ): Promise<Message[]> {
+  /** Every message of the conversation, whoever it is for. With `limit` the newest, or with `after` the oldest. */
+  async getMessages(conversationId: string, page: MessagePage = {}): Promise<Message[]> {
     checkPage(page)
-    return this.#engine.store.messages(this.#whole(await this.#head(conversationId)), { limit: 100, ...page })
+    return messagesIn(this.#engine.store, this.#whole(await this.#head(conversationId)), page)
   }
 
   /** A message by its id. */

@@ -1,5 +1,5 @@
 /** How work is given to agents, where a caller does not say otherwise. */
-import { checkDurations, TimerMs, WaitMs } from '../commands/duration.ts'
+import { checkDurations, DurationMs, WaitMs } from '../commands/duration.ts'
 import { defaultGuards, type GuardSettings } from '../work/guards.ts'
 
 export interface DispatchSettings {
@@ -25,7 +25,10 @@ export type DispatchSettingsInput = Partial<Omit<DispatchSettings, 'guards'>> & 
 /** @throws {InvalidInput} naming a duration that is none */
 export function completeDispatchSettings({ guards, ...given }: DispatchSettingsInput = {}): DispatchSettings {
   checkDurations({ ...guards }, { coolDownMs: WaitMs, backOffMs: WaitMs, mostBackOffMs: WaitMs })
-  checkDurations({ leaseMs: given.leaseMs, lookEveryMs: given.lookEveryMs }, { leaseMs: TimerMs, lookEveryMs: TimerMs })
+  checkDurations(
+    { leaseMs: given.leaseMs, lookEveryMs: given.lookEveryMs },
+    { leaseMs: DurationMs, lookEveryMs: DurationMs },
+  )
   return {
     serve: false,
     agent: undefined,

@@ -11,6 +11,7 @@ import { LeaseLost } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import { isOfType, type RecordedEvent } from '../events/recorded.ts'
 import type { Lease } from '../log/leases.ts'
+import { timerMs } from '../timers.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { RunningExecution } from '../views/execution-time.ts'
 import type { ConversationAccess } from './conversation-access.ts'
@@ -54,7 +55,7 @@ export function executionKeeper({ store }: Engine, leaseMs: number): ExecutionKe
     leaseMs,
     keep(project, id, { name, generation }) {
       kept.set(id, { project, name, generation })
-      timer ??= setInterval(renew, leaseMs / 3).unref()
+      timer ??= setInterval(renew, timerMs(leaseMs / 3)).unref()
     },
     async release(id) {
       const lease = kept.get(id)

@@ -83,7 +83,7 @@ export class Features {
   async list({ states, ...page }: { states?: readonly FeatureState[] } & WorkPage): Promise<Listed<FeatureSummary>> {
     const { engine, scope } = this.#access
     const { project } = scope
-    const found = await engine.store.workItems({ project, type: 'feature', ...(states && { states }), ...page })
+    const found = await engine.store.workItems({ ...page, project, type: 'feature', ...(states && { states }) })
     return { ...found, items: found.items.map(head => summaryOf(head as WorkHead<FeatureWork>)) }
   }
 

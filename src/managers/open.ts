@@ -9,6 +9,7 @@ import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { timerMs } from '../timers.ts'
 import { type Tracer, traced } from '../tracing.ts'
 import type { Dispatcher } from '../work/dispatcher.ts'
 import { archivesProblem, defaultArchives, openArchives } from './archive-places.ts'
@@ -148,7 +149,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const timer = sweeps
     ? setInterval(
         () => sweep(core, caretaker, { archive, team: colleagues() }).catch(() => undefined),
-        sweepEveryMs!,
+        timerMs(sweepEveryMs!),
       ).unref()
     : undefined
   // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever

@@ -2,6 +2,7 @@
  * A conversation as it was at an earlier version: its state, its sessions, its messages, what each agent saw, and what
  * was sent. Reading only; to go on from there, branch.
  */
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { Engine, Scope } from '../engine.ts'
 import { NotFound } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -14,6 +15,7 @@ import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews } from './agent-views.ts'
+import { type MessagePage, messagesIn } from './long-reads.ts'
 import { pastHeads } from './past-heads.ts'
 import { eventAt } from './session-access.ts'
 import type { SessionRequests } from './session-requests.ts'
@@ -34,8 +36,8 @@ export interface PastConversation {
   readonly version: number
   readonly conversation: ConversationInfo
   readonly sessions: readonly SessionHead[]
-  /** The newest messages then, oldest first. */
-  messages(page?: { limit?: number; before?: number; after?: number }): Promise<Message[]>
+  /** Every message there was then; with `limit` the newest, or with `after` the oldest. */
+  messages(page?: MessagePage): Promise<Message[]>
   /** What an agent would have been sent then, for a message of that time or a text. */
   view(agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
   /** The newest request of a session that had been built by then. */
@@ -85,7 +87,7 @@ export function past({
       version,
       conversation: heads.conversation.info,
       sessions: [...heads.sessions.values()],
-      messages: (page = {}) => store.messages(window, { limit: 100, ...page }),
+      messages: (page = {}) => messagesIn(store, window, page),
       view: (agent, options) => views.past(heads, agent, options),
       async request(sessionId) {
         const session = heads.sessions.get(sessionId)
@@ -145,6 +147,8 @@ export function past({
         if (head) yield { version: event.version, event, conversation: head.info }
         next = event.version + 1
       }
+      // Whoever reads on at once keeps nobody waiting.
+      await breathe()
     }
   }
 

@@ -8,6 +8,7 @@ import { oneLine } from '../request/fence.ts'
 import { referenceText } from '../request/references.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { trimText } from '../request/trim.ts'
+import { timerMs } from '../timers.ts'
 
 export type LookedUp = { text: string; source: string } | { reason: string }
 
@@ -30,7 +31,7 @@ export async function lookUp(input: LookUpInput): Promise<LookedUp> {
   const late = new Promise<LookedUp>(resolve => {
     controller.signal.onabort = () => resolve({ reason: `no answer within ${timeoutMs} ms` })
   })
-  const timer = setTimeout(() => controller.abort(), timeoutMs)
+  const timer = setTimeout(() => controller.abort(), timerMs(timeoutMs))
   try {
     return await Promise.race([asked(), late])
   } finally {

@@ -1,6 +1,6 @@
 /** How references in messages are looked up, where a caller does not say otherwise. */
 import { z } from 'zod'
-import { TimerMs, WaitMs } from '../commands/duration.ts'
+import { DurationMs, WaitMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
 
 export interface ReferenceSettings {
@@ -17,7 +17,7 @@ export interface ReferenceSettings {
 const Count = z.int().positive()
 
 export const ReferencesInput = z
-  .strictObject({ timeoutMs: TimerMs, perView: Count, maxTokens: Count, retryAfterMs: WaitMs })
+  .strictObject({ timeoutMs: DurationMs, perView: Count, maxTokens: Count, retryAfterMs: WaitMs })
   .partial()
 
 const defaultReferenceSettings: ReferenceSettings = {

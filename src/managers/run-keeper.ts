@@ -1,5 +1,6 @@
 /** The runs of this process: their leases are renewed, they can be stopped, and none outlives the store. */
 import { LeaseLost } from '../errors.ts'
+import { timerMs } from '../timers.ts'
 import type { Claim } from './agent-views.ts'
 
 export interface KeptRun {
@@ -31,12 +32,15 @@ export function runKeeper(): RunKeeper {
       const over = new Promise<void>(done => {
         resolve = done
       })
-      const timer = setInterval(() => {
-        claim.renew(leaseMs).catch(error => {
-          // Whatever else went wrong may go right the next time; each write looks at the lease itself.
-          if (error instanceof LeaseLost) kept.stop('superseded')
-        })
-      }, leaseMs / 3).unref()
+      const timer = setInterval(
+        () => {
+          claim.renew(leaseMs).catch(error => {
+            // Whatever else went wrong may go right the next time; each write looks at the lease itself.
+            if (error instanceof LeaseLost) kept.stop('superseded')
+          })
+        },
+        timerMs(leaseMs / 3),
+      ).unref()
       const kept: KeptRun = {
         sessionId,
         signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,

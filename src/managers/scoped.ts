@@ -22,6 +22,7 @@ import { ConversationManager } from './conversation-manager.ts'
 import { DispatchManager } from './dispatch-manager.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
 import type { ExecutionKeeper } from './execution-time.ts'
+import { keepingAlive } from './keeping-alive.ts'
 import { runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
 import type { AllProjectParts, ProjectParts } from './project-parts.ts'
@@ -173,7 +174,8 @@ export class Scoped implements Colloquy {
 
   readonly onRecorded: Colloquy['onRecorded'] = listener => this.#opened.engine.onRecorded(listener)
 
-  readonly subscribe: Colloquy['subscribe'] = options => updates(this.#opened.store, this.project, options ?? {})
+  readonly subscribe: Colloquy['subscribe'] = options =>
+    keepingAlive(updates(this.#opened.store, this.project, options ?? {}))
 
   readonly verify: Colloquy['verify'] = ({ onProgress, allProjects = false } = {}) =>
     this.#opened.store.verify({

@@ -23,29 +23,22 @@ import type { WorkItem } from '../events/work-item.ts'
 import type { Listed } from '../log/directory.ts'
 import { type LaneKind, laneKinds } from '../log/lane.ts'
 import type { Message } from '../views/message.ts'
-import { changedAtMs, expiryOf, type SessionHead, type SessionStatus, sessionKey } from '../views/session.ts'
+import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
+import type { MessagePage } from './long-reads.ts'
 import { continuation } from './past-heads.ts'
-import { checkPage, checkSessionQuery } from './queries.ts'
+import { checkPage } from './queries.ts'
 import type { RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
+import { sessionBefore } from './session-before.ts'
 import type { FoundItem } from './session-checkpoints.ts'
-import { firstSystemMessage, type MessagePage, pageOf } from './session-messages.ts'
+import { type ListSessions, listedSessions } from './session-list.ts'
+import { firstSystemMessage, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
-
-export interface ListSessions {
-  conversationId?: string
-  agentName?: string
-  /** A work item's sessions. */
-  workItem?: WorkItem
-  status?: readonly SessionStatus[]
-  cursor?: string
-  limit?: number
-}
 
 /** Which sessions worked on an item, by the item's state at the time (seed 002). */
 export interface SessionLinks {
@@ -110,16 +103,9 @@ export class SessionManager {
     return this.#session(await this.#head(sessionId))
   }
 
-  async listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
-    checkSessionQuery(query)
-    const { items, next } = await this.#engine.store.sessions({ project: this.#scope.project, ...query })
-    const sessions = await Promise.all(items.map(head => this.#session(head)))
-    const { status } = query
-    return {
-      // The log may not say yet that the time of some is over.
-      items: status ? sessions.filter(session => status.includes(session.status)) : sessions,
-      ...(next !== undefined && { next }),
-    }
+  /** Newest first, filtered by what is shown of them. */
+  listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
+    return listedSessions(this.#engine, this.#scope, query)
   }
 
   /** Sessions of a conversation that somebody compacts right now, in whatever process. One that died is not among them for long. */
@@ -354,6 +340,7 @@ export class SessionManager {
       ...(taskState !== undefined && { taskState }),
       sharing: meant.sharing ?? this.#settings.sharing[workItem.type],
       expiresInMs: meant.expiresInMs === undefined ? this.#settings.sessionExpiresInMs : meant.expiresInMs,
+      before: await sessionBefore(store, this.#scope.project, meant),
       ...(continues && { continues }),
       ...(metadata !== undefined && { metadata }),
     }

@@ -16,7 +16,10 @@ export interface Settings {
   archive: ArchiveSettings
 }
 
-/** When a conversation is archived by the sweep. */
+/**
+ * When a conversation is archived by the sweep. One that was restored is left alone for as long again: until it is
+ * completed anew, and by age or inactivity counted from its restoring.
+ */
 export interface ArchiveSettings {
   /** As soon as it is completed. Default true. */
   onCompletion: boolean

@@ -1,5 +1,5 @@
 /** The maintenance sweep: marks sessions that expired, looks after teams, archives what is due. Deletes nothing. */
-import { archiveConversation } from '../commands/conversation.ts'
+import { archiveIfDue } from '../commands/conversation.ts'
 import { expireSession } from '../commands/session.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { LeaseHeld } from '../errors.ts'
@@ -91,21 +91,23 @@ async function archiveConversations(
     ...(archive.inactiveForMs !== null && { inactiveSince: now - archive.inactiveForMs }),
   }
   let count = 0
+  let cursor: string | undefined
   for (;;) {
-    const heads = await engine.store.archivable(scope.project, due, batchSize)
+    const page = { limit: batchSize, ...(cursor !== undefined && { cursor }) }
+    const { items, next } = await engine.store.archivable(scope.project, due, page)
     const done = await allDone(
-      heads.map(({ info }) =>
+      items.map(({ info: { id } }) =>
         engine.execute(scope, {
-          conversation: { id: info.id },
-          decide: archiveConversation(info.id, info.status === 'completed' ? 'completed' : 'not used for long'),
+          conversation: { id },
+          decide: archiveIfDue(id, due),
           options: { fence },
           asked: [],
         }),
       ),
     )
-    const archived = done.filter(appended => appended.events.length > 0).length
-    count += archived
-    if (archived === 0) return count
+    for (const { events } of done) count += events.length
+    if (next === undefined) return count
+    cursor = next
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }
 }

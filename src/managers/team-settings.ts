@@ -1,5 +1,5 @@
 /** How teams work on a conversation, where a caller does not say otherwise. */
-import { checkDurations, DurationMs, TimerMs } from '../commands/duration.ts'
+import { checkDurations, DurationMs } from '../commands/duration.ts'
 import { defaultLoopSettings, type LoopSettings } from '../commands/loops.ts'
 import { type PhaseSet, type PhaseSetting, phaseSetOf } from '../commands/phase-set.ts'
 
@@ -37,7 +37,7 @@ export function completeTeamSettings({
   executionLeaseMs = minute,
 }: TeamSettingsInput): TeamSettings {
   const { loops = {}, timeoutMs = 30 * minute, leaseMs = 2 * minute } = turns
-  const durations = { timeoutMs: DurationMs, leaseMs: TimerMs, executionLeaseMs: TimerMs }
+  const durations = { timeoutMs: DurationMs, leaseMs: DurationMs, executionLeaseMs: DurationMs }
   checkDurations({ timeoutMs, leaseMs, executionLeaseMs }, durations)
   return {
     phases: phaseSetOf(phases),

@@ -1,5 +1,6 @@
 /** Waits until a turn is over: by its last completion, by somebody, or by its time-out, which is recorded when it comes. */
 import type { TurnOutcome } from '../events/turn.ts'
+import { timerMs } from '../timers.ts'
 import type { ConversationAccess } from './conversation-access.ts'
 import type { Turns } from './turns.ts'
 
@@ -47,9 +48,6 @@ export function turnWatch(access: ConversationAccess, turns: Turns): TurnWatch {
     if (dueAt === undefined) return undefined
     const waitMs = Math.max(soonestMs, Date.parse(dueAt) - engine.clock())
     // What is refused here the maintenance sweep tries again.
-    return setTimeout(
-      () => turns.timeOut(conversationId, undefined).catch(() => undefined),
-      Math.min(waitMs, 2 ** 31 - 1),
-    ).unref()
+    return setTimeout(() => turns.timeOut(conversationId, undefined).catch(() => undefined), timerMs(waitMs)).unref()
   }
 }

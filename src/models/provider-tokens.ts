@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { timerMs } from '../timers.ts'
 
 export interface ProviderTokensOptions {
   provider: keyof typeof protocols
@@ -70,7 +71,7 @@ export function providerTokens(options: ProviderTokensOptions): TokenEstimator {
       body: JSON.stringify(protocol.body(model, text.toWellFormed())),
       // A key follows no redirection.
       redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(timerMs(timeoutMs)),
     })
     if (!response.ok) {
       await response.body?.cancel()

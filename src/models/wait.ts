@@ -1,4 +1,5 @@
 /** Waiting that can be called off. */
+import { timerMs } from '../timers.ts'
 
 /** Resolves to true after the time, to false at once when the signal comes first. */
 export function waitFor(milliseconds: number, signal?: AbortSignal): Promise<boolean> {
@@ -11,7 +12,7 @@ export function waitFor(milliseconds: number, signal?: AbortSignal): Promise<boo
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', stop)
       resolve(true)
-    }, milliseconds)
+    }, timerMs(milliseconds))
     signal?.addEventListener('abort', stop, { once: true })
   })
 }

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { IllegalState } from '../errors.ts'
 import type { Colloquy, Swept } from '../index.ts'
+import { timerMs } from '../timers.ts'
 import type { Job } from './contract/operations.ts'
 import type { Figures } from './figures.ts'
 
@@ -65,7 +66,7 @@ export function jobs(parts: {
   const sweep = () => {
     running = running.then(sweepAll).catch(error => onFailure(error, colloquy.project))
   }
-  const timer = everyMs === null ? undefined : setInterval(sweep, everyMs).unref()
+  const timer = everyMs === null ? undefined : setInterval(sweep, timerMs(everyMs)).unref()
   // What came due while nobody was here need not wait for the first sweep.
   if (everyMs !== null) sweep()
 

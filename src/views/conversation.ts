@@ -26,6 +26,8 @@ export interface ConversationInfo extends TeamState {
   createdAt: string
   completedAt?: string
   archivedAt?: string
+  /** When somebody last took it out of the archive: the sweep counts from then on. */
+  restoredAt?: string
   summary?: string
   /** Versions of pinned messages. */
   pins?: readonly number[]
@@ -99,7 +101,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, status: 'archived', statusBeforeArchive: info.status, archivedAt: at }
     case 'conversation.restored': {
       const { statusBeforeArchive = 'active', archivedAt: _, ...rest } = info
-      return { ...rest, status: statusBeforeArchive }
+      return { ...rest, status: statusBeforeArchive, ...(event.stays && { restoredAt: at }) }
     }
     case 'branch.merged':
       return { ...info, mergedInto: { conversationId: event.into, messageId: event.messageId } }
@@ -131,6 +133,7 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     createdAt: _createdAt,
     completedAt: _completedAt,
     archivedAt: _archivedAt,
+    restoredAt: _restoredAt,
     summary: _summary,
     branchOf: _branchOf,
     mergedInto: _mergedInto,

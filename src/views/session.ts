@@ -13,7 +13,14 @@ import type { Strategy } from '../events/strategy.ts'
 import { type WorkItem, workItemKey } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
 
-/** Deleted sessions are hidden; expired ones were replaced or will be on next use. All stay in the log. */
+/**
+ * Deleted sessions are hidden; expired ones were replaced or will be on next use. All stay in the log.
+ *
+ * A session expires when nothing that it sees has come for its time; from then on it is shown as expired and takes no
+ * writes. It stays so once that is recorded: by the sweep, by its successor, or by `expireSession`. Until then, word from
+ * others in its conversation counts as use like any other and makes it active again: that a time was over *before* a
+ * message cannot be told from running sums, and every append would have to look through the log for it.
+ */
 export type SessionStatus = 'active' | 'archived' | 'expired' | 'deleted'
 
 export interface SessionHead {

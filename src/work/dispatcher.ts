@@ -7,6 +7,7 @@
  */
 import { LeaseLost, StoreBusy, StoreFailed } from '../errors.ts'
 import type { DispatchOutcome } from '../events/dispatch.ts'
+import { timerMs } from '../timers.ts'
 import type { KeptLease } from './kept-lease.ts'
 import type { DispatchedItem, Job, WorkDone, Worker } from './worker.ts'
 
@@ -281,7 +282,7 @@ const soonestMs = 5
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(resolve, Math.max(soonestMs, milliseconds))
+    const timer = setTimeout(resolve, timerMs(Math.max(soonestMs, milliseconds)))
     const end = () => {
       clearTimeout(timer)
       resolve()

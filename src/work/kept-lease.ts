@@ -1,6 +1,7 @@
 /** A lease that is kept as long as its work lasts: renewed by this process, and told of when it was lost. */
 import type { Engine } from '../engine.ts'
 import { LeaseHeld, LeaseLost } from '../errors.ts'
+import { timerMs } from '../timers.ts'
 
 export interface KeptLease {
   readonly name: string
@@ -46,14 +47,17 @@ function kept(
 ): KeptLease {
   const fence = { name, generation }
   const losing = new AbortController()
-  const timer = setInterval(() => {
-    store.renew({ project, ...fence, forMs }).catch(error => {
-      // Whatever else went wrong may go right the next time; each write looks at the lease itself.
-      if (!(error instanceof LeaseLost)) return
-      clearInterval(timer)
-      losing.abort()
-    })
-  }, forMs / 3).unref()
+  const timer = setInterval(
+    () => {
+      store.renew({ project, ...fence, forMs }).catch(error => {
+        // Whatever else went wrong may go right the next time; each write looks at the lease itself.
+        if (!(error instanceof LeaseLost)) return
+        clearInterval(timer)
+        losing.abort()
+      })
+    },
+    timerMs(forMs / 3),
+  ).unref()
   return {
     name,
     fence,

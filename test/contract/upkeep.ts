@@ -588,6 +588,19 @@ function describeDue(open: OpenStore): void {
       expect(ids(await store.expiring(project, start + 1.5 * hour, 10))).toEqual(['left', 'used'])
     })
 
+    it('sessions that may be over are listed beside those that are marked', async () => {
+      const { store, clock } = await open()
+      const of = (id: string, expiresInMs: number | null) => joined(id, { expiresInMs })
+      await store.append(into('c', [begun(), of('marked', hour), of('over', hour), of('ever', null)]))
+      const lastActiveAt = new Date(clock.now).toISOString()
+      await store.append(into('c', { type: 'session.expired', sessionId: 'marked', lastActiveAt }))
+      const listed = async (overdueAt?: number) =>
+        ids((await store.sessions({ project, status: ['expired'], ...(overdueAt && { overdueAt }) })).items)
+      expect(await listed()).toEqual(['marked'])
+      expect(await listed(clock.now + hour - 1)).toEqual(['marked'])
+      expect(await listed(clock.now + hour)).toEqual(['marked', 'over'])
+    })
+
     it('a session that is not active is not due again', async () => {
       const { store, clock } = await open()
       await store.append(into('c', [begun(), joined('s', { expiresInMs: hour })]))
@@ -609,7 +622,7 @@ function describeDue(open: OpenStore): void {
     it('a conversation is due for the archive by completion, age or inactivity', async () => {
       const { store, clock } = await open()
       const due = async (rule: Parameters<Store['archivable']>[1]) =>
-        (await store.archivable(project, rule, 10)).map(head => head.info.id).sort()
+        (await store.archivable(project, rule, { limit: 10 })).items.map(head => head.info.id).sort()
       const start = clock.now
       await store.append(into('done', [begun(), { type: 'conversation.completed' }]))
       await store.append(into('old', begun()))
@@ -624,8 +637,13 @@ function describeDue(open: OpenStore): void {
       expect(await due({ createdBefore: start - 1 })).toEqual([])
       expect(await due({ inactiveSince: start })).toEqual(['done'])
       expect(await due({ inactiveSince: clock.now })).toEqual(['done', 'old', 'young'])
-      expect(await store.archivable(project, { createdBefore: clock.now }, 2)).toHaveLength(2)
-      expect(await store.archivable('bank', { completed: true }, 10)).toEqual([])
+      const rule = { createdBefore: clock.now }
+      const first = await store.archivable(project, rule, { limit: 2 })
+      const rest = await store.archivable(project, rule, { limit: 2, cursor: first.next! })
+      expect([...first.items, ...rest.items].map(head => head.info.id).sort()).toEqual(await due(rule))
+      expect(rest).toMatchObject({ items: [{}] })
+      expect(rest.next).toBeUndefined()
+      expect(await store.archivable('bank', { completed: true }, { limit: 10 })).toEqual({ items: [] })
     })
 
     it('that a session expired is no use of its conversation: neither lists nor the archive take it for one', async () => {
@@ -648,9 +666,8 @@ function describeDue(open: OpenStore): void {
         ['used', new Date(start + 2 * hour).toISOString()],
         ['left', lastUse],
       ])
-      expect((await store.archivable(project, { inactiveSince: start + hour }, 10)).map(({ info }) => info.id)).toEqual(
-        ['left'],
-      )
+      const due = await store.archivable(project, { inactiveSince: start + hour }, { limit: 10 })
+      expect(due.items.map(({ info }) => info.id)).toEqual(['left'])
       expect((await store.verify()).damages).toEqual([])
       await store.append(into('left', said('back again')))
       expect((await store.conversation(project, 'left'))?.activeAt).toBe(new Date(clock.now).toISOString())

@@ -17,6 +17,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { run } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { runChild, startChild } from '../torture/child.ts'
 import { moveAllIntoFile } from '../torture/damage.ts'
@@ -217,6 +218,20 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
       expect(words).toMatch(/permission|folder|reading only/)
     }
     expect(readFileSync(file)).toEqual(before)
+  })
+
+  it('a folder gives its store to every command that only reads', async () => {
+    const folder = temporaryFolder()
+    const { file } = await givenStore(folder)
+    for (const name of ['-wal', '-shm', '-search', '-search-wal', '-search-shm']) rmSync(file + name, { force: true })
+    chmodSync(file, 0o644)
+    chmodSync(folder, 0o555)
+    const options = ['--store', `sqlite:${file}`, '--project', project]
+    for (const command of [['list'], ['list', '--sessions'], ['stats'], ['verify'], ['search', 'two']]) {
+      const { exitCode, stdout, stderr } = await run([...command, ...options], { uid: stranger, cwd: folder })
+      expect({ command, exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') })
+      expect(stdout).not.toBe('')
+    }
   })
 
   it('a folder takes no new store, and says so', async () => {

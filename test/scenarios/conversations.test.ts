@@ -102,6 +102,30 @@ describe('a conversation', () => {
   })
 })
 
+describe('a project', () => {
+  it('[P12] is not left by a stray word in a question, which callers without types can ask', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'of the shop' })
+    await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'of the shop' })
+    await colloquy.work.addFeature({ featureId: 'login', name: 'Log in' })
+    await colloquy.work.addBead({ beadId: 'b-1', title: 'A bead' })
+    const other = colloquy.as({ project: 'bank' })
+    const own = await other.conversations.createConversation({ title: 'of the bank' })
+    const stray = { project: 'shop', conversationId: id } as object
+    const ids = ({ items }: { items: ReadonlyArray<object> }) => items.map(item => 'id' in item && item.id)
+    expect(ids(await other.conversations.listConversations({ project: 'shop' } as object))).toEqual([own.id])
+    expect(ids(await other.sessions.listSessions({ project: 'shop' } as object))).toEqual([])
+    expect(ids(await other.work.listFeatures({ project: 'shop' } as object))).toEqual([])
+    expect(ids(await other.work.listBeads({ project: 'shop' } as object))).toEqual([])
+    const events = await other.conversations.getEvents(own.id, stray)
+    expect(events.map(({ project, conversationId }) => [project, conversationId])).toEqual([['bank', own.id]])
+    const { fence } = await colloquy.conversations.claim(id, 'dev')
+    await other.conversations.releaseClaim({ ...fence, ...stray })
+    await expect(other.conversations.renewClaim({ ...fence, ...stray })).rejects.toMatchObject({ code: 'lease/lost' })
+    await colloquy.conversations.renewClaim(fence)
+  })
+})
+
 describe('the maintenance sweep', () => {
   it('archives what is completed, what is old and what is idle, as the project says', async () => {
     const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })
@@ -113,6 +137,50 @@ describe('the maintenance sweep', () => {
     expect(await colloquy.maintain()).toMatchObject({ archived: 2 })
     const statusOf = async (id: string) => (await colloquy.conversations.getConversation(id)).status
     expect(await Promise.all([done.id, idle.id, busy.id].map(statusOf))).toEqual(['archived', 'archived', 'active'])
+  })
+
+  it('leaves alone what a person restored, until it is completed anew', async () => {
+    const { colloquy, pass } = await opened()
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'done' })
+    await conversations.complete(id)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await conversations.restore(id)).status).toBe('completed')
+    pass(1000 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+    await conversations.reopen(id)
+    await conversations.complete(id)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await colloquy.verify()).damages).toEqual([])
+  })
+
+  it('counts the age of what a person restored from then on', async () => {
+    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'old' })
+    pass(11 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    await conversations.restore(id)
+    pass(9 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+    expect((await conversations.getConversation(id)).status).toBe('active')
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+  })
+
+  it('gets to what is due behind many that were restored', async () => {
+    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { conversations } = colloquy
+    const made = []
+    for (let count = 0; count < 121; count++) made.push(await conversations.createConversation({ title: 'old' }))
+    pass(9 * hour)
+    for (const { id } of made.slice(0, 120)) {
+      await conversations.archive(id)
+      await conversations.restore(id)
+    }
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
+    expect((await conversations.getConversation(made[120]!.id)).status).toBe('archived')
   })
 
   it('leaves completed conversations alone where the project says so', async () => {

@@ -10,7 +10,7 @@ import {
   openColloquy,
   VersionConflict,
 } from 'colloquy'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 import { folderWith } from '../support/repository.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -403,6 +403,16 @@ describe('opening', () => {
       code: 'store/unusable',
       message: expect.stringMatching(/names no store. Use sqlite:path/),
     })
+  })
+
+  it('takes a time between sweeps that no timer can wait for, and does not sweep all the time instead', async () => {
+    const warnings: string[] = []
+    const note = ({ name }: Error) => warnings.push(name)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    await opened({ sweepEveryMs: 2 ** 31, executionLeaseMs: 2 ** 40 })
+    await new Promise(setImmediate)
+    expect(warnings).not.toContain('TimeoutOverflowWarning')
   })
 
   it('takes a folder on a drive for archives', async () => {

@@ -320,6 +320,38 @@ describe('expiry', () => {
     expect(said(await colloquy.sessions.getAllMessages(old.id))).toEqual(['yesterday'])
   })
 
+  it.each([
+    ['noticed by whoever comes next', false],
+    ['marked by the sweep first', true],
+  ])('makes no difference to what comes after: %s', async (_, isSwept) => {
+    const { colloquy, pass } = await opened()
+    const { sessions, conversations } = colloquy
+    const thread = { type: 'thread', agentType: 'dev', threadId: 'login' } as const
+    const old = await sessions.getOrCreateSession(thread)
+    const { version } = await sessions.addMessage(old.id, { role: 'user', content: 'before it went away' })
+    await conversations.acknowledge(old.conversationId, 'dev', version)
+    pass(25 * hour)
+    if (isSwept) expect(await colloquy.maintain()).toMatchObject({ expired: 1 })
+    const fresh = await sessions.getOrCreateSession(thread)
+    expect(fresh).toMatchObject({ replaces: old.id, acknowledged: version })
+    const { id } = await conversations.addEvent(old.conversationId, { role: 'user', content: 'while it was away' })
+    const view = await conversations.buildAgentMessages(old.conversationId, 'dev', { trigger: { messageId: id } })
+    expect(view.catchUp).toMatchObject({ since: version })
+  })
+
+  it('of the one before last leaves nothing to whoever comes after one that was put away', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    await sessions.getOrCreateSession(task)
+    pass(25 * hour)
+    await colloquy.maintain()
+    const second = await sessions.getOrCreateSession(task)
+    await sessions.archiveSession(second.id)
+    expect((await sessions.getOrCreateSession(task)).replaces).toBeUndefined()
+    const otherState = await sessions.getOrCreateSession({ ...task, taskState: 'in_qa' })
+    expect(otherState.replaces).toBeUndefined()
+  })
+
   it('can be set per session, or switched off', async () => {
     const { colloquy, pass } = await opened({ sessionExpiresInMs: null })
     const endless = await colloquy.sessions.getOrCreateSession(feature)
@@ -351,6 +383,44 @@ describe('expiry', () => {
     expect((await sessions.listSessions()).items).toMatchObject([{ id, status: 'expired' }])
     expect(await sessions.reopenSession(id)).toMatchObject({ id, status: 'active' })
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
+  })
+
+  it('is what a filter by status goes by, whether it is marked or not', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const make = async (threadId: string) =>
+      (await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId })).id
+    const marked = await make('marked')
+    pass(25 * hour)
+    await colloquy.maintain()
+    const over = await make('over')
+    pass(20 * hour)
+    const used = await make('used')
+    pass(20 * hour)
+    const ids = async (status: 'active' | 'expired') =>
+      (await sessions.listSessions({ status: [status] })).items.map(({ id }) => id)
+    expect(await ids('expired')).toEqual([over, marked])
+    expect(await ids('active')).toEqual([used])
+  })
+
+  it('leaves no page of active sessions empty or short while there are more', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const make = async (name: string, count: number, expiresInMs: number) => {
+      for (let index = 0; index < count; index++)
+        await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: `${name}${index}`, expiresInMs })
+    }
+    await make('lasting', 5, 1000 * hour)
+    await make('short', 10, hour)
+    await make('newest', 1, 1000 * hour)
+    pass(2 * hour)
+    const threads = (list: Awaited<ReturnType<typeof sessions.listSessions>>) =>
+      list.items.map(({ workItem }) => 'threadId' in workItem && workItem.threadId)
+    const first = await sessions.listSessions({ status: ['active'], limit: 3 })
+    expect(threads(first)).toEqual(['newest0', 'lasting4', 'lasting3'])
+    const rest = await sessions.listSessions({ status: ['active'], limit: 10, cursor: first.next! })
+    expect(threads(rest)).toEqual(['lasting2', 'lasting1', 'lasting0'])
+    expect(rest.next).toBeUndefined()
   })
 
   it('is marked by the maintenance sweep, once, and only where it is due', async () => {

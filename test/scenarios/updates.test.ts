@@ -1,4 +1,5 @@
 /** What subscribers are told, and when. */
+import { execFile } from 'node:child_process'
 import { openColloquy, type Update } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { opened } from '../support/colloquy.ts'
@@ -114,4 +115,49 @@ it('a listener that fails keeps nobody from hearing that a write is done: neithe
     { code: 'COLLOQUY_LISTENER', message: expect.stringContaining('out of ink') },
   ])
   for (const one of stop) one()
+})
+
+describe('a program that only follows', () => {
+  const root = new URL('../..', import.meta.url)
+
+  /** Runs a program that says 'ready' when it follows, and then hears of one message; gives its exit code and words. */
+  async function follows(program: string): Promise<{ code: number | null; words: string }> {
+    const { colloquy, store } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
+    const opening = `import { openColloquy } from 'colloquy'
+      const colloquy = await openColloquy({ store: ${JSON.stringify(store)}, project: 'shop' })`
+    const child = execFile(process.execPath, ['--input-type=module', '-e', `${opening}\n${program}`], { cwd: root })
+    let words = ''
+    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', text => (words += text))
+    child.stdout!.once('data', () => colloquy.conversations.addEvent(id, { role: 'user', content: 'hello' }))
+    const code = await new Promise<number | null>(resolve => child.on('close', resolve))
+    return { code, words }
+  }
+
+  it('goes on until it has what it waits for', async () => {
+    const ended = await follows(`
+      const updates = colloquy.subscribe()
+      console.log('ready')
+      for await (const update of updates) {
+        console.log(update.message.content)
+        break
+      }`)
+    expect(ended).toEqual({ code: 0, words: 'ready\nhello\n' })
+  })
+
+  it.each([
+    ['aborts', 'stop.abort()'],
+    ['closes', 'colloquy.close()'],
+    ['returns', 'updates.return()'],
+  ])('ends when somebody %s', async (_, end) => {
+    const ended = await follows(`
+      const stop = new AbortController()
+      const updates = colloquy.subscribe({ signal: stop.signal })
+      console.log('ready')
+      await updates.next()
+      const next = updates.next()
+      setImmediate(() => ${end})
+      console.log((await next).done)`)
+    expect(ended).toEqual({ code: 0, words: 'ready\ntrue\n' })
+  })
 })

@@ -19,6 +19,8 @@ export interface RunOptions {
   cwd?: string
   /** What stands on its standard input; nothing unless given. */
   input?: string
+  /** Who runs it. */
+  uid?: number | undefined
   /** Stops reading after the first piece of output, as `| head` does. */
   readsLittle?: boolean
 }
@@ -26,7 +28,7 @@ export interface RunOptions {
 /** Runs `colloquy` with `args` and nothing else: no store, no project. */
 export function run(
   args: readonly string[],
-  { env = {}, cwd, input, readsLittle = false }: RunOptions = {},
+  { env = {}, cwd, input, uid, readsLittle = false }: RunOptions = {},
 ): Promise<Ran> {
   // The environment of whoever runs the tests must not colour the output or move its times.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
@@ -34,6 +36,7 @@ export function run(
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     env: { ...inherited, TZ: 'UTC', ...env },
     ...(cwd !== undefined && { cwd }),
+    ...(uid !== undefined && { uid, gid: uid }),
   })
   child.stdin?.end(input)
   const { stdout: out, stderr: err } = child as ChildProcessWithoutNullStreams

@@ -1,6 +1,7 @@
 /** A connection to an MCP server that runs as a program: JSON-RPC, a message per line, over its standard streams. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { timerMs } from '../../timers.ts'
 
 export interface McpConnection {
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<unknown>
@@ -77,7 +78,7 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
           reject(new Error(why))
         }
         const stop = () => giveUp('the run was stopped')
-        const timer = setTimeout(giveUp, answerWithinMs, 'it did not answer in time').unref()
+        const timer = setTimeout(giveUp, timerMs(answerWithinMs), 'it did not answer in time').unref()
         const settle = () => {
           clearTimeout(timer)
           signal?.removeEventListener('abort', stop)

@@ -3,6 +3,7 @@
  *
  * It looks at bytes, not at parts: a provider that sends only signs of life while its model thinks is not silent.
  */
+import { timerMs } from '../../timers.ts'
 
 /** Nothing came for longer than allowed. */
 export class FellSilent extends Error {
@@ -46,7 +47,7 @@ function silenceWatch(silenceMs: number, outer: AbortSignal | undefined): Silenc
   return {
     signal: outer ? AbortSignal.any([outer, controller.signal]) : controller.signal,
     async during(work) {
-      const timer = setTimeout(() => controller.abort(new FellSilent(silenceMs)), silenceMs)
+      const timer = setTimeout(() => controller.abort(new FellSilent(silenceMs)), timerMs(silenceMs))
       try {
         return await work
       } finally {

@@ -3,6 +3,7 @@
  *
  * It has tools of its own and cannot call ours. What it prints is the answer, as it is.
  */
+import { timerMs } from '../../timers.ts'
 import { cancelled, type FailurePart, failed } from '../failure.ts'
 import type { Model, ModelPart, ModelRequest } from '../model.ts'
 import { argumentsIn } from './arguments.ts'
@@ -52,7 +53,7 @@ export function commandModel(line: string, options: CommandOptions = {}): Model 
     const cancel = () => stop(cancelled())
     const timer = setTimeout(
       () => stop(failed('timed-out', `${program} took longer than ${timeoutMs / 1000} seconds.`, { retryable: false })),
-      timeoutMs,
+      timerMs(timeoutMs),
     )
     signal?.addEventListener('abort', cancel, { once: true })
     try {

@@ -35,6 +35,7 @@ export const Conversation = named(
     createdAt: z.string(),
     completedAt: z.string().optional(),
     archivedAt: z.string().optional(),
+    restoredAt: z.string().optional(),
     summary: z.string().optional(),
     pins: Numbers.optional(),
     branchOf: z.object({ conversationId: z.string(), version: z.int() }).optional(),

@@ -35,7 +35,7 @@ export function conversationHandlers(): Handlers<'conversations'> {
       return { items, next: String(backwards ? last - 1 : last + 1) }
     },
     messages: async ({ colloquy, params, query }) => ({
-      items: await colloquy.conversations.getMessages(params.conversationId, query),
+      items: await colloquy.conversations.getMessages(params.conversationId, { limit: 100, ...query }),
     }),
     say: ({ colloquy, params, body, write }) => colloquy.conversations.addEvent(params.conversationId, body, write),
     message: ({ colloquy, params }) => colloquy.conversations.getMessage(params.messageId),
@@ -45,7 +45,7 @@ export function conversationHandlers(): Handlers<'conversations'> {
     async at({ colloquy, params, query }) {
       const past = await colloquy.conversations.at(params.conversationId, params.version)
       const { version, conversation, sessions } = past
-      return { version, conversation, sessions, messages: await past.messages(query) }
+      return { version, conversation, sessions, messages: await past.messages({ limit: 100, ...query }) }
     },
     branch: ({ colloquy, params, body: { version, ...options } = {}, write }) =>
       colloquy.conversations.branch(params.conversationId, version, options, write),

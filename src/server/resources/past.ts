@@ -10,7 +10,7 @@ export function pastHandlers(): Handlers<'past'> {
   return {
     async messages({ colloquy, params, query }) {
       const past = await colloquy.conversations.at(params.conversationId, params.version)
-      return { items: await past.messages(query) }
+      return { items: await past.messages({ limit: 100, ...query }) }
     },
     async session({ colloquy, params: { conversationId, version, sessionId } }) {
       const { sessions } = await colloquy.conversations.at(conversationId, version)

@@ -142,8 +142,9 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.conversationId !== undefined) where('c.id = ?', query.conversationId)
     if (query.workItem) where('c.work_key = ?', workHash(query.workItem))
     if (query.agentName !== undefined) where('s.agent = ?', query.agentName)
-    if (query.status) where('s.status = any(?::text[])', query.status)
-    else where(`s.status <> ?`, 'deleted')
+    const wanted = query.status ? 's.status = any(?::text[])' : 's.status <> ?'
+    if (query.overdueAt === undefined) where(wanted, query.status ?? 'deleted')
+    else where(`(${wanted} or s.status = 'active' and s.expires_at <= ?)`, query.status ?? 'deleted', query.overdueAt)
     if (query.cursor) where('s.session < ?', ...numbersIn(query.cursor, 1))
     const rows = await database.look<SessionRow>(
       `select ${sessionColumns} from sessions s join conversations c using (project, conversation)

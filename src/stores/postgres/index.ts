@@ -349,7 +349,7 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       yield* archiveLines(database, { project, conversationId, ...head })
     },
     expiring: (project, now, limit) => reading(() => upkeep.expiring(project, now, limit)),
-    archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
+    archivable: (project, due, page) => reading(() => upkeep.archivable(project, due, page)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     queue: () => write.queue(),

@@ -25,8 +25,8 @@ export function maintenance({
       order by expires_at limit $3`,
     postpone: 'update sessions set expires_at = $3 where project = $1 and id = $2 and expires_at < $3',
     archivable: `
-      select id from conversations join ends using (project, conversation)
-      where project = $1 and status <> 'archived' and (
+      select conversation, id from conversations join ends using (project, conversation)
+      where project = $1 and conversation > $6 and status <> 'archived' and (
         (status = 'completed' and $2::boolean)
         or created_at <= $3::bigint
         or (recent_at <= $4::bigint and active_at <= $4::bigint))
@@ -73,15 +73,20 @@ export function maintenance({
     async archivable(
       project: string,
       due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
-      limit: number,
-    ): Promise<ConversationHead[]> {
+      { limit, cursor }: { limit: number; cursor?: string },
+    ): Promise<Listed<ConversationHead>> {
       const number = await projects.find(project)
-      if (number === undefined) return []
+      if (number === undefined) return { items: [] }
       const { completed = false, createdBefore = null, inactiveSince = null } = due
-      const values = [number, completed, createdBefore, inactiveSince, limit]
-      const rows = await database.read<[string]>(sql.archivable, values)
-      const found = await Promise.all(rows.map(([id]) => conversation(project, id)))
-      return found.filter(head => head !== undefined)
+      const [after = 0] = cursor === undefined ? [] : numbersIn(cursor, 1)
+      const values = [number, completed, createdBefore, inactiveSince, limit + 1, after]
+      const rows = await database.read<[number, string]>(sql.archivable, values)
+      const last = rows[limit - 1]
+      const found = await Promise.all(rows.slice(0, limit).map(([, id]) => conversation(project, id)))
+      return {
+        items: found.filter(head => head !== undefined),
+        ...(rows.length > limit && last && { next: String(last[0]) }),
+      }
     },
 
     async due(

@@ -183,8 +183,12 @@ export function directory({ database, heads }: { database: Database; heads: Head
       conditions.push('s.agent = ?')
       values.push(query.agentName)
     }
-    if (query.status) conditions.push(`s.status in (${marks(query.status, values)})`)
-    else conditions.push(`s.status <> 'deleted'`)
+    const isWanted = query.status ? `s.status in (${marks(query.status, values)})` : `s.status <> 'deleted'`
+    if (query.overdueAt === undefined) conditions.push(isWanted)
+    else {
+      conditions.push(`(${isWanted} or s.status = 'active' and s.expires_at <= ?)`)
+      values.push(query.overdueAt)
+    }
     if (query.cursor) {
       conditions.push('s.session < ?')
       values.push(numbersIn(query.cursor, 1)[0]!)

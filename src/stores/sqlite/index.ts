@@ -265,7 +265,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       yield* archiveLines(side, { project, conversationId })
     },
     expiring: (project, now, limit) => upkeep.expiring(project, now, limit),
-    archivable: (project, due, limit) => reading(() => upkeep.archivable(project, due, limit)),
+    archivable: (project, due, page) => reading(() => upkeep.archivable(project, due, page)),
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     queue: () => write.queue(),

@@ -21,8 +21,8 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       select s.id, s.conversation from sessions s
       where s.project = ? and s.status = 'active' and s.expires_at <= ? order by s.expires_at limit ?`),
     archivable: database.prepare(`
-      select c.id from conversations c
-      where c.project = ?1 and c.status <> 'archived' and ${hasHead} and (
+      select c.conversation, c.id from conversations c
+      where c.project = ?1 and c.conversation > ?6 and c.status <> 'archived' and ${hasHead} and (
         (c.status = 'completed' and ?2)
         or (?3 is not null and c.created_at <= ?3)
         or (?4 is not null and c.recent_at <= ?4
@@ -78,13 +78,22 @@ export function maintenance({ database, heads, reading, writing }: { database: D
     archivable(
       project: string,
       due: { completed?: boolean; createdBefore?: number; inactiveSince?: number },
-      limit: number,
-    ): ConversationHead[] {
+      { limit, cursor }: { limit: number; cursor?: string },
+    ): Listed<ConversationHead> {
       const projectRow = heads.projectRow(project)
-      if (projectRow === undefined) return []
+      if (projectRow === undefined) return { items: [] }
       const { completed = false, createdBefore = null, inactiveSince = null } = due
-      const rows = sql.archivable.all(projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit)
-      return headsOf(project, rows as Array<[string]>)
+      const [after = 0] = cursor === undefined ? [] : numbersIn(cursor, 1)
+      const values = [projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit + 1, after]
+      const rows = sql.archivable.all(...values) as Array<[number, string]>
+      const last = rows[limit - 1]
+      return {
+        items: headsOf(
+          project,
+          rows.slice(0, limit).map(([, id]) => [id]),
+        ),
+        ...(rows.length > limit && last && { next: String(last[0]) }),
+      }
     },
 
     due(project: string, now: number, { limit, cursor }: { limit: number; cursor?: string }): Listed<ConversationHead> {

@@ -269,9 +269,10 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         try {
           page = nextPage(row, project, conversationId)
           index = 0
-          if (page.entries.length > 0) continue
-          if (page.upTo > before) await breathe()
-          else await waitForNews()
+          const isBehind = page.entries.length === 0 ? page.upTo > before : isFullPage(page.entries)
+          // Whoever catches up keeps nobody waiting.
+          if (isBehind) await breathe()
+          else if (page.entries.length === 0) await waitForNews()
         } catch (error) {
           end()
           throw asStoreError(error, database.path)
