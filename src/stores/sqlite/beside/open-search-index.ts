@@ -67,7 +67,8 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
   const database = openDatabase({ path, durability: 'relaxed', busyTimeoutMs: settings.busyTimeoutMs })
   try {
     database.prepareToWrite()
-    database.exec('pragma wal_autocheckpoint = 4000')
+    // Texts that a search shows are kept for a moment: in no file outside the store.
+    database.exec('pragma wal_autocheckpoint = 4000; pragma temp_store = memory')
     prepareSchema(database, settings.epoch)
     // The tables of the two files have different names, but for `meta`: what is asked of the log may leave its name out.
     database.prepare('attach ? as log').run(logAddress(settings.path))

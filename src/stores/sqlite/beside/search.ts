@@ -42,7 +42,6 @@ const minute = 60_000
 const marks = { open: '\u0002', close: '\u0003' }
 
 export function searcher({ database, landmarks }: SearchIndex) {
-  database.exec(`create virtual table temp.shown using fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')`)
   const sql = {
     project: database.prepare('select project from log.projects where id = ?'),
     conversation: database.prepare(`
@@ -55,7 +54,6 @@ export function searcher({ database, landmarks }: SearchIndex) {
     hit: database.prepare(`
       select e.type, e.schema, e.message, e.lane, e.crc, e.body, e.at, e.version, c.id, c.info, c.project
       from log.events e join log.conversations c using (conversation) where e.position = ?`),
-    clearShown: database.prepare('delete from temp.shown'),
     show: database.prepare('insert into temp.shown (rowid, text) values (?, ?)'),
     snippets: database.prepare(`
       select rowid, snippet(shown, 0, '${marks.open}', '${marks.close}', '…', 40) from temp.shown where shown match ?`),
@@ -148,7 +146,18 @@ export function searcher({ database, landmarks }: SearchIndex) {
   }
 
   function present(found: readonly Candidate[], terms: readonly Term[]): SearchHit[] {
-    sql.clearShown.run()
+    database.exec(
+      `create virtual table temp.shown using fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2')`,
+    )
+    try {
+      return withSnippets(found, terms)
+    } finally {
+      // Any of them may be erased next. All at once: taking the words out one by one takes longer than the search.
+      database.exec('drop table temp.shown')
+    }
+  }
+
+  function withSnippets(found: readonly Candidate[], terms: readonly Term[]): SearchHit[] {
     const hits = new Map<number, SearchHit>()
     for (const one of found) {
       const row = sql.hit.get(one.position) as
