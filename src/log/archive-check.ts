@@ -149,3 +149,19 @@ export function headerOf(line: ArchivedEvent): Header {
   const lane = line.lane && { audience: line.lane.audienceKey, kind: line.lane.kind }
   return { version, type, schema, at, actor, channel, requestId, messageId, lane, adds }
 }
+
+/** Of the newest purge of a conversation that is not back yet: where it ended, and the archive it went to. */
+export type PurgeRecord = [hash: Uint8Array, archive: string]
+
+/**
+ * Refuses an archive from before the last purge: what was said in between would be gone without a word, what was erased
+ * would be back, and idempotency keys would lead to other messages.
+ */
+export function refuseOlder(purged: PurgeRecord | undefined, end: ArchiveLine): void {
+  if (!purged || !('end' in end) || Buffer.from(end.hash, 'base64').equals(purged[0])) return
+  const [, archive] = purged
+  throw new IllegalState(
+    `The conversation was purged later than this archive was written, into ${archive}: restore that one. Nothing was restored.`,
+    { archive },
+  )
+}

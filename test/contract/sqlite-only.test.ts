@@ -235,6 +235,11 @@ describe('damage to rows', () => {
     expect((await again.verify()).damages).toEqual([])
   })
 
+  it('[P13] a session whose head cannot be read keeps no totals from being told', async () => {
+    const store = await tampered(`update sessions set head = 'garbage' where id = 'b s'`)
+    expect(await store.totals(project)).toMatchObject({ conversations: 3, sessions: 3, messages: 9 })
+  })
+
   it('[P13] one damaged record is reported in its place and hides nothing else', async () => {
     const store = await tampered(`update events set body = replace(body, 'two', 'TWO') where ${inB} and version = 4`)
     const events = await store.read({ project, conversationId: 'b' })

@@ -406,6 +406,28 @@ function describeRestore(open: OpenStore): void {
   }
 
   describe('restore', () => {
+    it('[P3] [P4] an archive from before the last purge is refused, and the newest one named', async () => {
+      const { store } = await open()
+      const to = memoryArchives()
+      const purge = () => store.purge({ project, conversationId: 'c', to, origin })
+      const restore = (archive: string) => store.restore({ project, lines: to.read(archive), origin })
+      await store.append(into('c', [begun(), said('one')]))
+      const first = await purge()
+      await restore(first.archive)
+      const once = { key: 'k', digest: 'd' }
+      const two = await store.append(into('c', said('two'), { once }))
+      const second = await purge()
+      const refused = await refusal(() => restore(first.archive))
+      expect(refused).toBeInstanceOf(IllegalState)
+      expect((refused as IllegalState).message).toContain(second.archive)
+      expect(await store.conversation(project, 'c')).toBeUndefined()
+      await restore(second.archive)
+      expect(await store.append(into('c', said('two'), { once }))).toMatchObject({
+        replayed: true,
+        events: [{ version: two.events[0]!.version }],
+      })
+    })
+
     it('[P4] brings back identical events, hashes and heads', async () => {
       const { store, events, heads, lines, another } = await purged()
       const head = await store.restore({ project, lines: eachOf(lines), origin })

@@ -5,7 +5,7 @@
 import { IllegalState } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../log/archive.ts'
-import { archiveLineIn } from '../../log/archive-check.ts'
+import { archiveLineIn, type PurgeRecord, refuseOlder } from '../../log/archive-check.ts'
 import { addSums, noSums } from '../../log/lane.ts'
 import { blobsIn, decode, genesis } from '../../log/record.ts'
 import { checksum } from '../../log/stored-row.ts'
@@ -49,6 +49,12 @@ export async function importConversation(run: Run, input: ImportInput): Promise<
     conversationId,
   ])
   if (taken) throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
+  const [purged] = await run<PurgeRecord>(
+    `select hash, archive from purges where project = $1 and conversation_id = $2 and restored_at is null
+    order by purge desc limit 1`,
+    [p, conversationId],
+  )
+  refuseOlder(purged, input.lines.at(-1)!)
 
   const draft = draftOn(
     0,

@@ -47,7 +47,8 @@ export function directory({ database, heads }: { database: Database; heads: Head
                 (select version from events where position = ${newestPosition('c.conversation')})
                 - iif(json_valid(c.info), coalesce(json_extract(c.info, '$.branchOf.version'), 0), 0)), 0)
               from conversations c where c.project = ?1),
-             (select coalesce(sum(json_extract(head, '$.compactions')), 0) from sessions where project = ?1)`),
+             (select coalesce(sum(iif(json_valid(head), json_extract(head, '$.compactions'), 0)), 0)
+              from sessions where project = ?1)`),
     sums: database.prepare(`
       select total(e.messages), total(e.tokens), total(e.input), total(e.output)
       from conversations c join lanes l using (conversation)

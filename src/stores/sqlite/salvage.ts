@@ -188,12 +188,12 @@ function withHashes(line: ArchivedEvent, before: ArchivedEvent): ArchivedEvent {
   return { ...line, digest: digest.toString('base64'), hash: hash.toString('base64') }
 }
 
-/** In order; of two rows that claim a version, the undamaged one. */
+/** In order; of two rows that claim a version, the undamaged one, or else the first: it is the one with its hashes. */
 function onePerVersion(list: readonly SalvagedRow[]): SalvagedRow[] {
   const byVersion = new Map<number, SalvagedRow>()
   for (const one of list) {
     const rival = byVersion.get(one.row[0])
-    if (!rival || rival.damaged) byVersion.set(one.row[0], one)
+    if (!rival || (rival.damaged && !one.damaged)) byVersion.set(one.row[0], one)
   }
   return [...byVersion.values()].sort((a, b) => a.row[0] - b.row[0])
 }

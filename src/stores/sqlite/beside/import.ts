@@ -5,7 +5,15 @@
 import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
-import { archiveLineIn, headerOf, headingOf, isBlob, provedHeading } from '../../../log/archive-check.ts'
+import {
+  archiveLineIn,
+  headerOf,
+  headingOf,
+  isBlob,
+  type PurgeRecord,
+  provedHeading,
+  refuseOlder,
+} from '../../../log/archive-check.ts'
 import { blobsIn, decode, genesis } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
@@ -63,6 +71,9 @@ export function conversationImporter(database: Database) {
   const sql = {
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
     last: database.prepare('select max(position) from events'),
+    purged: database.prepare(`
+      select p.hash, p.archive from purges p join projects using (project)
+      where id = ? and conversation_id = ? and restored_at is null order by purge desc limit 1`),
     restored: database.prepare(`
       update purges set restored_at = ? where project = ? and conversation_id = ? and restored_at is null`),
   }
@@ -79,6 +90,7 @@ export function conversationImporter(database: Database) {
         if (heads.conversation(project, conversationId)) {
           throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
         }
+        if (strict) refuseOlder(sql.purged.get(project, conversationId) as PurgeRecord | undefined, lines.at(-1)!)
         writeAll(conversationId, asked)
         recent.move()
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)
