@@ -10,6 +10,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -67,6 +68,26 @@ async function run(program: string, ...args: string[]): Promise<{ code: number |
 }
 
 const resuming = (store: Store, from: string) => refusal(() => take(store.subscribe({ project, from }), 1))
+
+describe('a list of sessions', () => {
+  it('has those of its project, newest first, however many others came since', async () => {
+    const { store } = await openSqlite()
+    const of = (name: string, count: number) => Array.from({ length: count }, (_, index) => joined(`${name} ${index}`))
+    await store.append(into('c', [begun(), ...of('mine', 5)]))
+    await store.append(into('d', [begun(), ...of('theirs', 1100)], { project: 'bank' }))
+    await store.append(into('c', of('later', 2)))
+    const seen: string[] = []
+    for (let cursor: string | undefined; ; ) {
+      const page = await store.sessions({ project, limit: 3, ...(cursor !== undefined && { cursor }) })
+      seen.push(...page.items.map(({ id }) => id))
+      cursor = page.next
+      if (cursor === undefined) break
+    }
+    expect(seen).toEqual(['later 1', 'later 0', 'mine 4', 'mine 3', 'mine 2', 'mine 1', 'mine 0'])
+    const theirs = await store.sessions({ project: 'bank', agentName: 'theirs 3' })
+    expect(theirs).toMatchObject({ items: [{ id: 'theirs 3' }] })
+  })
+})
 
 describe('a file that was put back from an older copy', () => {
   const ways = { 'written over': copyFileSync, 'moved there': renameSync }
@@ -359,6 +380,22 @@ describe('damage to rows', () => {
       { conversationId: 'b', what: expect.stringContaining('lane') },
     ])
     expect((await store.verify()).damages).toEqual([])
+  })
+
+  it('an index that was replaced stays whole when who still had the old one open closes it', async () => {
+    const { store, path, another } = await openSqlite()
+    await store.append(into('c', [begun(), said('apple')]))
+    expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}-search${suffix}`, { force: true })
+    const other = await another()
+    expect(await other.search({ project, text: 'apple' })).toHaveLength(1)
+    const { ino } = statSync(`${path}-search-wal`)
+    await store.close()
+    expect(statSync(`${path}-search-wal`).ino).toBe(ino)
+    await other.append(into('c', said('apple pie')))
+    for (const handle of [other, await another()]) {
+      expect(await handle.search({ project, text: 'apple' })).toHaveLength(2)
+    }
   })
 
   it('an index that is damaged or gone is made again', async () => {

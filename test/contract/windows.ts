@@ -222,6 +222,25 @@ function describePages(open: OpenStore): void {
     expect(contents(await store.messages(windowOn('c'), { limit: 3, before: 99 }))).toEqual(['94', '95', '96'])
   })
 
+  it('of many lanes gives the newest, or the oldest after a version, of all together', async () => {
+    const { store, reopen } = await open()
+    const sessions = Array.from({ length: 300 }, (_, index) => `s${index}`)
+    const to = (sessionId: string) => said(sessionId, { audience: { to: 'session', sessionId } })
+    await store.append(into('c', [begun(), ...sessions.map(to)]))
+    const again = await reopen()
+    // Some lanes go on, in an order of their own.
+    await again.append(into('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
+    const contentsOf = async (page: Parameters<Store['messages']>[1], more: Partial<Window> = {}) =>
+      contents(await again.messages(windowOn('c', more), page))
+    for (const _ of ['asked', 'asked again']) {
+      expect(await contentsOf({ limit: 4 })).toEqual(['s7', 's299', 's3', 's7'])
+      expect(await contentsOf({ limit: 3, before: 305 })).toEqual(['s7', 's100', 's7'])
+      expect(await contentsOf({ limit: 4, after: 299 })).toEqual(['s298', 's299', 's7', 's100'])
+      expect(await contentsOf({ limit: 2, after: 0 }, { start: 50 })).toEqual(['s49', 's50'])
+      expect(await contentsOf({ limit: 9 }, { start: 305 })).toEqual(['s3', 's7'])
+    }
+  })
+
   it('gives the oldest of a page after a version', async () => {
     const store = await hundred()
     expect(contents(await store.messages(windowOn('c'), { limit: 3, after: 0 }))).toEqual(['0', '1', '2'])

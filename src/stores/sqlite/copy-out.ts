@@ -30,10 +30,11 @@ export function copySource(database: Database, stored: string, project: string):
       select e.position, c.id, e.crc, l.audience_key, l.kind, l.audience, ${archiveColumns}
       from events e cross join conversations c on c.conversation = e.conversation left join lanes l on l.lane = e.lane
       where e.position > ?2 and c.project = ?1 order by e.position limit ${copyPageSize}`),
+    // The plus keeps an index by project out of it, which would sort all of them for every page.
     sessions: database.prepare(`
       select s.session, s.id, c.id, s.agent, s.status, min(s.expires_at, ${Number.MAX_SAFE_INTEGER}), s.head, s.conversation
       from sessions s join conversations c using (conversation)
-      where s.project = ?1 and s.session > ?2 order by s.session limit ${copyPageSize}`),
+      where +s.project = ?1 and s.session > ?2 order by s.session limit ${copyPageSize}`),
     keys: database.prepare(`
       select key, digest, conversation_id, first_version, last_version, session_id from keys
       where project = ?1 and key > ?2 order by key limit ${copyPageSize}`),

@@ -15,8 +15,11 @@ export async function sqliteStatus(path: string): Promise<StoreStatus> {
     const schema = refuseForeign(database)
     const rows = database
       .prepare(`
+        with counted as (
+          select c.project, count(*) as events from events e cross join conversations c using (conversation)
+          group by c.project)
         select p.id, (select count(*) from conversations where project = p.project),
-          (select count(*) from events e join conversations c using (conversation) where c.project = p.project)
+          coalesce((select events from counted where project = p.project), 0)
         from projects p order by p.id`)
       .all() as Array<[string, number, number]>
     const [[version]] = database.prepare('select sqlite_version()').all() as [[string]]

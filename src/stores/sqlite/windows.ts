@@ -18,6 +18,9 @@ const schemas = 256
 /** Longer pages are read once, as a rule: to show or to export them. */
 const mostCopied = 200
 
+/** Looking at what is kept of more lanes than that takes longer than finding the few that matter. */
+const mostKnown = 256
+
 /** The version of a place and what the row at its position holds: nothing where the row is gone. */
 type MessageRow = [version: number, at: number, message: string, checkAndSchema: number | null, body: string | null]
 
@@ -43,7 +46,16 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     select p.version, p.lane, p.position, p.messages,
       min(p.tokens, ${largestSum}), min(p.input, ${largestSum}), min(p.output, ${largestSum})
     from json_each(?1) v cross join json_each(?2) l cross join ${table} p on p.lane = l.value and p.version = v.value`
+  const firstIn = (table: 'places' | 'recent', direction: 'asc' | 'desc') => `
+    (select version from ${table} where lane = l.value and version > ?2 and version < ?3
+      order by version ${direction} limit 1)`
   const sql = {
+    newestOfEach: database.prepare(
+      `select l.value, coalesce(${firstIn('recent', 'desc')}, ${firstIn('places', 'desc')}) from json_each(?1) l`,
+    ),
+    oldestOfEach: database.prepare(
+      `select l.value, coalesce(${firstIn('places', 'asc')}, ${firstIn('recent', 'asc')}) from json_each(?1) l`,
+    ),
     anyRecent: database.prepare('select 1 from recent limit 1'),
     newestRecent: database.prepare(newestIn('recent')),
     newestPlaced: database.prepare(newestIn('places')),
@@ -74,7 +86,7 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     const forwards = after !== undefined
     if (!forwards && window.kept.length === 0 && lanes.length > 0) {
       const rows = lanes.map(lane => lane.row)
-      const mayKnow = shared || (limit <= mostCopied && known.wereAsked(rows))
+      const mayKnow = rows.length <= mostKnown && (shared || (limit <= mostCopied && known.wereAsked(rows)))
       const found = mayKnow && known.newest(rows, { from, before, limit }, laneReader(window, load))
       if (found) return shared ? found : found.map(ownCopy)
     }
@@ -99,7 +111,9 @@ export function windowReader({ database, heads }: { database: Database; heads: H
     /** Finds the places alone, merges them, and reads only the bodies that are wanted. */
     function manyLanes(): Message[] {
       const statement = forwards ? sql.oldestPlaces : sql.newestPlaces
-      const places = lanes.flatMap(lane => statement.all(lane.row, from, before, limit) as Place[])
+      const rows = lanes.map(lane => lane.row)
+      const asked = rows.length <= limit ? rows : foremost(rows, { from, before, limit }, forwards)
+      const places = asked.flatMap(row => statement.all(row, from, before, limit) as Place[])
       places.sort(forwards ? (a, b) => a[0] - b[0] : (a, b) => b[0] - a[0])
       return places.slice(0, limit).map(messageAt)
     }
@@ -108,6 +122,17 @@ export function windowReader({ database, heads }: { database: Database; heads: H
       const row = sql.atPosition.get(position) as RowOf<MessageRow> | undefined
       return messageIn([version, ...(row ?? goneRow)], lane, window.conversationId, load)
     }
+  }
+
+  /** Of very many lanes those that come first: what is wanted can be in no more of them than it is. */
+  function foremost(lanes: readonly number[], { from, before, limit }: Stretch, forwards: boolean): number[] {
+    const statement = forwards ? sql.oldestOfEach : sql.newestOfEach
+    const found = statement.all(JSON.stringify(lanes), from, before) as Array<[number, number | null]>
+    return found
+      .filter((one): one is [number, number] => one[1] !== null)
+      .sort(([, a], [, b]) => (forwards ? a - b : b - a))
+      .slice(0, limit)
+      .map(([lane]) => lane)
   }
 
   /** Whether it is known without asking that a lane has nothing after a version. */
