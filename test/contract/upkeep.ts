@@ -299,6 +299,31 @@ function describePurge(open: OpenStore): void {
       },
     )
 
+    it('[P4] takes what it removes also from readers of another process that have not come to it yet', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('kept', begun()))
+      const behind = other.subscribe({ project, from: 'start' })
+      const ahead = other.subscribe({ project, from: 'start' })
+      const upTo = async (text: string) => {
+        while (!JSON.stringify(await ahead.next()).includes(text));
+      }
+      // One that waits at the end has what comes read into memory, for all.
+      for (const text of ['one', 'two', 'three']) {
+        const heard = upTo(text)
+        await store.append(into('kept', said(text)))
+        await heard
+      }
+      await take(behind, 4)
+      const heard = upTo('last of it')
+      await store.append(into('c', [begun(), said('xylophone'), said('last of it')]))
+      await heard
+      await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
+      await store.append(into('kept', said('behind it')))
+      await upTo('behind it')
+      expect(textsIn(await take(behind, 1))).toEqual(['behind it'])
+    })
+
     it('[P4] is refused when something was said while the archive was written', async () => {
       const { store, another } = await open()
       const other = await another()

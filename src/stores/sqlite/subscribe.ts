@@ -53,6 +53,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     last: database.prepare('select position, hash from events order by position desc limit 1'),
     hashAt: database.prepare('select hash from events where position = ?'),
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
+    newestPurge: database.prepare('select coalesce(max(purge), 0) from purges'),
   }
   const loadBlob = blobLoader(database)
   /** The newest events in order; `tailStart` is the row the first of them comes after, or infinite if nothing is shared. */
@@ -67,6 +68,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let seenGeneration = -1
   /** There may be more than the tail has, although nobody wrote since: the file was busy. */
   let isLate = false
+  /** The newest purge that is known, and as of which generation. */
+  let purges = { newest: 0, generation: -1 }
   /** Grows whenever content was removed, so that nobody hands out what they read ahead. */
   let forgettings = 0
 
@@ -174,12 +177,28 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     tail = []
   }
 
+  /** Another process may have purged what is kept here. */
+  function forgetPurged(): void {
+    const generation = heads.generation()
+    if (generation === purges.generation) return
+    const newest = newestPurge()
+    if (newest !== purges.newest) forget()
+    purges = { newest, generation }
+  }
+
+  function newestPurge(): number {
+    return (sql.newestPurge.get() as [number])[0]
+  }
+
   /** Called after each commit of this process. */
   function wake(): void {
     if (readers === 0) return
     try {
       if (tailStart === Number.POSITIVE_INFINITY) shareAgain()
-      else pull()
+      else {
+        forgetPurged()
+        pull()
+      }
       isLate = false
     } catch (error) {
       isLate = isBusy(error)
@@ -333,6 +352,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   function shareFromHere(): void {
     tail = []
     tailStart = lastRow().row
+    purges = { newest: newestPurge(), generation: -1 }
     timer = setInterval(poll, pollMs)
     // A subscription alone does not keep a program running.
     timer.unref()
