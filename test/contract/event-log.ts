@@ -782,6 +782,27 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
+    it('one that ended is let go of at once, although nothing is appended', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      // One that stays: what all share does not go with the last of them.
+      const staying = store.subscribe({ project }).next()
+      const ended: Array<WeakRef<AbortSignal>> = []
+      for (let i = 0; i < 20; i++) {
+        const abort = new AbortController()
+        const waiting = store.subscribe({ project, signal: abort.signal }).next()
+        await nextTurn()
+        ended.push(new WeakRef(abort.signal))
+        abort.abort()
+        await waiting
+      }
+      await nextTurn()
+      heapUsed()
+      expect(ended.filter(one => one.deref() !== undefined).length).toBeLessThan(3)
+      await store.append(into('c', said('on')))
+      await staying
+    })
+
     it('a signal that was given before ends it at once', async () => {
       const { store } = await open()
       await store.append(into('c', begun()))

@@ -87,7 +87,7 @@ export function feed({
     tail: Entry[]
     /** The place the first of the tail comes after; undefined until a reader was at the end. Complete up to there. */
     tailStart: Place | undefined
-    waiting: Array<() => void>
+    waiting: Set<() => void>
     pulling: Promise<void> | undefined
     /** There may be more than the tail has. */
     hasNews: boolean
@@ -182,7 +182,7 @@ export function feed({
     if (closed || one.readers === 0) return
     one.hasNews = true
     // Who does not wait costs nothing; who comes later finds that there is news.
-    if (one.pulling || one.waiting.length === 0) return
+    if (one.pulling || one.waiting.size === 0) return
     one.pulling = pull(one)
       .catch(() => {
         // Each reader reads for itself, and hears of the failure when it gets there.
@@ -196,7 +196,7 @@ export function feed({
 
   function wakeReaders(one: ProjectFeed): void {
     const woken = one.waiting
-    one.waiting = []
+    one.waiting = new Set()
     for (const go of woken) go()
   }
 
@@ -350,10 +350,11 @@ export function feed({
       return new Promise<void>(resolve => {
         const wakeUp = () => {
           wakeUps.delete(wakeUp)
+          one.waiting.delete(wakeUp)
           resolve()
         }
         wakeUps.add(wakeUp)
-        one.waiting.push(wakeUp)
+        one.waiting.add(wakeUp)
         if (one.hasNews) pullSoon(one)
       })
     }
@@ -378,7 +379,7 @@ export function feed({
         readers: 0,
         tail: [],
         tailStart: undefined,
-        waiting: [],
+        waiting: new Set(),
         pulling: undefined,
         hasNews: true,
         newestPurge: undefined,

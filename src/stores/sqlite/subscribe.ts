@@ -60,7 +60,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let tail: Entry[] = []
   let tailStart = 0
   let readers = 0
-  let waiting: Sleeper[] = []
+  let waiting = new Set<Sleeper>()
   /** Those who follow one conversation, by project and conversation. */
   const waitingFor = new Map<string, Set<Sleeper>>()
   let timer: NodeJS.Timeout | undefined
@@ -148,7 +148,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   /** Everybody who waits, and who from now on does no more. */
   function allWaiting(): Sleeper[] {
     const all = [...waiting, ...[...waitingFor.values()].flatMap(followers => [...followers])]
-    waiting = []
+    waiting = new Set()
     waitingFor.clear()
     return all
   }
@@ -208,7 +208,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     }
     // Where nothing is shared each reader reads for itself, and hears of the damage when it gets there.
     const woken = tailStart === Number.POSITIVE_INFINITY ? allWaiting() : waiting
-    waiting = []
+    waiting = new Set()
     for (const sleeper of woken) sleeper.wake()
   }
 
@@ -305,7 +305,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         const key = conversationId === undefined ? undefined : followedKey(project, conversationId)
         const rise = () => {
           sleepers.delete(sleeper)
-          if (key !== undefined) stopWaitingFor(key, sleeper)
+          if (key === undefined) waiting.delete(sleeper)
+          else stopWaitingFor(key, sleeper)
         }
         const sleeper: Sleeper = {
           wake(after) {
@@ -320,7 +321,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
           },
         }
         sleepers.add(sleeper)
-        if (key === undefined) waiting.push(sleeper)
+        if (key === undefined) waiting.add(sleeper)
         else waitingFor.set(key, (waitingFor.get(key) ?? new Set()).add(sleeper))
       })
     }
