@@ -145,6 +145,18 @@ function describeErase(open: OpenStore): void {
   }
 
   describe('repair, where a store has it', () => {
+    it('ends with what whoever is told of its progress throws, and harms nobody else', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const onProgress = () => {
+        throw new Error('out of paper')
+      }
+      for (const work of [() => store.verify({ onProgress }), () => store.repair!({ onProgress })]) {
+        expect(await refusal(work)).toMatchObject({ message: 'out of paper' })
+      }
+      expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
+    })
+
     it('[P13] finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
       const { store } = await open()
       if (!store.repair) return
