@@ -250,6 +250,20 @@ function describeAppend(open: OpenStore): void {
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
     })
 
+    it('closing again waits for what the first closing waits for', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      await store.search({ project, text: 'x' })
+      let isClosed = false
+      const first = store.close().then(() => {
+        isClosed = true
+      })
+      await store.close()
+      expect(isClosed).toBe(true)
+      await first
+      await store.close()
+    })
+
     it('[P1] what was acknowledged is there after the store was opened again', async () => {
       const { store, reopen } = await open()
       const { events } = await store.append(into('c', [begun(), joined('s'), said('kept')]))
