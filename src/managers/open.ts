@@ -129,7 +129,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       forgetNode: id => store.forgetNode(id),
       nodes: () => store.nodes(),
     },
-    async close() {
+    // Whoever closes it again waits for the same.
+    close: lazily(async () => {
       clearInterval(timer)
       clearImmediate(first)
       for (const stop of autoruns) await stop()
@@ -139,7 +140,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       await parts.close()
       await keeper.close()
       await store.close()
-    },
+    }),
   }
   const caretaker = { ...scope, actor: 'maintenance' }
   const { sweepEveryMs, archive } = own.settings

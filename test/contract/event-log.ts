@@ -250,6 +250,20 @@ function describeAppend(open: OpenStore): void {
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
     })
 
+    it('closing again waits for what the first closing waits for', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      await store.search({ project, text: 'x' })
+      let isClosed = false
+      const first = store.close().then(() => {
+        isClosed = true
+      })
+      await store.close()
+      expect(isClosed).toBe(true)
+      await first
+      await store.close()
+    })
+
     it('[P1] what was acknowledged is there after the store was opened again', async () => {
       const { store, reopen } = await open()
       const { events } = await store.append(into('c', [begun(), joined('s'), said('kept')]))
@@ -781,6 +795,27 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await waiting).toEqual(ended)
       expect(await events.next()).toEqual(ended)
     }, 10_000)
+
+    it('one that ended is let go of at once, although nothing is appended', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      // One that stays: what all share does not go with the last of them.
+      const staying = store.subscribe({ project }).next()
+      const ended: Array<WeakRef<AbortSignal>> = []
+      for (let i = 0; i < 20; i++) {
+        const abort = new AbortController()
+        const waiting = store.subscribe({ project, signal: abort.signal }).next()
+        await nextTurn()
+        ended.push(new WeakRef(abort.signal))
+        abort.abort()
+        await waiting
+      }
+      await nextTurn()
+      heapUsed()
+      expect(ended.filter(one => one.deref() !== undefined).length).toBeLessThan(3)
+      await store.append(into('c', said('on')))
+      await staying
+    })
 
     it('a signal that was given before ends it at once', async () => {
       const { store } = await open()

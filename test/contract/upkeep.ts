@@ -151,6 +151,18 @@ function describeErase(open: OpenStore): void {
   }
 
   describe('repair, where a store has it', () => {
+    it('ends with what whoever is told of its progress throws, and harms nobody else', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const onProgress = () => {
+        throw new Error('out of paper')
+      }
+      for (const work of [() => store.verify({ onProgress }), () => store.repair!({ onProgress })]) {
+        expect(await refusal(work)).toMatchObject({ message: 'out of paper' })
+      }
+      expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
+    })
+
     it('[P13] finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
       const { store } = await open()
       if (!store.repair) return
@@ -348,6 +360,31 @@ function describePurge(open: OpenStore): void {
         expect((await store.verify()).damages).toEqual([])
       },
     )
+
+    it('[P4] takes what it removes also from readers of another process that have not come to it yet', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      await store.append(into('kept', begun()))
+      const behind = other.subscribe({ project, from: 'start' })
+      const ahead = other.subscribe({ project, from: 'start' })
+      const upTo = async (text: string) => {
+        while (!JSON.stringify(await ahead.next()).includes(text));
+      }
+      // One that waits at the end has what comes read into memory, for all.
+      for (const text of ['one', 'two', 'three']) {
+        const heard = upTo(text)
+        await store.append(into('kept', said(text)))
+        await heard
+      }
+      await take(behind, 4)
+      const heard = upTo('last of it')
+      await store.append(into('c', [begun(), said('xylophone'), said('last of it')]))
+      await heard
+      await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
+      await store.append(into('kept', said('behind it')))
+      await upTo('behind it')
+      expect(textsIn(await take(behind, 1))).toEqual(['behind it'])
+    })
 
     it('[P4] is refused when something was said while the archive was written', async () => {
       const { store, another } = await open()

@@ -91,6 +91,8 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
   const signal = signals({ database, heard: events.wakeNumber, connected: events.wakeAll })
   const feeding = feedLater(number => index.feed(number))
   let closed = false
+  /** Whoever closes it again waits for the same. */
+  let closing: Promise<void> | undefined
 
   const statistics = keepStatistics(database)
 
@@ -353,22 +355,26 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     queue: () => write.queue(),
-    async close() {
-      if (closed) return
-      closed = true
-      // Idle connections keep no process alive; taking leave of the server does, or the process would end in the middle.
-      const alive = setInterval(() => undefined, 1000)
-      try {
-        await write.close()
-        tell()
-        await feeding.finish()
-        await side.close()
-        events.close()
-        await signal.close()
-        await database.close()
-      } finally {
-        clearInterval(alive)
-      }
+    close() {
+      closing ??= closeAll()
+      return closing
     },
+  }
+
+  async function closeAll(): Promise<void> {
+    closed = true
+    // Idle connections keep no process alive; taking leave of the server does, or the process would end in the middle.
+    const alive = setInterval(() => undefined, 1000)
+    try {
+      await write.close()
+      tell()
+      await feeding.finish()
+      await side.close()
+      events.close()
+      await signal.close()
+      await database.close()
+    } finally {
+      clearInterval(alive)
+    }
   }
 }

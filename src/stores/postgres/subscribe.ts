@@ -61,6 +61,8 @@ export function feed({
     isHeldUp: `select exists (select 1 from events where project = $1 and tx >= ${usualGate} + $2)`,
     snapshot: 'select pg_current_snapshot()::text',
     hashAt: 'select hash from events where project = $1 and tx = $2 and n = $3',
+    newestPurges: `
+      select p.n, (select max(purge) from purges where project = p.n) from unnest($1::bigint[]) as p (n)`,
     end: 'select pg_snapshot_xmax(pg_current_snapshot())::text::bigint',
     newest: `
       select e.tx, e.n, e.hash, ${usualGate} from projects p cross join lateral (
@@ -85,17 +87,19 @@ export function feed({
     tail: Entry[]
     /** The place the first of the tail comes after; undefined until a reader was at the end. Complete up to there. */
     tailStart: Place | undefined
-    waiting: Array<() => void>
+    waiting: Set<() => void>
     pulling: Promise<void> | undefined
     /** There may be more than the tail has. */
     hasNews: boolean
+    /** The newest purge that is known, if there was any. Undefined until that was asked. */
+    newestPurge: number | null | undefined
   }
 
   /** Events after a place, as far as the log is known to be complete: by the usual gate, or by what the caller knows. */
-  async function page(project: string, after: Place, completeBelow = 0): Promise<Entry[]> {
+  async function page(project: string, after: Place, completeBelow = 0, ask = database.read): Promise<Entry[]> {
     const number = await projects.find(project)
     if (number === undefined) return []
-    const rows = await database.read<FeedRow>(sql.after, [number, after.tx, after.n, base, completeBelow])
+    const rows = await ask<FeedRow>(sql.after, [number, after.tx, after.n, base, completeBelow])
     const load = await blobsOf(
       database.read,
       number,
@@ -114,7 +118,11 @@ export function feed({
     for (;;) {
       const end = one.tail.at(-1)?.place ?? one.tailStart
       if (!end) break
-      let fresh = await page(one.project, end)
+      // At the same moment, so in one round trip.
+      const [isPurged, found] = await Promise.all([forgetPurged([one]), page(one.project, end, 0, database.look)])
+      // What was read may be among what was purged.
+      if (isPurged) continue
+      let fresh = found
       if (fresh.length === 0) fresh = await pastIdleTransactions(one, end)
       if (fresh.length === 0) break
       for (const { event } of fresh) if (event.event.type === 'message.erased') forget()
@@ -127,6 +135,25 @@ export function feed({
       if (!isFullPage(fresh)) break
     }
     wakeReaders(one)
+  }
+
+  /** Drops what is kept in memory if another node purged something of it; true if it did. */
+  async function forgetPurged(some: readonly ProjectFeed[]): Promise<boolean> {
+    const byNumber = new Map<number, ProjectFeed>()
+    for (const one of some) {
+      const number = await projects.find(one.project)
+      if (number !== undefined) byNumber.set(number, one)
+    }
+    if (byNumber.size === 0) return false
+    const rows = await database.look<[number, number | null]>(sql.newestPurges, [[...byNumber.keys()]])
+    let isPurged = false
+    for (const [number, newest] of rows) {
+      const one = byNumber.get(number)!
+      isPurged ||= one.newestPurge !== undefined && one.newestPurge !== newest
+      one.newestPurge = newest
+    }
+    if (isPurged) forget()
+    return isPurged
   }
 
   /** Events that wait only because of transactions that do not write events. Looks again soon when there are others. */
@@ -155,7 +182,7 @@ export function feed({
     if (closed || one.readers === 0) return
     one.hasNews = true
     // Who does not wait costs nothing; who comes later finds that there is news.
-    if (one.pulling || one.waiting.length === 0) return
+    if (one.pulling || one.waiting.size === 0) return
     one.pulling = pull(one)
       .catch(() => {
         // Each reader reads for itself, and hears of the failure when it gets there.
@@ -169,7 +196,7 @@ export function feed({
 
   function wakeReaders(one: ProjectFeed): void {
     const woken = one.waiting
-    one.waiting = []
+    one.waiting = new Set()
     for (const go of woken) go()
   }
 
@@ -213,6 +240,13 @@ export function feed({
 
   function wakeAll(): void {
     for (const one of feeds.values()) pullSoon(one)
+  }
+
+  /** By a timer: notifications may be lost, and who does not wait now must not be given later what was purged since. */
+  function poll(): void {
+    wakeAll()
+    const idle = [...feeds.values()].filter(one => !one.pulling)
+    if (idle.length > 0) forgetPurged(idle).catch(() => undefined)
   }
 
   async function startOf(project: string, from: string): Promise<Start> {
@@ -268,10 +302,12 @@ export function feed({
     }
     signal?.addEventListener('abort', end)
     if (signal?.aborted) end()
-    const start = startOf(project, from).then(found => {
-      place = found.place
-      wasThere = found.wasThere
-    })
+    const start = Promise.all([startOf(project, from), one.newestPurge === undefined && forgetPurged([one])]).then(
+      ([found]) => {
+        place = found.place
+        wasThere = found.wasThere
+      },
+    )
     starting.add(start)
     start.catch(() => undefined).finally(() => starting.delete(start))
 
@@ -314,10 +350,11 @@ export function feed({
       return new Promise<void>(resolve => {
         const wakeUp = () => {
           wakeUps.delete(wakeUp)
+          one.waiting.delete(wakeUp)
           resolve()
         }
         wakeUps.add(wakeUp)
-        one.waiting.push(wakeUp)
+        one.waiting.add(wakeUp)
         if (one.hasNews) pullSoon(one)
       })
     }
@@ -342,15 +379,16 @@ export function feed({
         readers: 0,
         tail: [],
         tailStart: undefined,
-        waiting: [],
+        waiting: new Set(),
         pulling: undefined,
         hasNews: true,
+        newestPurge: undefined,
       }
       feeds.set(project, one)
     }
     one.readers++
     if (!timer) {
-      timer = setInterval(wakeAll, pollMs)
+      timer = setInterval(poll, pollMs)
       // A subscription alone does not keep a program running.
       timer.unref()
     }

@@ -79,6 +79,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   let position = 0
   let generation = -1
   let closed = false
+  /** Whoever closes it again waits for the same. */
+  let closing: Promise<void> | undefined
   let wrote = false
   function takePosition(): void {
     position = events.lastRow()
@@ -269,16 +271,9 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
 
     queue: () => write.queue(),
-    async close() {
-      if (closed) return
-      closed = true
-      await write.close()
-      housekeeping.stop()
-      events.close()
-      await side.close()
-      if (wrote) settle(database, recent.move)
-      database.close()
-      if (temporary) rmSync(temporary, { recursive: true, force: true })
+    close() {
+      closing ??= closeAll()
+      return closing
     },
   }
 
@@ -287,6 +282,17 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     if (await side.call('scrub', undefined).catch(() => false)) return {}
     housekeeping.scrubLater()
     return { lingers: true }
+  }
+
+  async function closeAll(): Promise<void> {
+    closed = true
+    await write.close()
+    housekeeping.stop()
+    events.close()
+    await side.close()
+    if (wrote) settle(database, recent.move)
+    database.close()
+    if (temporary) rmSync(temporary, { recursive: true, force: true })
   }
 
   async function missing(project: string, conversationId: string): Promise<Error> {

@@ -53,13 +53,14 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     last: database.prepare('select position, hash from events order by position desc limit 1'),
     hashAt: database.prepare('select hash from events where position = ?'),
     floor: database.prepare(`select value from meta where name = 'position_floor'`),
+    newestPurge: database.prepare('select coalesce(max(purge), 0) from purges'),
   }
   const loadBlob = blobLoader(database)
   /** The newest events in order; `tailStart` is the row the first of them comes after, or infinite if nothing is shared. */
   let tail: Entry[] = []
   let tailStart = 0
   let readers = 0
-  let waiting: Sleeper[] = []
+  let waiting = new Set<Sleeper>()
   /** Those who follow one conversation, by project and conversation. */
   const waitingFor = new Map<string, Set<Sleeper>>()
   let timer: NodeJS.Timeout | undefined
@@ -67,6 +68,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let seenGeneration = -1
   /** There may be more than the tail has, although nobody wrote since: the file was busy. */
   let isLate = false
+  /** The newest purge that is known, and as of which generation. */
+  let purges = { newest: 0, generation: -1 }
   /** Grows whenever content was removed, so that nobody hands out what they read ahead. */
   let forgettings = 0
 
@@ -145,7 +148,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   /** Everybody who waits, and who from now on does no more. */
   function allWaiting(): Sleeper[] {
     const all = [...waiting, ...[...waitingFor.values()].flatMap(followers => [...followers])]
-    waiting = []
+    waiting = new Set()
     waitingFor.clear()
     return all
   }
@@ -174,12 +177,28 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     tail = []
   }
 
+  /** Another process may have purged what is kept here. */
+  function forgetPurged(): void {
+    const generation = heads.generation()
+    if (generation === purges.generation) return
+    const newest = newestPurge()
+    if (newest !== purges.newest) forget()
+    purges = { newest, generation }
+  }
+
+  function newestPurge(): number {
+    return (sql.newestPurge.get() as [number])[0]
+  }
+
   /** Called after each commit of this process. */
   function wake(): void {
     if (readers === 0) return
     try {
       if (tailStart === Number.POSITIVE_INFINITY) shareAgain()
-      else pull()
+      else {
+        forgetPurged()
+        pull()
+      }
       isLate = false
     } catch (error) {
       isLate = isBusy(error)
@@ -189,7 +208,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     }
     // Where nothing is shared each reader reads for itself, and hears of the damage when it gets there.
     const woken = tailStart === Number.POSITIVE_INFINITY ? allWaiting() : waiting
-    waiting = []
+    waiting = new Set()
     for (const sleeper of woken) sleeper.wake()
   }
 
@@ -287,7 +306,8 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
         const key = conversationId === undefined ? undefined : followedKey(project, conversationId)
         const rise = () => {
           sleepers.delete(sleeper)
-          if (key !== undefined) stopWaitingFor(key, sleeper)
+          if (key === undefined) waiting.delete(sleeper)
+          else stopWaitingFor(key, sleeper)
         }
         const sleeper: Sleeper = {
           wake(after) {
@@ -302,7 +322,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
           },
         }
         sleepers.add(sleeper)
-        if (key === undefined) waiting.push(sleeper)
+        if (key === undefined) waiting.add(sleeper)
         else waitingFor.set(key, (waitingFor.get(key) ?? new Set()).add(sleeper))
       })
     }
@@ -334,6 +354,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   function shareFromHere(): void {
     tail = []
     tailStart = lastRow().row
+    purges = { newest: newestPurge(), generation: -1 }
     timer = setInterval(poll, pollMs)
     // A subscription alone does not keep a program running.
     timer.unref()

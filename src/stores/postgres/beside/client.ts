@@ -32,14 +32,20 @@ export function beside(settings: FeedSettings): Beside {
       if (error === undefined) one?.resolve()
       else one?.reject(new StoreFailed(error))
     })
-    started.on('error', error => {
-      for (const one of pending.values()) one.reject(error)
-      pending.clear()
-      worker = undefined
-    })
+    started.on('error', error => ended(started, error.message))
+    started.on('exit', () => ended(started, 'it ended by itself'))
     // Only calls under way keep the program running.
     started.unref()
     return started
+  }
+
+  /** Whatever it was asked gets no answer any more; the next call starts another. */
+  function ended(which: Worker, why: string): void {
+    if (worker !== which) return
+    worker = undefined
+    const failure = closed ? new StoreClosed() : new StoreFailed(`The worker that feeds the index failed (${why}).`)
+    for (const one of pending.values()) one.reject(failure)
+    pending.clear()
   }
 
   return {

@@ -6,6 +6,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import {
+  ColloquyError,
   IllegalState,
   InvalidInput,
   StoreBusy,
@@ -22,7 +23,7 @@ import type { Call, CarriedError, Operation, Operations, Reply, WorkerSettings }
 
 interface Pending {
   resolve(value: unknown): void
-  reject(error: Error): void
+  reject(error: unknown): void
   onProgress: Progress | undefined
 }
 
@@ -49,27 +50,43 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
       execArgv: [],
     })
     started.on('message', answer)
-    started.on('error', error => {
-      for (const one of pending.values()) one.reject(error)
-      pending.clear()
-      worker = undefined
-    })
+    started.on('error', error => ended(started, error))
+    started.on('exit', () => ended(started, undefined))
     // Only calls under way keep the program running.
     started.unref()
     return started
+  }
+
+  /** Whatever it was asked gets no answer any more; the next call starts another. */
+  function ended(which: Worker, error: unknown): void {
+    if (worker !== which) return
+    worker = undefined
+    const failure = closed ? new StoreClosed() : workerFailure(error, path)
+    for (const one of pending.values()) one.reject(failure)
+    pending.clear()
   }
 
   function answer(reply: Reply): void {
     const one = pending.get(reply.id)
     if (!one) return
     if (reply.kind === 'progress') {
-      one.onProgress?.(reply.done, reply.total)
+      try {
+        one.onProgress?.(reply.done, reply.total)
+      } catch (error) {
+        // The work goes on to its end, and nobody waits for it.
+        settled(reply.id)
+        one.reject(error)
+      }
       return
     }
-    pending.delete(reply.id)
-    if (pending.size === 0 && !closed) worker?.unref()
+    settled(reply.id)
     if (reply.kind === 'result') one.resolve(reply.value)
     else one.reject(revived(reply.error, path))
+  }
+
+  function settled(id: number): void {
+    pending.delete(id)
+    if (pending.size === 0 && !closed) worker?.unref()
   }
 
   return {
@@ -103,6 +120,17 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
 
 /** The classes the worker throws; each takes its message and its facts. */
 const carriedClasses = { IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed }
+
+function workerFailure(error: unknown, path: string): Error {
+  const failure = error === undefined ? undefined : asStoreError(error, path)
+  if (failure instanceof ColloquyError) return failure
+  const why = failure ? failure.message : 'it ended by itself'
+  return new StoreFailed(
+    `${path}: the worker beside the store failed (${why}). What it was asked may or may not be done; try again.`,
+    { path },
+    { cause: error },
+  )
+}
 
 function revived({ message, errcode, className, facts }: CarriedError, path: string): Error {
   const known = carriedClasses[className as keyof typeof carriedClasses]

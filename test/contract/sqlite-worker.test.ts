@@ -1,0 +1,33 @@
+/** A worker beside the store that fails as a whole: whoever waits for it is told, in the store's own words. */
+import { execFileSync } from 'node:child_process'
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, it } from 'vitest'
+import { temporaryFolder } from '../support/temporary.ts'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = dirname(dirname(here))
+
+/** What the store is made of, with another worker in it: the door to it. */
+function storeWith(worker: string): { door: string; path: string } {
+  const folder = temporaryFolder()
+  for (const part of ['stores/sqlite', 'log', 'events', 'views', 'errors.js']) {
+    cpSync(join(root, 'dist', part), join(folder, 'dist', part), { recursive: true })
+  }
+  cpSync(join(root, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'dist/stores/sqlite/beside/worker.js'), worker)
+  const door = pathToFileURL(join(folder, 'dist/stores/sqlite/index.js')).href
+  return { door, path: join(folder, 'colloquy.db') }
+}
+
+it.each([
+  ['fails', `throw new Error('no luck')`, /^store\/failed: .*no luck/],
+  ['ends without a word', 'process.exit(0)', /^store\/failed: .*ended by itself/],
+])('one that %s is told to whoever waits for it, each time', (_how, worker, words) => {
+  const { door, path } = storeWith(worker)
+  const program = join(here, 'processes/ask-beside.mjs')
+  const output = execFileSync(process.execPath, [program, door, path], { timeout: 20_000, encoding: 'utf8' })
+  expect(JSON.parse(output)).toEqual(Array.from({ length: 4 }, () => expect.stringMatching(words)))
+})
