@@ -1,6 +1,7 @@
 /**
  * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
  */
+import { z } from 'zod'
 import { type CompactOutcome, compactionLease } from '../agent/compact.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
@@ -46,6 +47,8 @@ export interface SessionLinks {
   /** Session ids, oldest first; the key is '' for sessions without a state. */
   states: Record<string, string[]>
 }
+
+const ResetOptions = z.object({ options: z.object({ keepSystemMessage: z.boolean().optional() }) })
 
 export class SessionManager {
   readonly #engine: Engine
@@ -175,9 +178,10 @@ export class SessionManager {
   /** Starts the window anew, with the first system message in it if `keepSystemMessage` (the default). */
   async resetSession(
     sessionId: string,
-    { keepSystemMessage = true }: { keepSystemMessage?: boolean } = {},
+    options: { keepSystemMessage?: boolean } = {},
     write?: WriteOptions,
   ): Promise<Session> {
+    const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
     const first = keepSystemMessage ? await firstSystemMessage(this.#engine, await this.#head(sessionId)) : undefined
     const decide = command.resetSession(sessionId, first)
     return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
@@ -188,11 +192,12 @@ export class SessionManager {
     return this.#change(sessionId, command.archiveSession(sessionId, reason), ['archiveSession', sessionId], write)
   }
 
-  /** @throws {IllegalState} when another session took its place */
+  /** @throws {IllegalState} when another session took its place, and is in use */
   async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
     const head = await this.#head(sessionId)
-    const rival = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
-    const decide = command.reopenSession(sessionId, rival && rival.id !== sessionId ? rival.id : undefined)
+    const other = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
+    const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
+    const decide = command.reopenSession(sessionId, rival)
     return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
   }
 
