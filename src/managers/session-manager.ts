@@ -36,7 +36,7 @@ import { type SessionAccess, sessionAccess } from './session-access.ts'
 import { sessionBefore } from './session-before.ts'
 import type { FoundItem } from './session-checkpoints.ts'
 import { type ListSessions, listedSessions } from './session-list.ts'
-import { firstSystemMessage, pageOf } from './session-messages.ts'
+import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
@@ -150,9 +150,10 @@ export class SessionManager {
     return recordedMessage(await this.#execute(sessionId, decide, ['addMessage', sessionId, message], write))
   }
 
-  /** The newest messages a person would read: no internal ones, no system ones. */
-  getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
-    return this.#messages(sessionId, ['talk'], { limit })
+  /** The newest messages a person would read: no internal ones, no system ones, and none whose content is missing. */
+  async getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
+    checkPage({ limit })
+    return newestReadable(this.#engine, await this.#head(sessionId), limit)
   }
 
   /** The newest messages of the window, all kinds. */
