@@ -1,6 +1,7 @@
 /** `colloquy list`: conversations, most recently active first, or sessions, newest first. */
 import { type Command, Option } from 'commander'
 import type { Colloquy, Conversation, ConversationStatus, Session, SessionStatus, WorkItem } from '../index.ts'
+import { findConversation } from './find.ts'
 import { otherProjects, reading } from './open.ts'
 import { examples, type GlobalOptions, someOf, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
@@ -105,6 +106,7 @@ async function listConversations(colloquy: Colloquy, options: ListOptions): Prom
 
 async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<void> {
   const { limit, cursor, status, conversation, agent, json } = options
+  if (conversation !== undefined) await findConversation(colloquy, conversation)
   const page = await colloquy.sessions.listSessions({
     limit,
     ...(status && { status: status.includes('all') ? ofSessions : (status as SessionStatus[]) }),

@@ -5,8 +5,8 @@ import { eventLine } from './events.ts'
 import { findConversation } from './find.ts'
 import { reading } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
-import { safeJson } from './safe-text.ts'
-import { printLines } from './terminal.ts'
+import { safeJson, safeLine } from './safe-text.ts'
+import { note, printLines } from './terminal.ts'
 
 interface LogOptions extends GlobalOptions {
   from: number
@@ -38,6 +38,7 @@ export function addLog(program: Command): void {
       await reading(options, async colloquy => {
         const { version } = await findConversation(colloquy, id)
         const width = String(version).length
+        if (options.from > version) note(safeLine(`Nothing there: ${id} is at version ${version}.`))
         for await (const page of eventPages(colloquy, id, options)) {
           await printLines(page.map(recorded => (options.json ? safeJson(recorded) : eventLine(recorded, width))))
         }

@@ -18,6 +18,7 @@ import { addErase } from './erase.ts'
 import { addExport } from './export.ts'
 import { tell } from './failure.ts'
 import { addFeature } from './feature.ts'
+import { addHelp } from './help.ts'
 import { addInit } from './init.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
@@ -101,6 +102,7 @@ for (const add of [
   addToken,
   addConfig,
   addDoctor,
+  addHelp,
 ]) {
   add(program)
 }

@@ -5,13 +5,15 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { InvalidInput } from '../errors.ts'
+import { InvalidInput, StoreFailed, StoreFull } from '../errors.ts'
 
 /**
  * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole. A link is followed.
  *
  * @throws {InvalidInput} when there is no such folder, the file exists and `force` does not say to replace it, or what is
  * there is no regular file
+ * @throws {StoreFull} when there is no room for it
+ * @throws {StoreFailed} when the system refuses otherwise
  */
 export async function writeFile(
   path: string,
@@ -34,9 +36,18 @@ export async function writeFile(
     await rename(draft, target)
   } catch (error) {
     await rm(draft, { force: true })
-    throw error
+    throw naming(error, named)
   }
   return { path: named, bytes: (await stat(target)).size }
+}
+
+/** The system says what went wrong with a write, but not of which file. */
+function naming(error: unknown, path: string): unknown {
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
+  const facts = { path, code: error.code }
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+    return new StoreFull(`${path} was not written: the disk is full. Free some room, or name another place.`, facts)
+  return new StoreFailed(`${path} was not written: ${error.message}.`, facts)
 }
 
 /** As many links as Linux follows. */

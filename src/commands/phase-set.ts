@@ -43,7 +43,7 @@ export const defaultPhases: PhaseSet = {
 export function phaseSetOf(setting: PhaseSetting = 'default'): PhaseSet | undefined {
   if (setting === 'none') return undefined
   if (setting === 'default') return defaultPhases
-  const set = parseInput(PhaseSet, setting)
+  const { phases: set } = parseInput(z.object({ phases: PhaseSet }), { phases: setting })
   const problem = problemOf(set)
   if (problem) throw new InvalidInput('phases', problem)
   return set

@@ -5,7 +5,7 @@ import type { Metadata } from '../events/metadata.ts'
 import type { SessionConfigured, SessionCreated, Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Heads } from '../views/heads.ts'
-import type { SessionHead } from '../views/session.ts'
+import type { SessionHead, SessionStatus } from '../views/session.ts'
 import { type Decision, isExpired, openConversationIn, openSessionIn, sessionIn } from './decision.ts'
 
 export interface NewSession {
@@ -104,20 +104,28 @@ export function archiveSession(sessionId: string, reason?: string): Decision {
   }
 }
 
-/** `rivalId` is the active session of the same natural key, if another took its place. */
-export function reopenSession(sessionId: string, rivalId: string | undefined): Decision {
+/** The active session of the same natural key, if another took its place; its time may be over. */
+export interface Rival {
+  id: string
+  status: SessionStatus
+  stats: { lastActivityAt: string }
+}
+
+export function reopenSession(sessionId: string, rival: Rival | undefined): Decision {
   return (heads, now) => {
     const session = sessionIn(heads, sessionId)
     // Its time may be over before anybody noticed.
     if (session.status === 'active')
       return isExpired(heads, now) ? [expired(heads), { type: 'session.reopened', sessionId }] : []
-    if (rivalId !== undefined) {
-      throw new IllegalState(
-        `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Archive that one first.`,
-        { sessionId, rivalId },
-      )
-    }
-    return [{ type: 'session.reopened', sessionId }]
+    const reopened = { type: 'session.reopened', sessionId } as const
+    if (!rival) return [reopened]
+    const { id: rivalId, stats } = rival
+    if (rival.status === 'expired')
+      return [{ type: 'session.expired', sessionId: rivalId, lastActiveAt: stats.lastActivityAt }, reopened]
+    throw new IllegalState(
+      `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Archive that one first.`,
+      { sessionId, rivalId },
+    )
   }
 }
 

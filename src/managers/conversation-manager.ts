@@ -357,7 +357,8 @@ export class ConversationManager extends TeamConversations {
   }
 
   /**
-   * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters.
+   * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters;
+   * without any filter either, nothing: `listConversations` gives all.
    */
   async search(asked: Omit<SearchQuery, 'project' | 'text'> & { text?: string }): Promise<SearchResult> {
     checkSearch(asked)

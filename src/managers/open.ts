@@ -208,6 +208,7 @@ let postgresDoor: typeof import('../stores/postgres/index.ts') | undefined
 /** Loads the door of the store that the URL names, so that nobody pays for one they do not use. */
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
   const [scheme, rest = ''] = splitOnce(url, ':')
+  if (url.includes('\0')) throw new StoreUnusable('store: no path and no address has a NUL in it.')
   if (scheme === 'sqlite' && rest !== '') {
     sqliteDoor ??= await import('../stores/sqlite/index.ts')
     return sqliteDoor.sqliteStore(rest, options)

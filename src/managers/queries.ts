@@ -81,6 +81,7 @@ export function checkSearch(query: Partial<SearchQuery>): void {
  * @throws {InvalidInput} naming the field
  */
 export function checkPage(page: { limit?: number; before?: number; after?: number }): void {
+  if (typeof page !== 'object' || page === null) throw new InvalidInput('page', 'must be an object')
   const { limit, before, after } = page
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
     throw new InvalidInput('limit', 'must be a positive whole number')

@@ -1,6 +1,7 @@
 /**
  * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
  */
+import { z } from 'zod'
 import { type CompactOutcome, compactionLease } from '../agent/compact.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
@@ -35,7 +36,7 @@ import { type SessionAccess, sessionAccess } from './session-access.ts'
 import { sessionBefore } from './session-before.ts'
 import type { FoundItem } from './session-checkpoints.ts'
 import { type ListSessions, listedSessions } from './session-list.ts'
-import { firstSystemMessage, pageOf } from './session-messages.ts'
+import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
@@ -46,6 +47,8 @@ export interface SessionLinks {
   /** Session ids, oldest first; the key is '' for sessions without a state. */
   states: Record<string, string[]>
 }
+
+const ResetOptions = z.object({ options: z.object({ keepSystemMessage: z.boolean().optional() }) })
 
 export class SessionManager {
   readonly #engine: Engine
@@ -147,9 +150,10 @@ export class SessionManager {
     return recordedMessage(await this.#execute(sessionId, decide, ['addMessage', sessionId, message], write))
   }
 
-  /** The newest messages a person would read: no internal ones, no system ones. */
-  getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
-    return this.#messages(sessionId, ['talk'], { limit })
+  /** The newest messages a person would read: no internal ones, no system ones, and none whose content is missing. */
+  async getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
+    checkPage({ limit })
+    return newestReadable(this.#engine, await this.#head(sessionId), limit)
   }
 
   /** The newest messages of the window, all kinds. */
@@ -175,9 +179,10 @@ export class SessionManager {
   /** Starts the window anew, with the first system message in it if `keepSystemMessage` (the default). */
   async resetSession(
     sessionId: string,
-    { keepSystemMessage = true }: { keepSystemMessage?: boolean } = {},
+    options: { keepSystemMessage?: boolean } = {},
     write?: WriteOptions,
   ): Promise<Session> {
+    const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
     const first = keepSystemMessage ? await firstSystemMessage(this.#engine, await this.#head(sessionId)) : undefined
     const decide = command.resetSession(sessionId, first)
     return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
@@ -189,11 +194,12 @@ export class SessionManager {
     return this.#change(sessionId, command.archiveSession(sessionId, reason), asked, write)
   }
 
-  /** @throws {IllegalState} when another session took its place */
+  /** @throws {IllegalState} when another session took its place, and is in use */
   async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
     const head = await this.#head(sessionId)
-    const rival = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
-    const decide = command.reopenSession(sessionId, rival && rival.id !== sessionId ? rival.id : undefined)
+    const other = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
+    const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
+    const decide = command.reopenSession(sessionId, rival)
     return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
   }
 

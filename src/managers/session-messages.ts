@@ -15,6 +15,22 @@ export function pageOf(
   return messagesIn(store, windowOf(head, kinds), page)
 }
 
+/**
+ * What was said last, as it can be handed to a model or shown in a chat. A message whose content is gone is passed over:
+ * nobody knows any more who said it, and as a message without words it would be refused.
+ */
+export async function newestReadable(engine: Engine, head: SessionHead, limit: number): Promise<Message[]> {
+  let found: Message[] = []
+  let before: number | undefined
+  for (;;) {
+    const size = limit - found.length
+    const page = await pageOf(engine, head, ['talk'], { limit: size, ...(before !== undefined && { before }) })
+    found = [...page.filter(message => !message.missing), ...found]
+    if (page.length < size || found.length === limit) return found
+    before = page[0]!.version
+  }
+}
+
 export async function firstSystemMessage({ store }: Engine, head: SessionHead): Promise<number | undefined> {
   const window = windowOf(head, ['system'])
   if (window.kept.length > 0) return window.kept[0]

@@ -1,7 +1,8 @@
 /** What subscribers of the library and of the server are told of a project. */
+import { InvalidInput } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
-import { type Update, type UpdateNamed, updateOf } from '../views/update.ts'
+import { type Update, type UpdateNamed, updateNames, updateOf } from '../views/update.ts'
 import type { UpdatesOptions } from './colloquy.ts'
 
 /** Subscribers at the end of the log are handed the same events, and so the same updates. */
@@ -15,13 +16,19 @@ function sharedUpdate(event: RecordedEvent): Update {
   return update
 }
 
-/** The log's own subscription, named and filtered. It starts where the log is when this is called. */
+/**
+ * The log's own subscription, named and filtered. It starts where the log is when this is called.
+ *
+ * @throws {InvalidInput} when there are no updates of that name
+ */
 export function updates<Name extends Update['name']>(
   store: Store,
   project: string,
   options: UpdatesOptions<Name>,
 ): AsyncIterableIterator<UpdateNamed<Name>> {
   const { conversationId, sessionId, name, from, signal } = options
+  if (name !== undefined && !updateNames.includes(name))
+    throw new InvalidInput('name', `must be one of ${updateNames.join(', ')}`)
   const events = store.subscribe({
     project,
     ...(conversationId !== undefined && { conversationId }),

@@ -12,7 +12,10 @@ export interface Message extends Omit<MessageAdded, 'type' | 'messageId'> {
   timestamp: string
   /** The text parts, joined by blank lines. */
   content: string
-  /** Set when the content cannot be given: erased on demand, its record damaged, or written by a newer program. */
+  /**
+   * Set when the content cannot be given: erased on demand, its record damaged, or written by a newer program. Role, author
+   * and audience went with it, and stand here for nobody. Why it was erased says the event `message.erased` in the log.
+   */
   missing?: { because: 'erased' | 'damaged' | 'unknown'; reason: string }
 }
 

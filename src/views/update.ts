@@ -80,6 +80,16 @@ export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
 
 export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
 
+/** Which names there are. */
+export const updateNames: ReadonlyArray<Update['name']> = [
+  'session:updated',
+  'conversation:updated',
+  'session:compaction-start',
+  'session:compaction-complete',
+  'session:compaction-error',
+  'work:updated',
+]
+
 /** The updates that have a name. */
 export type UpdateNamed<Name extends Update['name']> = Extract<Update, { name: Name }>
 

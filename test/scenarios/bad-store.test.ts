@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statfsSync,
@@ -16,6 +17,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
+import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../support/cli.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -295,6 +297,28 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect(await contents(again, session.id)).toEqual(acknowledged)
     expect(await again.verify()).toMatchObject({ clean: true })
     await again.close()
+  })
+
+  it('takes no export and nothing salvaged: which file is told, and none is left behind', async () => {
+    const { file } = await givenStore()
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
+    const { id } = await colloquy.conversations.createConversation({ title: 'large' })
+    for (let number = 0; number < 10; number++)
+      await colloquy.conversations.addEvent(id, { role: 'user', content: `${number} ${'x'.repeat(500_000)}` })
+    await colloquy.close()
+    const folder = smallDisk()!
+    onTestFinished(() => removeDisk(folder))
+    const output = join(folder, 'large.jsonl')
+    const options = ['--store', `sqlite:${file}`, '--project', project, '--json']
+    const exported = await run(['export', id, '--output', output, ...options])
+    expect(exported.exitCode).toBe(1)
+    expect(exported.error()).toMatchObject({ code: 'store/full', message: expect.stringContaining(output) })
+    const rescued = join(folder, 'rescued.db')
+    await expect(salvage(file, rescued)).rejects.toMatchObject({
+      code: 'store/full',
+      message: expect.stringContaining(rescued),
+    })
+    expect(readdirSync(folder)).toEqual([])
   })
 
   it('takes no new store, and says so', async () => {

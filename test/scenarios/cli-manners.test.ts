@@ -20,6 +20,21 @@ describe('help', () => {
     }
   })
 
+  it('of a command is the same by its name, and none is given for what is no command', async () => {
+    const [named, asked, nested, unknown, below] = await Promise.all([
+      run(['help', 'list']),
+      run(['list', '--help']),
+      run(['help', 'store', 'copy']),
+      run(['help', 'nope']),
+      run(['help', 'store', 'nope', '--json']),
+    ])
+    expect(named).toMatchObject({ exitCode: 0, stdout: asked.stdout })
+    expect(nested.stdout).toContain('Usage: colloquy store copy')
+    expect(unknown).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(unknown.stderr).toContain("unknown command 'nope'")
+    expect(below.error()).toMatchObject({ code: 'usage', message: "unknown command 'nope'" })
+  })
+
   it('is told to whoever names no command', async () => {
     const { exitCode, stdout, stderr } = await run([])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })

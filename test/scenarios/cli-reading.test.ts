@@ -101,9 +101,19 @@ describe('colloquy list', () => {
   it('names the other projects of the store when there is nothing in this one', async () => {
     const { colloquy, store } = await opened({ project: 'elsewhere' })
     await colloquy.conversations.createConversation({ title: 'there' })
-    const { exitCode, stdout, stderr } = await cliOn(store)('list')
+    const cli = cliOn(store)
+    const [{ exitCode, stdout, stderr }, searched] = await Promise.all([cli('list'), cli('search', 'there')])
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
     expect(stderr).toContain('No conversations found in project "shop". It also has: elsewhere')
+    expect(searched).toMatchObject({ exitCode: 0, stdout: '' })
+    expect(searched.stderr).toContain('Nothing found in project "shop". It also has: elsewhere')
+  })
+
+  it('says of a conversation that is not there that it is not, and not that it has no sessions', async () => {
+    const { store } = await opened()
+    const { exitCode, stderr } = await cliOn(store)('list', '--sessions', '--conversation', 'nope')
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('[not-found]')
   })
 })
 
@@ -183,6 +193,14 @@ describe('colloquy log', () => {
       { version: 2, event: { type: 'session.created' } },
       { version: 3, event: { type: 'message.added' } },
     ])
+  })
+
+  it('says so where the range begins behind the end', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    const { exitCode, stdout, stderr } = await cliOn(store)('log', conversationId, '--from', '999')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
+    expect(stderr).toContain(`Nothing there: ${conversationId} is at version 5.`)
   })
 
   it('names the conversation when it is given a session', async () => {

@@ -224,6 +224,29 @@ describe('[P4] removal is explicit', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
+  it('leaves what was erased out of what a person would read, and says in its place elsewhere that it is gone', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession({
+      type: 'thread',
+      agentType: 'pm',
+      threadId: 'login',
+    })
+    const said = []
+    for (const content of ['one', 'two', 'three', 'secret'])
+      said.push(await sessions.addMessage(id, { role: 'user', content }))
+    await conversations.erase(said[3]!.id, 'a key was in it')
+    const context = await sessions.getRecentContext(id, 2)
+    expect(context.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'two'],
+      ['user', 'three'],
+    ])
+    expect((await sessions.getRecentContext(id)).map(({ content }) => content)).toEqual(['one', 'two', 'three'])
+    expect((await sessions.getAllMessages(id)).at(-1)).toMatchObject({ content: '', missing: { because: 'erased' } })
+    const events = await conversations.getEvents(conversationId, { facts: true })
+    expect(events.at(-1)?.event).toMatchObject({ type: 'message.erased', reason: 'a key was in it' })
+  })
+
   it('lists the archives that an erase cannot reach', async () => {
     const { colloquy } = await opened()
     const { id } = await colloquy.conversations.createConversation({ title: 'care' })

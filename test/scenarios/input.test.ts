@@ -309,6 +309,11 @@ describe('questions', () => {
       ['limit', () => conversations.getEvents(conversationId, { limit: 0 })],
       ['limit', () => sessions.getAllMessages(id, { limit: 1.5 })],
       ['before', () => sessions.getAllMessages(id, { before: Number.NaN })],
+      ['page', () => sessions.getAllMessages(id, odd(null))],
+      ['page', () => conversations.getMessages(conversationId, odd(null))],
+      ['options', () => sessions.resetSession(id, odd(null))],
+      ['options.keepSystemMessage', () => sessions.resetSession(id, { keepSystemMessage: odd('yes') })],
+      ['name', async () => colloquy.subscribe({ name: odd('sesion:updated') })],
       ['before', () => sessions.getRecentMessages(id, 5, { before: odd('x') })],
       ['after', () => conversations.getMessages(conversationId, { after: -1 })],
       ['status.0', () => conversations.listConversations({ status: [odd('gone')] })],
@@ -372,6 +377,8 @@ describe('options', () => {
     ['sessionExpiresInMs', { sessionExpiresInMs: -1 }],
     ['maxMessageBytes', { maxMessageBytes: 0 }],
     ['sharing.thread', { sharing: { thread: 'everything' } }],
+    ['phases', { phases: 5 }],
+    ['phases.initial', { phases: { initial: 5, phases: {} } }],
   ])('%s that cannot be is refused by name', async (field, options) => {
     await expect(opened(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
@@ -397,6 +404,10 @@ describe('opening', () => {
       expect(existsSync(file)).toBe(false)
     },
   )
+
+  it('with a NUL in the name of its store is refused', async () => {
+    await expect(openColloquy({ store: 'sqlite:a\0b' })).rejects.toMatchObject({ code: 'store/unusable' })
+  })
 
   it.each([[5], [{}], [''], ['colloquy.db']])('with %j for a store is refused with what names one', async store => {
     await expect(openColloquy({ store: store as string })).rejects.toMatchObject({

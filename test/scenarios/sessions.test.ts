@@ -271,6 +271,18 @@ describe('[P4] nothing is deleted by use', () => {
     expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said', 'more'])
   })
 
+  it('an archived session is reopened in place of a successor whose time is over', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const old = await sessions.getOrCreateSession(feature)
+    const fresh = await sessions.createSession(feature)
+    pass(25 * hour)
+    expect(await sessions.reopenSession(old.id)).toMatchObject({ id: old.id, status: 'active' })
+    expect(await sessions.getSession(fresh.id)).toMatchObject({ status: 'expired' })
+    expect((await sessions.getOrCreateSession(feature)).id).toBe(old.id)
+    expect((await colloquy.verify()).damages).toEqual([])
+  })
+
   it('an archived session whose place was taken cannot be reopened beside its successor', async () => {
     const { colloquy } = await opened()
     const old = await colloquy.sessions.getOrCreateSession(feature)

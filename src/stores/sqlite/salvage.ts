@@ -6,7 +6,7 @@
  */
 import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { StoreUnusable } from '../../errors.ts'
+import { StoreFull, StoreReadOnly, StoreUnusable } from '../../errors.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
 import { headerOf } from '../../log/archive-check.ts'
 import { archivist } from '../../log/archived-rows.ts'
@@ -42,11 +42,22 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
   try {
     target = openDatabase({ path: to, durability: 'full' })
     migrate(target, 0)
-    return bringOver(rows, target)
+    const salvaged = bringOver(rows, target)
+    target.close()
+    return salvaged
   } catch (error) {
+    closeAnyhow(target)
+    // It was not there before, and half of it would only be in the way of another try.
+    for (const suffix of ['', '-wal', '-shm']) rmSync(to + suffix, { force: true })
     throw asStoreError(error, to)
-  } finally {
-    target?.close()
+  }
+}
+
+function closeAnyhow(database: Database | undefined): void {
+  try {
+    database?.close()
+  } catch {
+    // What went wrong before is told.
   }
 }
 
@@ -164,11 +175,17 @@ function bringOver(found: Readable, target: Database): Salvaged {
       events += kept.length
       if (damaged.size > 0) losses.push(`conversation ${conversation.id}: ${damaged.size} damaged events, kept as such`)
     } catch (error) {
+      // What is wrong with the new file is no loss of the old one.
+      if (isOfThePlace(asStoreError(error, target.path))) throw error
       losses.push(`conversation ${conversation.id}: ${error instanceof Error ? error.message : String(error)}`)
     }
   }
   losses.push(...putRecords(target, found, Date.now()))
   return { conversations, events, losses }
+}
+
+function isOfThePlace(error: unknown): boolean {
+  return error instanceof StoreFull || error instanceof StoreReadOnly
 }
 
 /** Makes hashes that could not be read anew, as they were made when it was written. */
