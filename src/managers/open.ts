@@ -45,7 +45,7 @@ export interface OpenOptions
   actor?: string
   /** Through what: 'library', 'cli', 'http' … */
   channel?: string
-  /** Milliseconds since 1970; for tests and replays. */
+  /** Milliseconds since 1970, fractions left out; for tests and replays. */
   clock?: () => number
   /** Makes ids; for tests. They must be unique. */
   ids?: () => string
@@ -85,7 +85,8 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const root = rootAbove(process.cwd())
   const url = options.store ?? defaultStore(root())
   if (typeof url !== 'string') throw new StoreUnusable(`store: a ${typeof url} names no store. ${storeHint}`)
-  const { clock = Date.now, ids = newId, tokens = 'exact' } = options
+  const { ids = newId, tokens = 'exact' } = options
+  const clock = options.clock ? wholeClock(options.clock) : Date.now
   const scope = checkedScope({
     project: options.project ?? basename(root()),
     actor: options.actor ?? 'local',
@@ -182,6 +183,22 @@ function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs, archi
     throw new InvalidInput('busyTimeoutMs', 'must not be negative')
   const problem = archives === undefined ? undefined : archivesProblem(archives)
   if (problem) throw new InvalidInput('archives', problem)
+}
+
+/** What a date can hold. */
+const furthest = 8.64e15
+
+/**
+ * Times are recorded in whole milliseconds: one with a fraction would not be the same in the log and in an archive.
+ *
+ * @throws {InvalidInput} when it is asked and gives no time
+ */
+function wholeClock(clock: () => number): () => number {
+  return () => {
+    const now = clock()
+    if (typeof now === 'number' && Math.abs(now) <= furthest) return Math.trunc(now)
+    throw new InvalidInput('clock', `must give milliseconds since 1970, and gave ${String(now)}`)
+  }
 }
 
 /** What the caller gives wins key by key over what the project's configuration says. */

@@ -83,7 +83,7 @@ export function checkSearch(query: Partial<SearchQuery>): void {
 export function checkPage(page: { limit?: number; before?: number; after?: number }): void {
   if (typeof page !== 'object' || page === null) throw new InvalidInput('page', 'must be an object')
   const { limit, before, after } = page
-  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0)) {
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new InvalidInput('limit', 'must be a positive whole number')
   }
   refuseOddVersion('before', before)
@@ -91,6 +91,6 @@ export function checkPage(page: { limit?: number; before?: number; after?: numbe
 }
 
 function refuseOddVersion(field: string, version: number | undefined): void {
-  if (version === undefined || (Number.isInteger(version) && version >= 0)) return
+  if (version === undefined || (Number.isSafeInteger(version) && version >= 0)) return
   throw new InvalidInput(field, 'must be a version: a whole number')
 }

@@ -125,17 +125,21 @@ export class SessionManager {
   async getSessionLinks(workItem: WorkItem): Promise<SessionLinks> {
     const { project } = this.#scope
     const conversation = await this.#engine.store.conversationOf(project, workItem)
-    const states: Record<string, string[]> = {}
+    const states = new Map<string, string[]>()
     let cursor: string | undefined
     do {
       const page = await this.#engine.store.sessions({ project, workItem, limit: 500, ...(cursor && { cursor }) })
       for (const head of page.items) {
         const state = head.taskState ?? ''
-        states[state] = [head.id, ...(states[state] ?? [])]
+        const ids = states.get(state)
+        if (ids) ids.push(head.id)
+        else states.set(state, [head.id])
       }
       cursor = page.next
     } while (cursor)
-    return { conversationId: conversation?.info.id, states }
+    // They come newest first.
+    for (const ids of states.values()) ids.reverse()
+    return { conversationId: conversation?.info.id, states: Object.fromEntries(states) }
   }
 
   /**

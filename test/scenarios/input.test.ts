@@ -308,6 +308,13 @@ describe('questions', () => {
       ['limit', () => conversations.getMessages(conversationId, { limit: 0 })],
       ['limit', () => conversations.getEvents(conversationId, { limit: 0 })],
       ['limit', () => sessions.getAllMessages(id, { limit: 1.5 })],
+      ['limit', () => conversations.getMessages(conversationId, { limit: 1e300 })],
+      ['limit', () => sessions.getRecentContext(id, 2 ** 53)],
+      ['limit', () => conversations.search({ text: 'hello', limit: 1e300 })],
+      ['offset', () => conversations.search({ text: 'hello', offset: 1e300 })],
+      ['from', () => conversations.getEvents(conversationId, { from: 1e300 })],
+      ['before', () => sessions.getAllMessages(id, { before: 1e300 })],
+      ['after', () => sessions.getAllMessages(id, { after: 1e300 })],
       ['before', () => sessions.getAllMessages(id, { before: Number.NaN })],
       ['page', () => sessions.getAllMessages(id, odd(null))],
       ['page', () => conversations.getMessages(conversationId, odd(null))],
@@ -382,6 +389,38 @@ describe('options', () => {
   ])('%s that cannot be is refused by name', async (field, options) => {
     await expect(opened(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
+})
+
+describe('a clock', () => {
+  it('with fractions is taken without them: what it dates can be purged and brought back', async () => {
+    let now = Date.parse('2026-11-15T10:00:00Z') + 0.5
+    const { colloquy } = await opened({ clock: () => now++ })
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const { timestamp } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'x' })
+    expect(timestamp).toMatch(/^2026-11-15T10:00:00\.\d{3}Z$/)
+    const before = await colloquy.conversations.getEvents(conversationId)
+    const { archive } = await colloquy.conversations.purge(conversationId)
+    await colloquy.conversations.restoreFrom(archive)
+    const after = await colloquy.conversations.getEvents(conversationId)
+    expect(after.map(event => event.hash)).toEqual(before.map(event => event.hash))
+  })
+
+  it.each([[Number.NaN], [Number.POSITIVE_INFINITY], ['now'], [undefined]])(
+    'that gives %s is refused by name, and nothing is recorded',
+    async time => {
+      let gives: unknown = Date.parse('2026-11-15T10:00:00Z')
+      const { colloquy } = await opened({ clock: () => gives as number })
+      const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: null })
+      gives = time
+      const message = { role: 'user', content: 'x' } as const
+      await expect(colloquy.sessions.addMessage(id, message)).rejects.toMatchObject({
+        code: 'input/invalid',
+        field: 'clock',
+      })
+      gives = Date.parse('2026-11-15T10:00:01Z')
+      expect(await colloquy.sessions.getAllMessages(id)).toEqual([])
+    },
+  )
 })
 
 describe('stores', () => {

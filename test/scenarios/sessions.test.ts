@@ -67,6 +67,18 @@ describe('finding a session', () => {
     })
   })
 
+  it('links them by state whatever the state is called, oldest first', async () => {
+    const { colloquy } = await opened()
+    const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
+    const made: Record<string, string[]> = Object.create(null)
+    for (const taskState of ['constructor', '__proto__', 'constructor', '__proto__']) {
+      const { id } = await colloquy.sessions.createSession({ ...task, agentType: 'dev', taskState })
+      made[taskState] = [...(made[taskState] ?? []), id]
+    }
+    const { states } = await colloquy.sessions.getSessionLinks(task)
+    expect(Object.entries(states).sort()).toEqual(Object.entries(made).sort())
+  })
+
   it('archives the active session when a new one is asked for, and says what it replaces', async () => {
     const { colloquy } = await opened()
     const old = await colloquy.sessions.getOrCreateSession(feature)

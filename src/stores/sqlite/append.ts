@@ -81,10 +81,11 @@ export function appender({
     }
     const encoded = events.map(encode)
     refuseOverflow(entry, encoded)
+    const now = clock()
     // Everything that can refuse has run: from here on the transaction is written to.
-    const result = record(proposal, { id, entry, session, events, encoded, now: clock() })
+    const result = record(proposal, { id, entry, session, events, encoded, now })
     if (once) {
-      rememberKey(once, heads.ensureProject(project, clock()), {
+      rememberKey(once, heads.ensureProject(project, now), {
         id,
         first: result.events[0]!.version,
         last: result.events.at(-1)!.version,
