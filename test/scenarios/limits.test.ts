@@ -63,6 +63,9 @@ describe('tokens', () => {
     const more = colloquy.sessions.addMessage(id, { role: 'user', content: 'x', usage: { input: 1, output: 1 } })
     await expect(more).rejects.toMatchObject({ field: 'usage.input' })
     expect((await colloquy.sessions.getAllMessages(id)).map(one => one.content)).toEqual(['one', 'two'])
+    await colloquy.totals()
+    await rewrite(`${store}-search`, `update spent set input = ${largest} + ${largest}`)
+    expect((await colloquy.totals()).project).toMatchObject({ messages: 2, input: largest })
   })
 })
 
@@ -106,7 +109,7 @@ describe('durations', () => {
     ['timeoutMs', { turns: { timeoutMs: largest } }],
     ['leaseMs', { turns: { leaseMs: Number.NaN } }],
     ['executionLeaseMs', { executionLeaseMs: 0 }],
-    ['phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
+    ['phases.phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
     ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
     ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
   ])('in %s that no date holds are refused by name', async (field, options) => {

@@ -1,6 +1,7 @@
 /** Tokens and cost by conversation, agent and model, summed up as the index is fed: whoever asks reads no log. */
 import type { StoredEvent } from '../../../events/event.ts'
 import type { ProjectSpending, Spending } from '../../../log/accounts.ts'
+import { largestSum } from '../../../log/lane.ts'
 import { type Spent, spentIn } from '../../../views/spending.ts'
 import type { Database } from '../database.ts'
 
@@ -30,8 +31,11 @@ type Sums = [
   unpriced: number,
 ]
 
-const sums = `coalesce(sum(s.messages), 0), coalesce(sum(s.tokens), 0), coalesce(sum(s.input), 0),
-  coalesce(sum(s.output), 0), coalesce(sum(s.cost), 0), coalesce(sum(s.calls), 0), coalesce(sum(s.unpriced), 0)`
+/** Programs of before took any number; what is too large to be exact is told as the largest that is. */
+const exact = (column: string) => `min(coalesce(sum(s.${column}), 0), ${largestSum})`
+
+const sums = `coalesce(sum(s.messages), 0), ${exact('tokens')}, ${exact('input')}, ${exact('output')},
+  coalesce(sum(s.cost), 0), coalesce(sum(s.calls), 0), coalesce(sum(s.unpriced), 0)`
 
 export type SpendingKeeper = ReturnType<typeof spendingKeeper>
 
