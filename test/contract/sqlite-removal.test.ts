@@ -41,6 +41,11 @@ function somebody(path: string, sql: string): InstanceType<typeof DatabaseSync> 
   return connection
 }
 
+/** Another one whenever the index is built again. */
+function generation(path: string): unknown {
+  return somebody(`${path}-search`, '').prepare(`select value from meta where name = 'generation'`).get()
+}
+
 const usage = { input: 5, output: 7 }
 
 describe('an erase that is refused', () => {
@@ -71,6 +76,28 @@ describe('an erase that is refused', () => {
     const answers = await Promise.all([erase(), erase(), erase()])
     expect(answers.filter(answer => answer instanceof IllegalState)).toHaveLength(2)
     expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 5, output: 7, calls: 1 })
+  })
+})
+
+describe('an erase that another process hears of first', () => {
+  it('[P4] takes the words out there, and nothing has to be built again', async () => {
+    const { store, path, another } = await openSqlite()
+    const other = await another()
+    const secrets = Array.from({ length: 20 }, (_, number) => said(`a ${marker} secret ${number}`, { usage }))
+    await store.append(into('c', [begun(), said('kept words'), ...secrets]))
+    expect(await other.search({ project, text: marker })).toHaveLength(20)
+    const made = generation(path)
+    for (const { messageId } of secrets) {
+      const erasing = store.erase({ project, messageId, origin })
+      await other.search({ project, text: marker })
+      await erasing
+    }
+    expect(await other.search({ project, text: marker })).toEqual([])
+    expect(await store.search({ project, text: 'words' })).toHaveLength(1)
+    expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 0, calls: 0 })
+    expect(generation(path)).toEqual(made)
+    await Promise.all([store.close(), other.close()])
+    expect(filesWith(path)).toEqual([])
   })
 })
 

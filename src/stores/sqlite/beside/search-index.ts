@@ -7,8 +7,8 @@
  * log. Several processes feed the same index; the lock on it makes them take turns.
  *
  * It follows the log also in what is removed there, never ahead of it: a removal that fails, or that a crash cuts off,
- * leaves both as they were. Because the index keeps no text, whoever removes something says before which words that will
- * take out; where nobody said it, everything is built again.
+ * leaves both as they were. Because the index keeps no text, whoever erases something leaves it here before, for whoever
+ * hears of it from the log; where nobody did, everything is built again.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -43,7 +43,7 @@ export interface SearchIndex {
   tidy(): boolean
   /** Where the messages of an id stand: one place, but for ids that callers made and used in several projects. */
   find(messageId: string): number[]
-  /** A message is about to be erased: keeps what must be taken out when the log says that it was. */
+  /** A message is about to be erased: leaves what must be taken out when the log says that it was. */
   expectErase(position: number): void
   /** It was not erased after all. */
   callOffErase(position: number): void
@@ -114,6 +114,12 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     end: database.prepare(`
       select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
       from log.meta where name = 'position_floor'`),
+    leaving: database.prepare('select event from leaving where position = ?'),
+    leave: database.prepare(`
+      insert into leaving (position, event, wanted) values (?, ?, 1) on conflict do update set wanted = wanted + 1`),
+    stay: database.prepare('update leaving set wanted = wanted - 1 where position = ?'),
+    stayed: database.prepare('delete from leaving where position = ? and wanted <= 0'),
+    left: database.prepare('delete from leaving where position = ?'),
     check: database.prepare(`select value from meta where name = 'check'`),
     generation: database.prepare(`select value from meta where name = 'generation'`),
     knownPurges: database.prepare(`select value from meta where name = 'purges'`),
@@ -147,8 +153,6 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   }
   const landmarks = landmarkKeeper(database)
   const spending = spendingKeeper(database)
-  /** What is about to be erased, by position, and how many want it to be. */
-  const leaving = new Map<number, { event: MessageAdded; wanted: number }>()
   /** Which making of the tables what is kept here is of. */
   let generation: string | undefined
 
@@ -174,16 +178,19 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
   function followErase(conversation: number, version: number): boolean {
     const found = sql.docAt.get(conversation, version) as [number, number] | undefined
+    // In a branch: of its parent, which hears of it, too.
+    if (!found) return true
+    const [position, role] = found
+    const expected = sql.leaving.get(position) as [string] | undefined
+    sql.left.run(position)
     const nobody = nameOf('')
-    // Of a branch's parent, or erased before it was taken in.
-    if (!found || found[1] === nobody) return true
-    const [position] = found
-    const expected = leaving.get(position)
+    // Erased before it was taken in.
+    if (role === nobody) return true
     if (!expected) return false
-    leaving.delete(position)
-    sql.deleteWords.run(position, searchableText(expected.event.parts))
+    const event = JSON.parse(expected[0]) as MessageAdded
+    sql.deleteWords.run(position, searchableText(event.parts))
     sql.wipeDoc.run(nobody, nobody, position)
-    spending.takeOut(conversation, expected.event)
+    spending.takeOut(conversation, event)
     return true
   }
 
@@ -391,13 +398,16 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         ? []
         : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
     expectErase(position) {
-      const wanted = (leaving.get(position)?.wanted ?? 0) + 1
-      const found = messageAt(position)
-      if (found) leaving.set(position, { event: found.event, wanted })
+      change(() => {
+        const found = messageAt(position)
+        if (found) sql.leave.run(position, JSON.stringify(found.event))
+      })
     },
     callOffErase(position) {
-      const expected = leaving.get(position)
-      if (expected && --expected.wanted === 0) leaving.delete(position)
+      change(() => {
+        sql.stay.run(position)
+        sql.stayed.run(position)
+      })
     },
     forgetConversation(conversation, removeFromLog) {
       change(() => {
@@ -405,6 +415,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
           const found = messageAt(position)
           if (found) sql.deleteWords.run(position, searchableText(found.event.parts))
           sql.deleteDoc.run(position)
+          sql.left.run(position)
         }
         sql.deleteTitle.run(conversation)
         sql.deletePhase.run(conversation)

@@ -37,10 +37,23 @@ create table participants (
 ${landmarkSchema}
 ${spendingSchema}`
 
+/**
+ * Messages that are about to be erased, as they are: the index keeps no text, and whichever process hears from the log
+ * that one was erased has to take its words out. Not made anew with the rest: somebody may be waiting for it.
+ */
+const leaving = `
+create table if not exists leaving (
+  position integer primary key,
+  event text not null,
+  -- How many want it to be erased.
+  wanted integer not null
+)`
+
 /** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
 export function prepareSchema(database: Database, epoch: string): void {
   const identity = `${schemaVersion} ${epoch}`
   inTransaction(database, () => {
+    database.exec(leaving)
     const known = tableExists(database, 'meta')
       ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
       : undefined
