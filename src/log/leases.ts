@@ -54,9 +54,6 @@ export interface Leases {
 /** A year: whoever needs a lease for longer renews it. */
 export const longestLeaseMs = 365 * 24 * 60 * 60 * 1000
 
-/** What a date can hold. A lease that says it ends later was written before they were bounded: nobody holds it. */
-export const furthestExpiry = 8_640_000_000_000_000
-
 /** @throws {InvalidInput} when nobody can hold a lease for so long */
 export function checkLeaseTime(forMs: number): void {
   if (Number.isInteger(forMs) && forMs > 0 && forMs <= longestLeaseMs) return

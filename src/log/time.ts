@@ -1,7 +1,5 @@
 /** Times on their way out of a store. */
-
-/** What a date can hold. */
-const furthest = 8.64e15
+import { furthestTime } from '../events/time.ts'
 
 let second = Number.NaN
 let upToSecond = ''
@@ -12,7 +10,7 @@ let upToSecond = ''
  */
 export function isoTime(milliseconds: number): string {
   // In a damaged row a time may be anything; the row says so for itself.
-  if (!(Math.abs(milliseconds) <= furthest)) return isoTime(0)
+  if (!(Math.abs(milliseconds) <= furthestTime)) return isoTime(0)
   const rest = ((milliseconds % 1000) + 1000) % 1000
   const start = milliseconds - rest
   if (start !== second) {

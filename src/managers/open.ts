@@ -4,6 +4,7 @@ import { liveChannel } from '../agent/live.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
+import { furthestTime } from '../events/time.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
@@ -185,9 +186,6 @@ function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs, archi
   if (problem) throw new InvalidInput('archives', problem)
 }
 
-/** What a date can hold. */
-const furthest = 8.64e15
-
 /**
  * Times are recorded in whole milliseconds: one with a fraction would not be the same in the log and in an archive.
  *
@@ -196,7 +194,7 @@ const furthest = 8.64e15
 function wholeClock(clock: () => number): () => number {
   return () => {
     const now = clock()
-    if (typeof now === 'number' && Math.abs(now) <= furthest) return Math.trunc(now)
+    if (typeof now === 'number' && Math.abs(now) <= furthestTime) return Math.trunc(now)
     throw new InvalidInput('clock', `must give milliseconds since 1970, and gave ${String(now)}`)
   }
 }

@@ -47,7 +47,7 @@ export interface ConversationHead {
   activeAt: string
 }
 
-/** Whether it says that somebody used the conversation. Stores that look for the newest such event ask the same. */
+/** The one type of event that says of nobody that he used the conversation. Stores that look for its last use pass it over. */
 export const unusedMark = 'session.expired'
 
 /** The head after `recorded`. Undefined before the first event and, for a damaged log, until it says what it is about. */

@@ -10,6 +10,7 @@ import type { RequestBuilt } from '../events/request.ts'
 import type { RunOutcome } from '../events/run.ts'
 import type { SessionConfigured, Sharing } from '../events/session.ts'
 import type { Strategy } from '../events/strategy.ts'
+import { furthestTime } from '../events/time.ts'
 import { type WorkItem, workItemKey } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
 
@@ -232,12 +233,9 @@ export function changedAtMs(head: SessionHead): number {
   return at
 }
 
-/** What a date can hold. */
-const furthest = 8.64e15
-
 /** When a session ends for want of use, or undefined if it never does: later than a date can be is never. */
 export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
   if (head.expiresInMs === null) return undefined
   const expiry = lastActiveAtMs + head.expiresInMs
-  return expiry <= furthest ? expiry : undefined
+  return expiry <= furthestTime ? expiry : undefined
 }

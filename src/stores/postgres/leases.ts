@@ -4,7 +4,8 @@
  */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import { checkLeaseTime, furthestExpiry, type Lease, type Leases } from '../../log/leases.ts'
+import { furthestTime } from '../../events/time.ts'
+import { checkLeaseTime, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Database } from './database.ts'
 import type { Projects } from './projects.ts'
@@ -15,7 +16,8 @@ type LeaseRow = [holder: string, generation: number, expiresAt: number]
 const time = (parameter: string) =>
   `coalesce(${parameter}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`
 
-const isFree = (now: string) => `(leases.expires_at <= ${time(now)} or leases.expires_at > ${furthestExpiry})`
+/** One that says it ends later than a date can be was written before leases were bounded: nobody holds it. */
+const isFree = (now: string) => `(leases.expires_at <= ${time(now)} or leases.expires_at > ${furthestTime})`
 
 export function leaseKeeper({
   database,

@@ -1,7 +1,8 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
 import { idProblem } from '../../events/id.ts'
-import { checkLeaseTime, furthestExpiry, type Lease, type Leases } from '../../log/leases.ts'
+import { furthestTime } from '../../events/time.ts'
+import { checkLeaseTime, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Access } from './access.ts'
 import type { Database } from './database.ts'
@@ -13,8 +14,9 @@ export type CheckFence = (project: number | undefined, fence: { name: string; ge
 
 export function leaseKeeper({ database, heads, clock }: { database: Database; heads: HeadStore; clock: () => number }) {
   const sql = {
+    // One that says it ends later than a date can be was written before leases were bounded: nobody holds it.
     find: database.prepare(`
-      select holder, generation, iif(expires_at > ${furthestExpiry}, 0, expires_at) from leases
+      select holder, generation, iif(expires_at > ${furthestTime}, 0, expires_at) from leases
       where project = ? and name = ?`),
     put: database.prepare(`
       insert into leases (project, name, holder, generation, expires_at) values (?, ?, ?, ?, ?)
