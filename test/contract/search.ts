@@ -336,6 +336,21 @@ function describeFilters(open: OpenStore): void {
 }
 
 function describeRanking(open: OpenStore): void {
+  it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {
+    const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
+    const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
+    const { found } = await given(open, ...one.slice(15), ...both, ...one.slice(0, 15))
+    const pages: Array<string | undefined> = []
+    for (let offset = 0; offset < 360; offset += 120) pages.push(...(await found('apple pear', { limit: 120, offset })))
+    expect(new Set(pages.slice(0, 320))).toEqual(new Set(both))
+    expect(new Set(pages.slice(320))).toEqual(new Set(one))
+    expect(pages).toHaveLength(350)
+
+    const ofOneWord: Array<string | undefined> = []
+    for (let offset = 0; offset < 360; offset += 120) ofOneWord.push(...(await found('apple', { limit: 120, offset })))
+    expect(new Set(ofOneWord).size).toBe(350)
+  })
+
   it('the message with more of the words comes first', async () => {
     const { found } = await given(open, 'the login form', 'the login page and its form', 'a page', 'nothing')
     expect((await found('login page form'))[0]).toBe('the login page and its form')

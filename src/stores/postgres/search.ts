@@ -8,6 +8,7 @@ import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import type { Role } from '../../events/message.ts'
 import { nameless, parsedOr } from '../../log/fold.ts'
+import { inBlocks, wholeBlocks } from '../../log/ranking.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../log/search.ts'
 import { likeness, termsOf, trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
@@ -47,7 +48,6 @@ type CandidateRow = [
   counts: Record<string, number> | null,
 ]
 
-const candidateLimit = 300
 const neighbourReach = 2
 /** As many as can be paged through; whoever needs more asks more exactly. */
 const titlesLookedAt = 5000
@@ -77,9 +77,12 @@ export function searcher({
     await feed(project)
     const terms = await weighed(project, stems)
     const viewer = query.viewer ?? everything
-    const found = await candidates(query, project, terms, viewer)
-    const ranked = await liftByNeighbours(found, project, terms, viewer)
     const { limit = 20, offset = 0 } = query
+    const found = await candidates(query, project, terms, { viewer, wanted: wholeBlocks(offset + limit) })
+    const ranked: Candidate[] = []
+    for (const block of inBlocks(found)) {
+      ranked.push(...(await liftByNeighbours(scored(block, terms), project, terms, viewer)))
+    }
     return present(ranked.slice(offset, offset + limit), project, terms)
   }
 
@@ -106,8 +109,8 @@ export function searcher({
     query: SearchQuery,
     project: number,
     terms: readonly Term[],
-    viewer: Viewer,
-  ): Promise<Candidate[]> {
+    { viewer, wanted }: { viewer: Viewer; wanted: number },
+  ): Promise<CandidateRow[]> {
     const { where, values } = conditions('d.project', project)
     let within = `'${projectMark(project)}'`
     if (query.conversationId !== undefined) {
@@ -136,9 +139,9 @@ export function searcher({
       where ${where()}
       order by (
         select sum(case when d.words @@ t.term::tsquery then t.weight else 0 end)
-        from unnest($${n + 1}::text[], $${n + 2}::float8[]) as t(term, weight)) desc, d.length, d.at desc, d.version desc
+        from unnest($${n + 1}::text[], $${n + 2}::float8[]) as t(term, weight)) desc, d.length, d.at desc, d.version desc,
+        d.conversation desc
       limit $${n + 4} offset $${n + 5}`
-    const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
     const given = [terms.map(term => term.match), terms.map(term => term.weight), terms.flatMap(term => term.stems)]
     const seen: CandidateRow[] = []
     const isSeen = visibleAudiences(viewer)
@@ -147,7 +150,7 @@ export function searcher({
       seen.push(...rows.filter(row => isSeen(row[3])))
       if (rows.length < size) break
     }
-    return scored(seen.slice(0, wanted), terms)
+    return seen.slice(0, wanted)
   }
 
   async function liftByNeighbours(

@@ -9,6 +9,7 @@ import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import type { Landmark } from '../../../log/directory.ts'
 import { nameless, parsedOr } from '../../../log/fold.ts'
+import { blockSize, inBlocks, wholeBlocks } from '../../../log/ranking.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import { likeness, type Term, termsOf, trigramsOf } from '../../../log/search-terms.ts'
 import { seam, searchableText, splitScript } from '../../../log/searchable.ts'
@@ -32,7 +33,6 @@ type Candidate = {
 
 type SeesLane = (lane: number) => boolean
 
-const candidateLimit = 300
 const neighbourReach = 2
 /** As many as can be paged through; whoever needs more asks more exactly. */
 const titlesLookedAt = 5000
@@ -65,17 +65,45 @@ export function searcher({ database, landmarks }: SearchIndex) {
     const project = sql.project.get(query.project) as [number] | undefined
     if (terms.length === 0 || !project) return []
     const sees = visibleLanes(query.viewer ?? everything)
-    const ranked = liftByNeighbours(candidates(query, project[0], terms, sees), terms, sees)
     const { limit = 20, offset = 0 } = query
-    return present(ranked.slice(offset, offset + limit), terms)
+    return present(ranked(offset + limit).slice(offset, offset + limit), terms)
+
+    /** At least `count` of them, where there are so many. */
+    function ranked(count: number): Candidate[] {
+      const first = covering() ?? liftByNeighbours(having(anyOf(terms), blockSize), terms, sees)
+      if (count <= first.length || first.length < blockSize) return first
+      const wanted = wholeBlocks(count)
+      const known = new Set(first.map(one => one.position))
+      const others = having(anyOf(terms), wanted).filter(one => !known.has(one.position))
+      const blocks = inBlocks(others.slice(0, wanted - first.length))
+      return [...first, ...blocks.flatMap(block => liftByNeighbours(block, terms, sees))]
+    }
+
+    /**
+     * A block of those that have every word, if there are enough of them. They come first anyway, and the others, which
+     * have some frequent word, may be a hundred times as many: to look at them all takes ten times as long.
+     */
+    function covering(): Candidate[] | undefined {
+      if (terms.length < 2) return undefined
+      const found = having(allOf(terms), blockSize)
+      return found.length < blockSize ? undefined : found.map(one => lifted(one, 1)).sort(byScore)
+    }
+
+    function having(match: string, most: number): Candidate[] {
+      return candidates(query, project![0], { match, most, sees })
+    }
   }
 
-  function candidates(query: SearchQuery, project: number, terms: readonly Term[], sees: SeesLane): Candidate[] {
+  function candidates(
+    query: SearchQuery,
+    project: number,
+    { match, most, sees }: { match: string; most: number; sees: SeesLane },
+  ): Candidate[] {
     // A name that cannot be stored is nobody's; bound as it is, it could be taken for a shorter one.
     const named = [query.conversationId, query.author, query.phase, query.participant, query.agent]
     if (named.some(name => name !== undefined && idProblem(name))) return []
     const { where, text, values } = conditions()
-    where('words match ?', anyOf(terms))
+    where('words match ?', match)
     where('d.project = ?', project)
     if (query.conversationId !== undefined) {
       where(
@@ -96,13 +124,12 @@ export function searcher({ database, landmarks }: SearchIndex) {
       select d.position, d.conversation, d.version, d.lane, -bm25(words) as score
       from words cross join docs d on d.position = words.rowid
       where ${text()} order by rank`)
-    const wanted = Math.max(candidateLimit, (query.limit ?? 20) + (query.offset ?? 0))
     const found: Candidate[] = []
     for (const row of statement.iterate(...values)) {
       const [position, conversation, version, lane, score] = row as [number, number, number, number, number]
       if (!sees(lane)) continue
       found.push({ position, conversation, version, lane, score })
-      if (found.length === wanted) break
+      if (found.length === most) break
     }
     return found
   }
@@ -132,17 +159,16 @@ export function searcher({ database, landmarks }: SearchIndex) {
     const having = terms.map(
       term => new Set((sql.having.all(term.match, everywhere) as Array<[number]>).map(([position]) => position)),
     )
-    const lifted = found.map((one, index) => {
+    const ranked = found.map((one, index) => {
       let own = 0
       let near = 0
       for (const positions of having) {
         if (positions.has(one.position)) own++
         else if (neighbourhoods[index]!.some(position => positions.has(position))) near++
       }
-      const coverage = (own + near / 2) / terms.length
-      return { ...one, score: one.score * (0.25 + coverage) }
+      return lifted(one, (own + near / 2) / terms.length)
     })
-    return lifted.sort((a, b) => b.score - a.score || b.position - a.position)
+    return ranked.sort(byScore)
   }
 
   function present(found: readonly Candidate[], terms: readonly Term[]): SearchHit[] {
@@ -260,6 +286,19 @@ function anyGram(grams: ReadonlySet<string>): string {
 
 function anyOf(terms: readonly Term[]): string {
   return terms.map(term => term.match).join(' OR ')
+}
+
+function allOf(terms: readonly Term[]): string {
+  return terms.map(term => term.match).join(' AND ')
+}
+
+/** `coverage` is how much of what was asked for it has, a word nearby counted half. */
+function lifted(one: Candidate, coverage: number): Candidate {
+  return { ...one, score: one.score * (0.25 + coverage) }
+}
+
+function byScore(a: Candidate, b: Candidate): number {
+  return b.score - a.score || b.position - a.position
 }
 
 /** Plain text and the places of the marks in it. */
