@@ -13,13 +13,13 @@ export const search: Benchmark = {
   name: 'search',
   title: 'Full-text search',
   about:
-    'Twenty best hits with snippets over the whole store, neighbours taken into account, for queries of frequent and rare words. The store had a few seconds of rest before, in which its index is brought in order.',
+    'Twenty best hits with snippets over the whole store, neighbours taken into account, for queries of frequent and rare words; then the eight best of one conversation, as requests ask for what to recall. The store had a few seconds of rest before, in which its index is brought in order.',
   run,
 }
 
 async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
   const { conversations, messagesEach } = sizes.open
-  const { path } = await largeStore(sizes.open, tell)
+  const { path, sessions } = await largeStore(sizes.open, tell)
   const colloquy = await openAt(path)
   try {
     tell('letting the index catch up')
@@ -45,6 +45,19 @@ async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
         ours: `p50 ${milliseconds(median(samples))}, p95 ${milliseconds(percentile(samples, 0.95))}, ${(hits / samples.length).toFixed(1)} hits`,
       })
     }
+    tell('queries in one conversation')
+    const samples: number[] = []
+    for (let i = 0; i < sizes.search.queriesOfEachLength; i++) {
+      const session = await colloquy.sessions.getSession(sessions[Math.floor(random() * sessions.length)]!)
+      const text = Array.from({ length: 8 }, word).join(' ')
+      const start = performance.now()
+      await colloquy.conversations.search({ text, limit: 8, conversationId: session.conversationId })
+      samples.push(performance.now() - start)
+    }
+    found.push({
+      what: `8 words, in one conversation of ${count(messagesEach)}`,
+      ours: `p50 ${milliseconds(median(samples))}, p95 ${milliseconds(percentile(samples, 0.95))}`,
+    })
     found.push({ what: 'what was left to index when it was opened', ours: `${catchUp.toFixed(1)} s` })
     return found
   } finally {

@@ -70,6 +70,11 @@ export function parsedOr<T>(text: string, otherwise: () => T): T {
   }
 }
 
+/** What a search shows of a conversation, also where its head is damaged. */
+export function shownInfo(text: string, conversationId: string): ConversationInfo {
+  return parsedOr(text, () => nameless({ project: '', conversationId }))
+}
+
 const infoFields = ['id', 'project', 'title', 'status', 'workItem', 'metadata', 'createdAt'] as const
 
 /** A conversation's head in its JSON. A damaged text may still be JSON, of something that lacks what every head has. */

@@ -35,8 +35,22 @@ export function trigramsOf(text: string): Set<string> {
 }
 
 /** How much of the query is in the title (mostly), and of the title in the query. */
-export function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
+function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
   let common = 0
   for (const gram of query) if (title.has(gram)) common++
   return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
+}
+
+const leastLikeness = 0.2
+
+/** How well a title answers; 0 when it is not like what was asked for at all. `grams` are those of `wanted`. */
+export function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
+  if (wanted === '') return 1
+  if (grams.size === 0) {
+    return title.toLowerCase().includes(wanted.toLowerCase())
+      ? wanted.length / Math.max(wanted.length, title.length)
+      : 0
+  }
+  const score = likeness(grams, trigramsOf(splitScript(title)))
+  return score < leastLikeness ? 0 : score
 }

@@ -323,6 +323,13 @@ function describeFilters(open: OpenStore): void {
     expect(await store.search({ project: 'mill', text: 'apple' })).toEqual([])
   })
 
+  it('what the index notes beside the words of a message is no word of it', async () => {
+    const { found } = await given(open, 'apple')
+    for (const text of ['p1', 'c1', 'p1 c1', 'place', 'text apple']) {
+      expect(await found(text)).toEqual(text.includes('apple') ? ['apple'] : [])
+    }
+  })
+
   it('a page at a time', async () => {
     const { store } = await given(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
     const seen: string[] = []
@@ -336,6 +343,14 @@ function describeFilters(open: OpenStore): void {
 }
 
 function describeRanking(open: OpenStore): void {
+  it('words that most messages have say nothing, unless there are no others', async () => {
+    const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
+    const { found } = await given(open, 'login without it', ...common, 'the form to login')
+    expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
+    expect(await found('the form', { limit: 50 })).toHaveLength(50)
+    expect(await found('the')).toHaveLength(20)
+  })
+
   it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {
     const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
     const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)

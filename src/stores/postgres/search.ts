@@ -7,17 +7,16 @@
 import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import type { Role } from '../../events/message.ts'
-import { nameless, parsedOr } from '../../log/fold.ts'
+import { shownInfo } from '../../log/fold.ts'
 import { inBlocks, wholeBlocks } from '../../log/ranking.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../log/search.ts'
-import { likeness, termsOf, trigramsOf } from '../../log/search-terms.ts'
+import { termsOf, titleScore, trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { snippetOf } from '../../log/snippet.ts'
 import { eventIn } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../log/visibility.ts'
 import { wordsIn } from '../../log/words.ts'
-import type { ConversationInfo } from '../../views/conversation.ts'
 import type { Database } from './database.ts'
 import { conditions } from './directory.ts'
 import type { Projects } from './projects.ts'
@@ -51,7 +50,6 @@ type CandidateRow = [
 const neighbourReach = 2
 /** As many as can be paged through; whoever needs more asks more exactly. */
 const titlesLookedAt = 5000
-const leastLikeness = 0.2
 const longestShown = 16 * 1024
 /** Counting further would not change the order. */
 const countLimit = 5_000
@@ -216,7 +214,7 @@ export function searcher({
       const [, version, type, schema, message, crc, body, at, conversationId, infoText] = row
       const event = eventIn({ version, at, lane: null, type, schema, message, crc, body }, load)
       if (event.type !== 'message.added') return []
-      const info = infoIn(infoText, conversationId)
+      const info = shownInfo(infoText, conversationId)
       // Marking every match of a very long text takes long; its beginning will do.
       const text = searchableText(event.parts).slice(0, longestShown)
       return {
@@ -266,9 +264,9 @@ export function searcher({
     const { limit = 20, offset = 0 } = query
     return rows
       .flatMap(([conversationId, infoText, recentAt]) => {
-        const { title, status, workItem, phase } = infoIn(infoText, conversationId)
+        const { title, status, workItem, phase } = shownInfo(infoText, conversationId)
         if (query.phase !== undefined && phase !== query.phase) return []
-        const score = titleScore(title, wanted.toLowerCase(), grams)
+        const score = titleScore(title, wanted, grams)
         return score === 0 ? [] : [{ hit: { conversationId, title, status, workItem, score }, recentAt }]
       })
       .sort((a, b) => b.hit.score - a.hit.score || b.recentAt - a.recentAt)
@@ -277,16 +275,6 @@ export function searcher({
   }
 
   return { messages, titles }
-}
-
-/** 0 when it is not like what was asked for at all. */
-function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
-  if (wanted === '') return 1
-  if (grams.size === 0) {
-    return title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : 0
-  }
-  const score = likeness(grams, trigramsOf(splitScript(title)))
-  return score < leastLikeness ? 0 : score
 }
 
 /** What a person typed, as stems that stand alone or in a row. */
@@ -323,8 +311,4 @@ function visibleAudiences(viewer: Viewer): (audience: string) => boolean {
     }
     return visible
   }
-}
-
-function infoIn(text: string, conversationId: string): ConversationInfo {
-  return parsedOr(text, () => nameless({ project: '', conversationId }))
 }

@@ -22,6 +22,7 @@ import { damaged } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper } from './landmarks.ts'
+import { marksOf } from './place-marks.ts'
 import { startOver } from './search-tables.ts'
 import { type SpendingKeeper, spendingKeeper } from './spending.ts'
 
@@ -79,6 +80,9 @@ type FeedRow = [
   body: string | null,
 ]
 
+/** A message's words, and where it stands. */
+type Text = [position: number, text: string, place: string]
+
 const rowColumns = 'position, conversation, version, type, schema, at, message, lane, crc, body'
 
 /** Over a connection to the index's tables, with the log attached as `log`. */
@@ -94,7 +98,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     insertDoc: database.prepare(`
       insert into docs (position, project, conversation, version, lane, at, author, role, phase, message)
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    insertWords: database.prepare('insert into words (rowid, text) values (?, ?)'),
+    insertWords: database.prepare('insert into words (rowid, text, place) values (?, ?, ?)'),
     merge: database.prepare(`insert into words (words, rank) values ('merge', ?)`),
     changes: database.prepare('select total_changes()'),
     byMessage: database.prepare('select position from docs where message = ?'),
@@ -102,7 +106,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     wipeDoc: database.prepare('update docs set author = ?, role = ?, phase = null where position = ?'),
     deleteDoc: database.prepare('delete from docs where position = ?'),
     // The index keeps no text, so it has to be told which words to take out.
-    deleteWords: database.prepare(`insert into words (words, rowid, text) values ('delete', ?, ?)`),
+    deleteWords: database.prepare(`insert into words (words, rowid, text, place) values ('delete', ?, ?, ?)`),
     body: database.prepare(`select ${rowColumns} from log.events where position = ?`),
     docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
@@ -167,16 +171,16 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   }
 
   /** The message at a position, as long as its content is in the log. */
-  function messageAt(position: number): { conversation: number; event: MessageAdded } | undefined {
+  function messageAt(position: number): { place: string; event: MessageAdded } | undefined {
     const row = sql.body.get(position) as FeedRow | undefined
     const project = row && projectOf(row[1])
     if (!row || project === undefined) return undefined
     const event = storedEvent(row, project)
-    return event.type === 'message.added' ? { conversation: row[1], event } : undefined
+    return event.type === 'message.added' ? { place: marksOf(project, row[1]), event } : undefined
   }
 
   /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
-  function followErase(conversation: number, version: number): boolean {
+  function followErase(project: number, conversation: number, version: number): boolean {
     const found = sql.docAt.get(conversation, version) as [number, number] | undefined
     // In a branch: of its parent, which hears of it, too.
     if (!found) return true
@@ -188,7 +192,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     if (role === nobody) return true
     if (!expected) return false
     const event = JSON.parse(expected[0]) as MessageAdded
-    sql.deleteWords.run(position, searchableText(event.parts))
+    sql.deleteWords.run(position, searchableText(event.parts), marksOf(project, conversation))
     sql.wipeDoc.run(nobody, nobody, position)
     spending.takeOut(conversation, event)
     return true
@@ -211,7 +215,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   }
 
   /** Leaves the text of a message in `texts`. Gives false if the index has to be built again. */
-  function take(row: FeedRow, project: number, texts: Array<[position: number, text: string]>): boolean {
+  function take(row: FeedRow, project: number, texts: Text[]): boolean {
     const [position, conversation, version, , , at, , lane] = row
     const event = storedEvent(row, project)
     spending.take(conversation, event)
@@ -232,7 +236,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
           phaseName,
           messageNumber(event.messageId),
         )
-        texts.push([position, searchableText(event.parts)])
+        texts.push([position, searchableText(event.parts), marksOf(project, conversation)])
         takeParticipant(conversation, author)
         return true
       }
@@ -255,7 +259,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         }
         return true
       case 'message.erased':
-        return followErase(conversation, event.version)
+        return followErase(project, conversation, event.version)
       case 'conversation.created':
         sql.putTitle.run(conversation, splitScript(event.title))
         takePhase(conversation, event.phase ?? event.inherits?.phase)
@@ -334,7 +338,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       const [position] = sql.position.get() as [string]
       const { rows, isAll } = rowsAfter(Number(position))
       // Put in together, as are the rows beside them: in turn both would take a tenth longer.
-      const texts: Array<[position: number, text: string]> = []
+      const texts: Text[] = []
       for (const row of rows) {
         const project = projectOf(row[1])
         if (project === undefined) continue
@@ -345,7 +349,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         }
         landmarks.pass(row[1], row[2])
       }
-      for (const [position, text] of texts) sql.insertWords.put(position, text)
+      for (const text of texts) sql.insertWords.put(...text)
       spending.flush()
       const last = rows.at(-1)
       if (last) {
@@ -413,7 +417,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       change(() => {
         for (const [position] of sql.docIn.all(conversation) as Array<[number]>) {
           const found = messageAt(position)
-          if (found) sql.deleteWords.run(position, searchableText(found.event.parts))
+          if (found) sql.deleteWords.run(position, searchableText(found.event.parts), found.place)
           sql.deleteDoc.run(position)
           sql.left.run(position)
         }

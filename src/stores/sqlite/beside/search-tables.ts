@@ -5,7 +5,7 @@ import { inTransaction } from '../transaction.ts'
 import { landmarkSchema } from './landmarks.ts'
 import { spendingSchema } from './spending.ts'
 
-const schemaVersion = '4'
+const schemaVersion = '5'
 
 const schema = `
 create table meta (name text primary key, value text not null) without rowid;
@@ -26,7 +26,7 @@ create table docs (
 -- Here and not in the log: an append would write a page more for a look-up that is seldom made.
 create index docs_by_message on docs (message);
 create index docs_by_conversation on docs (conversation, version);
-create virtual table words using fts5 (text, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
+create virtual table words using fts5 (text, place, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
 create virtual table titles using fts5 (title, tokenize = 'trigram');
 create table phases (conversation integer primary key, phase text not null) without rowid;
 create table participants (
@@ -80,6 +80,8 @@ export function startOver(database: Database): void {
   // Erased words must not linger in the index's own pages.
   for (const table of ['words', 'titles'])
     database.exec(`insert into ${table} (${table}, rank) values ('secure-delete', 1)`)
+  // Where a message stands says nothing about how well it answers.
+  database.exec(`insert into words (words, rank) values ('rank', 'bm25(1.0, 0.0)')`)
   // Merging half as often takes a fifth off what FTS5 costs; what a search would have to look through is put together
   // when nobody is waiting.
   database.exec(`insert into words (words, rank) values ('automerge', 8)`)

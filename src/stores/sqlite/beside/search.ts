@@ -8,19 +8,19 @@ import { audienceOfKey } from '../../../events/audience.ts'
 import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import type { Landmark } from '../../../log/directory.ts'
-import { nameless, parsedOr } from '../../../log/fold.ts'
+import { shownInfo } from '../../../log/fold.ts'
 import { blockSize, inBlocks, wholeBlocks } from '../../../log/ranking.ts'
-import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
-import { likeness, type Term, termsOf, trigramsOf } from '../../../log/search-terms.ts'
-import { seam, searchableText, splitScript } from '../../../log/searchable.ts'
+import type { SearchHit, SearchQuery } from '../../../log/search.ts'
+import { type Term, termsOf } from '../../../log/search-terms.ts'
+import { seam, searchableText } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
-import type { ConversationInfo } from '../../../views/conversation.ts'
-import { usedSince } from '../places.ts'
 import { blobLoader } from '../rows.ts'
+import { conversationMark, projectMark, textsLike } from './place-marks.ts'
 import type { Operations } from './protocol.ts'
 import type { SearchIndex } from './search-index.ts'
+import { titleSearcher } from './search-titles.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'
 
 type Candidate = {
@@ -31,14 +31,28 @@ type Candidate = {
   score: number
 }
 
+/** Where to look: a project, or one conversation of it; and the mark that everything there has, if that tells it apart. */
+interface Place {
+  project: number
+  conversation?: number
+  mark?: string
+}
+
+/**
+ * What was asked for. Words that most messages have are worth nothing in a ranking, and to rank everything that has them
+ * takes seconds: unless there are no others, they find nothing, and only lift what has them.
+ */
+interface Words {
+  telling: readonly Term[]
+  common: readonly Term[]
+}
+
 type SeesLane = (lane: number) => boolean
 
 const neighbourReach = 2
-/** As many as can be paged through; whoever needs more asks more exactly. */
-const titlesLookedAt = 5000
-const leastLikeness = 0.2
+/** Whether most messages have a word is judged by the newest. Where there are few, all may be ranked. */
+const newest = { positions: 2000, leastMessages: 500 }
 const longestShown = 16 * 1024
-const minute = 60_000
 const marks = { open: '\u0002', close: '\u0003' }
 
 export function searcher({ database, landmarks }: SearchIndex) {
@@ -48,9 +62,19 @@ export function searcher({ database, landmarks }: SearchIndex) {
       select c.conversation from log.conversations c join log.projects p using (project) where p.id = ? and c.id = ?`),
     audienceKey: database.prepare('select audience_key from log.lanes where lane = ?'),
     around: database.prepare('select position, lane from docs where conversation = ? and version between ? and ?'),
+    // The plus keeps SQLite from looking up each row in each list of words by itself: reading the lists through is quicker.
     having: database.prepare(
+      'select rowid from words where words match ? and +rowid in (select value from json_each(?))',
+    ),
+    count: database.prepare('select count(*) from (select 1 from words where words match ? limit ?)'),
+    newest: database.prepare(`
+      select count(*), (select max(position) from docs) - ${newest.positions} from docs
+      where position > (select max(position) from docs) - ${newest.positions}`),
+    newestHaving: database.prepare('select count(*) from words where words match ? and rowid > ?'),
+    lookedUp: database.prepare(
       'select rowid from words where words match ? and rowid in (select value from json_each(?))',
     ),
+    projects: database.prepare('select count(*) from (select 1 from log.projects limit 2)'),
     hit: database.prepare(`
       select e.type, e.schema, e.message, e.lane, e.crc, e.body, e.at, e.version, c.id, c.info, c.project
       from log.events e join log.conversations c using (conversation) where e.position = ?`),
@@ -61,22 +85,23 @@ export function searcher({ database, landmarks }: SearchIndex) {
   const blobs = blobLoader(database)
 
   function messages(query: SearchQuery): SearchHit[] {
-    const terms = termsOf(query.text)
-    const project = sql.project.get(query.project) as [number] | undefined
-    if (terms.length === 0 || !project) return []
+    const asked = termsOf(query.text)
+    const place = placeOf(query)
+    if (asked.length === 0 || !place) return []
+    const words = wordsIn(asked)
+    const { telling } = words
     const sees = visibleLanes(query.viewer ?? everything)
     const { limit = 20, offset = 0 } = query
-    return present(ranked(offset + limit).slice(offset, offset + limit), terms)
+    return present(ranked(offset + limit).slice(offset, offset + limit), asked)
 
     /** At least `count` of them, where there are so many. */
     function ranked(count: number): Candidate[] {
-      const first = covering() ?? liftByNeighbours(having(anyOf(terms), blockSize), terms, sees)
+      const first = covering() ?? lift(having(anyOf(telling), blockSize))
       if (count <= first.length || first.length < blockSize) return first
       const wanted = wholeBlocks(count)
       const known = new Set(first.map(one => one.position))
-      const others = having(anyOf(terms), wanted).filter(one => !known.has(one.position))
-      const blocks = inBlocks(others.slice(0, wanted - first.length))
-      return [...first, ...blocks.flatMap(block => liftByNeighbours(block, terms, sees))]
+      const others = having(anyOf(telling), wanted).filter(one => !known.has(one.position))
+      return [...first, ...inBlocks(others.slice(0, wanted - first.length)).flatMap(block => lift(block))]
     }
 
     /**
@@ -84,34 +109,69 @@ export function searcher({ database, landmarks }: SearchIndex) {
      * have some frequent word, may be a hundred times as many: to look at them all takes ten times as long.
      */
     function covering(): Candidate[] | undefined {
-      if (terms.length < 2) return undefined
-      const found = having(allOf(terms), blockSize)
-      return found.length < blockSize ? undefined : found.map(one => lifted(one, 1)).sort(byScore)
+      const all = allOf(telling)
+      if (telling.length < 2 || count(textsLike(all, place!.mark), blockSize) < blockSize) return undefined
+      const found = having(all, blockSize)
+      return found.length < blockSize ? undefined : lift(found, true)
     }
 
     function having(match: string, most: number): Candidate[] {
-      return candidates(query, project![0], { match, most, sees })
+      return candidates(query, place!, { match: textsLike(match, place!.mark), most, sees })
     }
+
+    function lift(found: Candidate[], haveAll = false): Candidate[] {
+      return liftByNeighbours(found, { words, mark: place!.mark, sees, haveAll })
+    }
+  }
+
+  /** How many have it, counted so far and not ranked. */
+  function count(match: string, most: number): number {
+    return (sql.count.get(match, most) as [number])[0]
+  }
+
+  function wordsIn(terms: readonly Term[]): Words {
+    const [messages, before] = sql.newest.get() as [number, number]
+    const isCommon = ({ match }: Term) => {
+      const [having] = sql.newestHaving.get(textsLike(match), before) as [number]
+      return having > messages / 2
+    }
+    const common = terms.length < 2 || messages < newest.leastMessages ? [] : terms.filter(isCommon)
+    if (common.length === terms.length) return { telling: terms, common: [] }
+    return { telling: terms.filter(term => !common.includes(term)), common }
+  }
+
+  /** Undefined where there is no such project or conversation. */
+  function placeOf({
+    project: name,
+    conversationId,
+    author,
+    phase,
+    participant,
+    agent,
+  }: SearchQuery): Place | undefined {
+    // A name that cannot be stored is nobody's; bound as it is, it could be taken for a shorter one.
+    const named = [conversationId, author, phase, participant, agent]
+    if (named.some(one => one !== undefined && idProblem(one))) return undefined
+    const project = (sql.project.get(name) as [number] | undefined)?.[0]
+    if (project === undefined) return undefined
+    if (conversationId !== undefined) {
+      const found = sql.conversation.get(name, conversationId) as [number] | undefined
+      return found && { project, conversation: found[0], mark: conversationMark(found[0]) }
+    }
+    const [projects] = sql.projects.get() as [number]
+    // Where there is no other project, all messages have its mark.
+    return { project, ...(projects > 1 && { mark: projectMark(project) }) }
   }
 
   function candidates(
     query: SearchQuery,
-    project: number,
+    { project, conversation }: Place,
     { match, most, sees }: { match: string; most: number; sees: SeesLane },
   ): Candidate[] {
-    // A name that cannot be stored is nobody's; bound as it is, it could be taken for a shorter one.
-    const named = [query.conversationId, query.author, query.phase, query.participant, query.agent]
-    if (named.some(name => name !== undefined && idProblem(name))) return []
     const { where, text, values } = conditions()
     where('words match ?', match)
     where('d.project = ?', project)
-    if (query.conversationId !== undefined) {
-      where(
-        'd.conversation = (select conversation from log.conversations where project = ? and id = ?)',
-        project,
-        query.conversationId,
-      )
-    }
+    if (conversation !== undefined) where('d.conversation = ?', conversation)
     if (query.author !== undefined) where('d.author = (select name from names where text = ?)', query.author)
     if (query.role !== undefined) where('d.role = (select name from names where text = ?)', query.role)
     if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
@@ -121,7 +181,7 @@ export function searcher({ database, landmarks }: SearchIndex) {
     conversationConditions(query, where, 'd.conversation')
     // `cross` keeps the order: the words first. Otherwise a range of versions is taken first, and each is looked up in them.
     const statement = database.prepare(`
-      select d.position, d.conversation, d.version, d.lane, -bm25(words) as score
+      select d.position, d.conversation, d.version, d.lane, -rank as score
       from words cross join docs d on d.position = words.rowid
       where ${text()} order by rank`)
     const found: Candidate[] = []
@@ -149,26 +209,35 @@ export function searcher({ database, landmarks }: SearchIndex) {
     }
   }
 
-  function liftByNeighbours(found: Candidate[], terms: readonly Term[], sees: SeesLane): Candidate[] {
-    if (terms.length < 2 || found.length === 0) return found
-    const neighbourhoods = found.map(one => {
-      const rows = sql.around.all(one.conversation, one.version - neighbourReach, one.version + neighbourReach)
-      return (rows as Array<[number, number]>).filter(([, lane]) => sees(lane)).map(([position]) => position)
-    })
+  /** `haveAll`: all of them have every telling word, so nobody need look for those around them. */
+  function liftByNeighbours(
+    found: Candidate[],
+    { words, mark, sees, haveAll }: { words: Words; mark: string | undefined; sees: SeesLane; haveAll: boolean },
+  ): Candidate[] {
+    const { telling, common } = words
+    if (telling.length + common.length < 2 || found.length === 0) return found
+    const neighbourhoods = found.map(one => (haveAll ? [] : around(one, sees)))
     const everywhere = JSON.stringify([...new Set(neighbourhoods.flat())])
-    const having = terms.map(
-      term => new Set((sql.having.all(term.match, everywhere) as Array<[number]>).map(([position]) => position)),
-    )
+    const toldBy = haveAll
+      ? []
+      : telling.map(({ match }) => positions(sql.having.all(textsLike(match, mark), everywhere)))
+    const themselves = JSON.stringify(found.map(one => one.position))
+    const inCommon = common.map(({ match }) => positions(sql.lookedUp.all(textsLike(match), themselves)))
     const ranked = found.map((one, index) => {
-      let own = 0
-      let near = 0
-      for (const positions of having) {
-        if (positions.has(one.position)) own++
-        else if (neighbourhoods[index]!.some(position => positions.has(position))) near++
+      let covered = haveAll ? telling.length : 0
+      for (const having of toldBy) {
+        if (having.has(one.position)) covered++
+        else if (neighbourhoods[index]!.some(position => having.has(position))) covered += 0.5
       }
-      return lifted(one, (own + near / 2) / terms.length)
+      for (const having of inCommon) if (having.has(one.position)) covered++
+      return lifted(one, covered / (telling.length + common.length))
     })
     return ranked.sort(byScore)
+  }
+
+  function around({ conversation, version }: Candidate, sees: SeesLane): number[] {
+    const rows = sql.around.all(conversation, version - neighbourReach, version + neighbourReach)
+    return (rows as Array<[number, number]>).filter(([, lane]) => sees(lane)).map(([position]) => position)
   }
 
   function present(found: readonly Candidate[], terms: readonly Term[]): SearchHit[] {
@@ -193,7 +262,7 @@ export function searcher({ database, landmarks }: SearchIndex) {
       const [type, schema, message, lane, crc, body, at, version, conversationId, infoText, project] = row
       const event = eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
       if (event.type !== 'message.added') continue
-      const info = infoIn(infoText, conversationId)
+      const info = shownInfo(infoText, conversationId)
       const text = searchableText(event.parts)
       // Marking every match of a very long text takes seconds; its beginning will do.
       sql.show.run(one.position, text.slice(0, longestShown))
@@ -219,69 +288,13 @@ export function searcher({ database, landmarks }: SearchIndex) {
     return [...hits.values()]
   }
 
-  function titles(query: TitleQuery): TitleHit[] {
-    const project = sql.project.get(query.project) as [number] | undefined
-    const named = [query.participant, query.agent, query.phase]
-    if (!project || named.some(name => name !== undefined && idProblem(name))) return []
-    const wanted = query.text.trim()
-    const grams = trigramsOf(wanted)
-    const { where, text, values } = conditions()
-    where('c.project = ?', project[0])
-    conversationConditions(query, where, 'c.conversation')
-    if (query.phase !== undefined) where(`json_valid(c.info) and json_extract(c.info, '$.phase') = ?`, query.phase)
-    if (query.since !== undefined) {
-      const since = Date.parse(query.since)
-      // Never before the minute of the last use, and in the row: only of those behind it the log is asked.
-      where('c.recent_at >= ?', Math.floor(since / minute) * minute)
-      where(usedSince('c.conversation'), since)
-    }
-    if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
-    // Nothing was asked for at all.
-    if (wanted === '' && values.length === 1) return []
-    // A text too short for trigrams is looked for as it is, in the most recent titles. `cross` as above: the titles first.
-    const [from, order] =
-      grams.size === 0
-        ? ['log.conversations c', 'c.recent_at desc, c.conversation desc']
-        : ['titles t cross join log.conversations c on c.conversation = t.rowid', 't.rank']
-    if (grams.size > 0) where('titles match ?', anyGram(grams))
-    const rows = database
-      .prepare(
-        `select c.id, c.info, c.recent_at from ${from} where ${text()} order by ${order} limit ${titlesLookedAt}`,
-      )
-      .all(...values) as Array<[string, string, number]>
-    const { limit = 20, offset = 0 } = query
-    return rows
-      .flatMap(([conversationId, infoText, recentAt]) => {
-        const { title, status, workItem } = infoIn(infoText, conversationId)
-        const score = titleScore(title, wanted.toLowerCase(), grams)
-        return score === 0 ? [] : [{ hit: { conversationId, title, status, workItem, score }, recentAt }]
-      })
-      .sort((a, b) => b.hit.score - a.hit.score || b.recentAt - a.recentAt)
-      .slice(offset, offset + limit)
-      .map(({ hit }) => hit)
-  }
-
   function landmark({ project, conversationId, version }: Operations['landmark']['takes']): Landmark | undefined {
     if (idProblem(conversationId)) return undefined
     const found = sql.conversation.get(project, conversationId) as [number] | undefined
     return found && landmarks.find(found[0], version)
   }
 
-  return { messages, titles, landmark }
-}
-
-/** 0 when it is not like what was asked for at all. */
-function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
-  if (wanted === '') return 1
-  if (grams.size === 0) {
-    return title.toLowerCase().includes(wanted) ? wanted.length / Math.max(wanted.length, title.length) : 0
-  }
-  const score = likeness(grams, trigramsOf(splitScript(title)))
-  return score < leastLikeness ? 0 : score
-}
-
-function anyGram(grams: ReadonlySet<string>): string {
-  return [...grams].map(gram => `"${gram.replaceAll('"', '""')}"`).join(' OR ')
+  return { messages, titles: titleSearcher(database), landmark }
 }
 
 function anyOf(terms: readonly Term[]): string {
@@ -290,6 +303,10 @@ function anyOf(terms: readonly Term[]): string {
 
 function allOf(terms: readonly Term[]): string {
   return terms.map(term => term.match).join(' AND ')
+}
+
+function positions(rows: unknown[]): Set<number> {
+  return new Set((rows as Array<[number]>).map(([position]) => position))
 }
 
 /** `coverage` is how much of what was asked for it has, a word nearby counted half. */
@@ -317,8 +334,4 @@ function unmark(marked: string): Pick<SearchHit, 'snippet' | 'highlights'> {
     } else snippet += character
   }
   return { snippet, highlights }
-}
-
-function infoIn(text: string, conversationId: string): ConversationInfo {
-  return parsedOr(text, () => nameless({ project: '', conversationId }))
 }
