@@ -208,6 +208,22 @@ describe('[P3] once', () => {
     expect(await add()).toMatchObject({ id, version, content: '', missing: { because: 'erased' } })
   })
 
+  it('a call about something else is refused also under the key of an erased message', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const one = await sessions.getOrCreateSession(feature)
+    const other = await sessions.getOrCreateSession({ ...feature, featureId: 'other' })
+    const secret = { role: 'user', content: 'a secret' } as const
+    const told = { idempotencyKey: 'told' }
+    const said = { idempotencyKey: 'said' }
+    await conversations.erase((await conversations.addEvent(one.conversationId, secret, told)).id)
+    await conversations.erase((await sessions.addMessage(one.id, secret, said)).id)
+    await expect(sessions.createSession(feature, told)).rejects.toThrow(KeyReused)
+    await expect(sessions.clearMessages(one.id, told)).rejects.toThrow(KeyReused)
+    await expect(conversations.addEvent(other.conversationId, secret, told)).rejects.toThrow(KeyReused)
+    await expect(sessions.clearMessages(other.id, said)).rejects.toThrow(KeyReused)
+  })
+
   it('another body under the same key is refused', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)

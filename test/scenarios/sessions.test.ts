@@ -535,4 +535,19 @@ describe('what is kept beside', () => {
     })
     expect(await colloquy.stats()).toMatchObject({ conversations: 1, sessions: 1, messages: 4, input: 40, output: 12 })
   })
+
+  it('counts a message that a reset kept once, in statistics and in metrics', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(id, {
+      role: 'system',
+      content: 'You are the pm',
+      usage: { input: 5, output: 1 },
+    })
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'Plan the login page' })
+    await colloquy.sessions.resetSession(id)
+    const { total } = await colloquy.sessions.stats(id)
+    expect(total).toMatchObject({ messages: 2, tokensIn: 5, tokensOut: 1 })
+    expect(await colloquy.sessions.getMetrics(id)).toMatchObject(total)
+  })
 })
