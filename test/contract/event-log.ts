@@ -330,6 +330,22 @@ function describeOnce(open: OpenStore): void {
       expect(second.events).toHaveLength(first.events.length)
     })
 
+    it('[P3] a key records nothing only where there is nothing to do by now, whatever another handle has done', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      const complete: Proposal['decide'] = heads =>
+        heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
+      await store.append(into('c', [begun(), { type: 'conversation.completed' }]))
+      await other.append(into('c', { type: 'conversation.reopened' }))
+      const late = into('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
+      await expect(store.append(late)).rejects.toThrow(VersionConflict)
+      await other.append(into('c', complete))
+      await store.append(into('c', complete))
+      await other.append(into('c', { type: 'conversation.reopened' }))
+      const { events } = await store.append(into('c', complete, { once }))
+      expect(events).toMatchObject([{ version: 6, event: { type: 'conversation.completed' } }])
+    })
+
     it('[P3] a key that recorded nothing records nothing later', async () => {
       const { store } = await open()
       await store.append(into('c', begun()))
