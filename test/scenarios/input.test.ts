@@ -198,6 +198,23 @@ describe('[P3] once', () => {
     expect(await kept.colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
+  it('also of a session that was deleted since', async () => {
+    const { colloquy } = await opened()
+    const { sessions } = colloquy
+    const { id } = await sessions.createSession(feature)
+    await sessions.archiveSession(id)
+    type Call = (write: { idempotencyKey: string }) => Promise<unknown>
+    const calls: Call[] = [
+      write => sessions.reopenSession(id, write),
+      write => sessions.resetSession(id, {}, write),
+      write => sessions.clearMessages(id, write),
+    ]
+    for (const [index, call] of calls.entries()) await call({ idempotencyKey: `key ${index}` })
+    await sessions.deleteSession(id)
+    for (const [index, call] of calls.entries())
+      expect(await call({ idempotencyKey: `key ${index}` }), String(call)).toMatchObject({ id, status: 'deleted' })
+  })
+
   it('also when the message was erased since', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)

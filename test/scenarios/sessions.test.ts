@@ -409,6 +409,17 @@ describe('expiry', () => {
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
   })
 
+  it('is not undone by metadata or an outside id, whether it is marked or not', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const session = await sessions.getOrCreateSession(feature)
+    pass(25 * hour)
+    expect(await sessions.setMetadata(session.id, { seen: true })).toMatchObject({ status: 'expired' })
+    expect(await sessions.setOutsideId(session.id, 'claude', 'a')).toMatchObject({ outsideIds: { claude: 'a' } })
+    expect(await sessions.getSession(session.id)).toMatchObject({ status: 'expired', metadata: { seen: true } })
+    expect(await sessions.getOrCreateSession(feature)).toMatchObject({ replaces: session.id })
+  })
+
   it('is what a filter by status goes by, whether it is marked or not', async () => {
     const { colloquy, pass } = await opened()
     const { sessions } = colloquy
