@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import {
+  ColloquyError,
   ConversationPurged,
   type EventRange,
   KeyReused,
@@ -237,6 +238,31 @@ function describeAppend(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
       await store.append(into('c', said('from this one')))
       expect(textsIn(await allOf(other, 'c'))).toEqual(['from the other', 'from this one'])
+    })
+
+    it('whoever writes to a purged conversation is told so, until it is restored or made anew', async () => {
+      const { store } = await open()
+      const place = memoryArchives()
+      const add: Proposal['decide'] = heads => {
+        if (!heads.conversation) throw new NotFound('conversation', 'c')
+        return [said('a')]
+      }
+      const refused = async (more: Partial<Proposal> = {}) => {
+        const error = await refusal(() => store.append(into('c', add, more)))
+        return error instanceof ColloquyError && error.code
+      }
+      expect(await refused()).toBe('not-found')
+      await store.append(into('c', begun()))
+      const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+      expect([
+        await refused(),
+        await refused({ expected: 1 }),
+        await refused({ once: { key: 'k', digest: 'd' } }),
+      ]).toEqual(Array(3).fill('conversation/purged'))
+      expect(await refused({ project: 'bank' })).toBe('not-found')
+      await store.restore({ project, lines: place.read(archive), origin })
+      expect(await refused()).toBe(false)
+      expect(await refused({ expected: 1 })).toBe('log/version-conflict')
     })
 
     it('[P2] versions and order do not depend on the clock', async () => {
