@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
 import { checkOwnWords } from './commands/own-words.ts'
+import { KeyReused } from './errors.ts'
 import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Proposal } from './log/event-log.ts'
@@ -95,7 +96,9 @@ export function engine({
       if (session) proposal.session = session
       if (idempotencyKey !== undefined) proposal.once = { key: idempotencyKey, digest: digestOf(asked) }
       if (fence) proposal.fence = fence
-      const appending = traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
+      const asAsked = traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
+      const appending =
+        idempotencyKey === undefined ? asAsked : asAsked.then(done => sameCall(done, proposal, idempotencyKey))
       return listeners.size === 0 ? appending : appending.then(tell)
     },
     onRecorded(listener) {
@@ -103,6 +106,21 @@ export function engine({
       return () => listeners.delete(listener)
     },
   }
+}
+
+/**
+ * After an erase a key alone tells its call, so another one under it is known only by what it is about.
+ *
+ * @throws {KeyReused} when what was recorded is about another session or conversation
+ */
+function sameCall(appended: Appended, { conversation, session }: Proposal, key: string): Appended {
+  if (!appended.replayed) return appended
+  const isOther = (asked: string, recorded: string | undefined) => recorded !== undefined && recorded !== asked
+  const isOtherSession = session && (!appended.session || ('id' in session && isOther(session.id, appended.session.id)))
+  const isOtherConversation =
+    conversation !== 'of-session' && !conversation.workItem && isOther(conversation.id, appended.conversation?.info.id)
+  if (isOtherSession || isOtherConversation) throw new KeyReused(key)
+  return appended
 }
 
 /** What it throws, or rejects with, becomes a warning of the process. */

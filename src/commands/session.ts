@@ -139,7 +139,12 @@ export function deleteSession(sessionId: string, reason?: string): Decision {
 
 /** Records the expiry if it is really due; use since the sweep looked makes it nothing. */
 export function expireSession(): Decision {
-  return (heads, now) => (heads.session?.head.status === 'active' && isExpired(heads, now) ? [expired(heads)] : [])
+  return expiryIfDue
+}
+
+/** Whoever changes a session that takes no more messages records this first: the change would pass for use of it. */
+function expiryIfDue(heads: Heads, now: number): ConversationEvent[] {
+  return heads.session?.head.status === 'active' && isExpired(heads, now) ? [expired(heads)] : []
 }
 
 /** Ends it before its time. One that is no longer active stays as it is. */
@@ -148,9 +153,9 @@ export function expireNow(sessionId: string): Decision {
 }
 
 export function annotateSession(sessionId: string, metadata: Metadata): Decision {
-  return heads => {
+  return (heads, now) => {
     sessionIn(heads, sessionId)
-    return [{ type: 'session.annotated', sessionId, metadata }]
+    return [...expiryIfDue(heads, now), { type: 'session.annotated', sessionId, metadata }]
   }
 }
 
@@ -165,10 +170,10 @@ export function configureSession(sessionId: string, requests: SessionConfigured[
 }
 
 export function linkSession(sessionId: string, system: string, outsideId: string | null): Decision {
-  return heads => {
+  return (heads, now) => {
     const session = sessionIn(heads, sessionId)
     if ((session.outsideIds[system] ?? null) === outsideId) return []
-    return [{ type: 'session.linked', sessionId, system, outsideId }]
+    return [...expiryIfDue(heads, now), { type: 'session.linked', sessionId, system, outsideId }]
   }
 }
 

@@ -72,6 +72,7 @@ export interface EventLog {
    * Records what the proposal decides, all of it or none. When it resolves, it survives kill -9 and power loss.
    *
    * @throws {VersionConflict} when the conversation is not at `expected`
+   * @throws {ConversationPurged} when the conversation is not there because it was purged
    * @throws {KeyReused} when the key was used with another digest
    * @throws {LeaseLost} when the fence no longer holds
    */

@@ -1,5 +1,5 @@
 /** What every store does with a proposal before it is decided: refuses what cannot be stored, offers the heads. */
-import { InvalidInput } from '../errors.ts'
+import { InvalidInput, NotFound, VersionConflict } from '../errors.ts'
 import { idProblem } from '../events/id.ts'
 import type { SessionInUse } from '../views/heads.ts'
 import type { SessionHead } from '../views/session.ts'
@@ -18,6 +18,17 @@ export function refuseOddText({ project, conversation, origin, once }: Proposal)
 function refuseOdd(field: string, value: string): void {
   const problem = idProblem(value)
   if (problem) throw new InvalidInput(field, problem)
+}
+
+/** The conversation that a proposal names and that is not there, by what it was refused with: it may have been purged. */
+export function missedBy({ conversation }: Proposal, refusal: unknown): string | undefined {
+  if (conversation === 'of-session') return undefined
+  const { id } = conversation
+  const isMissing =
+    refusal instanceof NotFound
+      ? refusal.facts.what === 'conversation' && refusal.facts.id === id
+      : refusal instanceof VersionConflict && refusal.actual === 0
+  return isMissing ? id : undefined
 }
 
 /** A session for a decision. Its last use is looked up only if the decision asks. */

@@ -25,6 +25,11 @@ export function windowOf(head: SessionHead, kinds: readonly LaneKind[] = laneKin
   return { project, conversationId, viewer: viewerOf(head), kinds, start, kept, ...(branchOf && { branchOf }) }
 }
 
+/** All that a session ever saw, whatever was cleared or reset since. */
+export function lifeOf(head: SessionHead): Window {
+  return { ...windowOf(head), start: 0, kept: [] }
+}
+
 export interface Page {
   /** Only messages before this version. */
   before?: number

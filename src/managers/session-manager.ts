@@ -187,7 +187,8 @@ export class SessionManager {
     write?: WriteOptions,
   ): Promise<Session> {
     const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
-    const first = keepSystemMessage ? await firstSystemMessage(this.#engine, await this.#head(sessionId)) : undefined
+    const head = keepSystemMessage ? await this.#known(sessionId) : undefined
+    const first = head && (await firstSystemMessage(this.#engine, head))
     const decide = command.resetSession(sessionId, first)
     return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
   }
@@ -200,8 +201,8 @@ export class SessionManager {
 
   /** @throws {IllegalState} when another session took its place, and is in use */
   async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
-    const head = await this.#head(sessionId)
-    const other = await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head))
+    const head = await this.#known(sessionId)
+    const other = head && (await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head)))
     const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
     const decide = command.reopenSession(sessionId, rival)
     return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
@@ -366,6 +367,11 @@ export class SessionManager {
 
   #head(sessionId: string): Promise<SessionHead> {
     return this.#access.head(sessionId)
+  }
+
+  /** What is looked up ahead of a write refuses nothing: a key may give what it gave before the session was deleted. */
+  #known(sessionId: string): Promise<SessionHead | undefined> {
+    return this.#engine.store.session(this.#scope.project, sessionId)
   }
 
   #active(meant: MeantSession): Promise<SessionHead | undefined> {

@@ -1,10 +1,11 @@
 /** A session in numbers: totals, what compaction saved, the last request, how far the next compaction is. */
-import { windowOf } from '../log/windows.ts'
+import { lifeOf } from '../log/windows.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { RequestPacking } from './request-packing.ts'
 import type { SessionAccess } from './session-access.ts'
 
 export interface SessionMetrics {
+  /** Messages and tokens over the session's whole life, as `stats.total` has them. */
   messages: number
   tokens: number
   tokensIn: number
@@ -32,7 +33,7 @@ export async function metricsOf(
   packing: RequestPacking,
 ): Promise<SessionMetrics> {
   const head = await access.head(sessionId)
-  const total = await access.engine.store.measure({ ...windowOf(head), start: 0 })
+  const total = await access.engine.store.measure(lifeOf(head))
   const { packed, budget, size, ledger, settings } = await packing.pack(head, '', { recall: false }, false)
   return {
     messages: total.messages,

@@ -1,7 +1,7 @@
 /** A session as callers see it: its head, and what running sums say of its messages. */
 import type { Engine } from '../engine.ts'
 import { ownCopy } from '../log/shared.ts'
-import { windowOf } from '../log/windows.ts'
+import { lifeOf, windowOf } from '../log/windows.ts'
 import { expiryOf, type SessionHead } from '../views/session.ts'
 
 export interface SessionStats {
@@ -28,8 +28,7 @@ export interface Session extends SessionHead {
 }
 
 export async function sessionFrom({ store, clock }: Engine, head: SessionHead): Promise<Session> {
-  const window = windowOf(head)
-  const [now, total] = await Promise.all([store.measure(window), store.measure({ ...window, start: 0, kept: [] })])
+  const [now, total] = await Promise.all([store.measure(windowOf(head)), store.measure(lifeOf(head))])
   const lastActivityAt =
     now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
   const expiry = expiryOf(head, Date.parse(lastActivityAt))

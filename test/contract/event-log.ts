@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import {
+  ColloquyError,
   ConversationPurged,
   type EventRange,
   KeyReused,
@@ -239,6 +240,31 @@ function describeAppend(open: OpenStore): void {
       expect(textsIn(await allOf(other, 'c'))).toEqual(['from the other', 'from this one'])
     })
 
+    it('whoever writes to a purged conversation is told so, until it is restored or made anew', async () => {
+      const { store } = await open()
+      const place = memoryArchives()
+      const add: Proposal['decide'] = heads => {
+        if (!heads.conversation) throw new NotFound('conversation', 'c')
+        return [said('a')]
+      }
+      const refused = async (more: Partial<Proposal> = {}) => {
+        const error = await refusal(() => store.append(into('c', add, more)))
+        return error instanceof ColloquyError && error.code
+      }
+      expect(await refused()).toBe('not-found')
+      await store.append(into('c', begun()))
+      const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+      expect([
+        await refused(),
+        await refused({ expected: 1 }),
+        await refused({ once: { key: 'k', digest: 'd' } }),
+      ]).toEqual(Array(3).fill('conversation/purged'))
+      expect(await refused({ project: 'bank' })).toBe('not-found')
+      await store.restore({ project, lines: place.read(archive), origin })
+      expect(await refused()).toBe(false)
+      expect(await refused({ expected: 1 })).toBe('log/version-conflict')
+    })
+
     it('[P2] versions and order do not depend on the clock', async () => {
       const { store, clock } = await open()
       await store.append(into('c', begun()))
@@ -328,6 +354,22 @@ function describeOnce(open: OpenStore): void {
       const first = await store.append(into('c', many, { once }))
       const second = await store.append(into('c', many, { once }))
       expect(second.events).toHaveLength(first.events.length)
+    })
+
+    it('[P3] a key records nothing only where there is nothing to do by now, whatever another handle has done', async () => {
+      const { store, another } = await open()
+      const other = await another()
+      const complete: Proposal['decide'] = heads =>
+        heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
+      await store.append(into('c', [begun(), { type: 'conversation.completed' }]))
+      await other.append(into('c', { type: 'conversation.reopened' }))
+      const late = into('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
+      await expect(store.append(late)).rejects.toThrow(VersionConflict)
+      await other.append(into('c', complete))
+      await store.append(into('c', complete))
+      await other.append(into('c', { type: 'conversation.reopened' }))
+      const { events } = await store.append(into('c', complete, { once }))
+      expect(events).toMatchObject([{ version: 6, event: { type: 'conversation.completed' } }])
     })
 
     it('[P3] a key that recorded nothing records nothing later', async () => {

@@ -280,6 +280,19 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations('q\0a')).toEqual([])
   })
 
+  it('by who said something goes by what is there: whose only message was erased said nothing', async () => {
+    const { store } = await open()
+    const once = said('gone', { author: 'once', messageId: 'm1' })
+    const twice = said('gone', { author: 'twice', messageId: 'm2' })
+    await store.append(into('a', [begun(), said('apple'), once, twice, said('stays', { author: 'twice' })]))
+    const found = async (participant: string) => (await store.search({ project, text: 'apple', participant })).length
+    expect([await found('once'), await found('twice')]).toEqual([1, 1])
+    for (const messageId of ['m1', 'm2']) await store.erase({ project, messageId, origin })
+    expect([await found('once'), await found('twice')]).toEqual([0, 1])
+    await store.append(into('a', said('back', { author: 'once' })))
+    expect(await found('once')).toBe(1)
+  })
+
   it('by the agents that have a session on the conversation, or had one', async () => {
     const { store } = await open()
     const gone = joined('s2', { agentName: 'dev' })

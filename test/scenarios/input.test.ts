@@ -198,6 +198,23 @@ describe('[P3] once', () => {
     expect(await kept.colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
+  it('also of a session that was deleted since', async () => {
+    const { colloquy } = await opened()
+    const { sessions } = colloquy
+    const { id } = await sessions.createSession(feature)
+    await sessions.archiveSession(id)
+    type Call = (write: { idempotencyKey: string }) => Promise<unknown>
+    const calls: Call[] = [
+      write => sessions.reopenSession(id, write),
+      write => sessions.resetSession(id, {}, write),
+      write => sessions.clearMessages(id, write),
+    ]
+    for (const [index, call] of calls.entries()) await call({ idempotencyKey: `key ${index}` })
+    await sessions.deleteSession(id)
+    for (const [index, call] of calls.entries())
+      expect(await call({ idempotencyKey: `key ${index}` }), String(call)).toMatchObject({ id, status: 'deleted' })
+  })
+
   it('also when the message was erased since', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -206,6 +223,22 @@ describe('[P3] once', () => {
     const { id, version } = await add()
     await colloquy.conversations.erase(id)
     expect(await add()).toMatchObject({ id, version, content: '', missing: { because: 'erased' } })
+  })
+
+  it('a call about something else is refused also under the key of an erased message', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const one = await sessions.getOrCreateSession(feature)
+    const other = await sessions.getOrCreateSession({ ...feature, featureId: 'other' })
+    const secret = { role: 'user', content: 'a secret' } as const
+    const told = { idempotencyKey: 'told' }
+    const said = { idempotencyKey: 'said' }
+    await conversations.erase((await conversations.addEvent(one.conversationId, secret, told)).id)
+    await conversations.erase((await sessions.addMessage(one.id, secret, said)).id)
+    await expect(sessions.createSession(feature, told)).rejects.toThrow(KeyReused)
+    await expect(sessions.clearMessages(one.id, told)).rejects.toThrow(KeyReused)
+    await expect(conversations.addEvent(other.conversationId, secret, told)).rejects.toThrow(KeyReused)
+    await expect(sessions.clearMessages(other.id, said)).rejects.toThrow(KeyReused)
   })
 
   it('another body under the same key is refused', async () => {

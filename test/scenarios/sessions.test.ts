@@ -409,6 +409,17 @@ describe('expiry', () => {
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
   })
 
+  it('is not undone by metadata or an outside id, whether it is marked or not', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const session = await sessions.getOrCreateSession(feature)
+    pass(25 * hour)
+    expect(await sessions.setMetadata(session.id, { seen: true })).toMatchObject({ status: 'expired' })
+    expect(await sessions.setOutsideId(session.id, 'claude', 'a')).toMatchObject({ outsideIds: { claude: 'a' } })
+    expect(await sessions.getSession(session.id)).toMatchObject({ status: 'expired', metadata: { seen: true } })
+    expect(await sessions.getOrCreateSession(feature)).toMatchObject({ replaces: session.id })
+  })
+
   it('is what a filter by status goes by, whether it is marked or not', async () => {
     const { colloquy, pass } = await opened()
     const { sessions } = colloquy
@@ -534,5 +545,20 @@ describe('what is kept beside', () => {
       total: { messages: 4, tokens: sum(sizes) + last.tokens.count, tokensIn: 40, tokensOut: 12 },
     })
     expect(await colloquy.stats()).toMatchObject({ conversations: 1, sessions: 1, messages: 4, input: 40, output: 12 })
+  })
+
+  it('counts a message that a reset kept once, in statistics and in metrics', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(id, {
+      role: 'system',
+      content: 'You are the pm',
+      usage: { input: 5, output: 1 },
+    })
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'Plan the login page' })
+    await colloquy.sessions.resetSession(id)
+    const { total } = await colloquy.sessions.stats(id)
+    expect(total).toMatchObject({ messages: 2, tokensIn: 5, tokensOut: 1 })
+    expect(await colloquy.sessions.getMetrics(id)).toMatchObject(total)
   })
 })

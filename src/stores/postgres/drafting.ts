@@ -167,8 +167,11 @@ export function drafter({
       }
     }
     const all = [...groups.values()]
-    for (const { draft: one, members } of all) {
-      if (members.some(member => !member.isRefused)) closeDraft(batch, one, lockOf(one))
+    for (const { draft: one, members, fresh } of all) {
+      if (members.every(member => member.isRefused)) continue
+      // The call compares versions where it writes events. A key that recorded none must have been decided on what is there.
+      if (fresh || one.recorded.length > 0) closeDraft(batch, one, lockOf(one))
+      else leaveOut(batch, one)
     }
     return { batch, groups: all, held }
   }
@@ -216,6 +219,12 @@ export function drafter({
 function isPrepared({ entry, numbers }: Draft, events: readonly ConversationEvent[]): boolean {
   if (!entry || numbers.project === 0 || numbers.conversation === 0) return false
   return sessionsIn(events).every(id => entry.sessions.has(id))
+}
+
+/** What nobody sends is decided again, on heads that are read for it. */
+function leaveOut(batch: Batch, { g }: Draft): void {
+  batch.keys = batch.keys.filter(key => key.g !== g)
+  batch.fences = batch.fences.filter(fence => fence.g !== g)
 }
 
 /** The session as the drafts before this proposal have left it. */

@@ -1,7 +1,7 @@
 /** What becomes of those who waited for a call: its answer, an earlier one under the same key, a refusal, or another try. */
 import { ConversationPurged, KeyReused, LeaseLost } from '../../errors.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { isSameCall } from '../../log/proposal.ts'
+import { isSameCall, missedBy } from '../../log/proposal.ts'
 import { type Draft, placeEvents } from './append.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
@@ -99,19 +99,26 @@ export function settling(
     again(rest.map(waiting => ({ ...waiting, at: { project: one.project, id: one.id } })))
   }
 
-  /** A key that was used before and a lease that is lost count before whatever the decision says. */
+  /**
+   * A key that was used before and a lease that is lost count before whatever the decision says; and of a conversation that
+   * is not there, that it was purged.
+   */
   function refuseLast(waiting: Waiting, error: unknown): void {
     const { proposal } = waiting
     const { project, once, fence } = proposal
     const number = projects.known(project)
-    if ((!once && !fence) || number === undefined) {
+    const conversationId = missedBy(proposal, error)
+    if ((!once && !fence && conversationId === undefined) || number === undefined) {
       waiting.reject(error)
       return
     }
     const look = async () => {
       if (once && (await isUsed(number, once.key))) return replay(proposal, number)
       if (fence && !(await isHeld(number, fence))) throw new LeaseLost(fence)
-      throw error
+      const archive = conversationId === undefined ? undefined : await purgedArchive(number, conversationId)
+      throw conversationId !== undefined && archive !== undefined
+        ? new ConversationPurged({ conversationId, archive })
+        : error
     }
     look().then(waiting.resolve, waiting.reject)
   }

@@ -4,7 +4,7 @@ import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
 import { addSums, grownSums, noSums } from '../../log/lane.ts'
-import { isSameCall, LiveSession, refuseOddText } from '../../log/proposal.ts'
+import { isSameCall, LiveSession, missedBy, refuseOddText } from '../../log/proposal.ts'
 import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
 import { isoTime } from '../../log/time.ts'
 import { viewerOf } from '../../log/visibility.ts'
@@ -51,6 +51,21 @@ export function appender({
   const insert = eventInserter(database, heads)
 
   function append(proposal: Proposal): Appended {
+    try {
+      return appendToWhatIsThere(proposal)
+    } catch (error) {
+      const conversationId = missedBy(proposal, error)
+      const archive = conversationId !== undefined && purgedArchive(heads.projectRow(proposal.project), conversationId)
+      throw archive ? new ConversationPurged({ conversationId, archive }) : error
+    }
+  }
+
+  /** Where a conversation was archived when it was purged, if it was. */
+  function purgedArchive(projectRow: number | undefined, conversationId: string): string | undefined {
+    return (sql.purge.get(projectRow ?? 0, conversationId) as [string] | undefined)?.[0]
+  }
+
+  function appendToWhatIsThere(proposal: Proposal): Appended {
     const { project, once, fence } = proposal
     refuseOddText(proposal)
     const projectRow = heads.projectRow(project)
@@ -260,9 +275,10 @@ export function appender({
     if (!isSameCall(digest, once.digest)) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
     if (!entry) {
-      const purged = sql.purge.get(projectRow, conversationId) as [string] | undefined
+      const archive = purgedArchive(projectRow, conversationId)
       // A key that recorded nothing may be of a conversation that never was.
-      if (purged || last >= first) throw new ConversationPurged({ conversationId, archive: purged?.[0] ?? 'unknown' })
+      if (archive !== undefined || last >= first)
+        throw new ConversationPurged({ conversationId, archive: archive ?? 'unknown' })
     }
     return {
       conversation: entry?.head,

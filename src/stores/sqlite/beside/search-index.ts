@@ -102,7 +102,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     merge: database.prepare(`insert into words (words, rank) values ('merge', ?)`),
     changes: database.prepare('select total_changes()'),
     byMessage: database.prepare('select position from docs where message = ?'),
-    docAt: database.prepare('select position, role from docs where conversation = ? and version = ?'),
+    docAt: database.prepare('select position, role, author from docs where conversation = ? and version = ?'),
     wipeDoc: database.prepare('update docs set author = ?, role = ?, phase = null where position = ?'),
     deleteDoc: database.prepare('delete from docs where position = ?'),
     // The index keeps no text, so it has to be told which words to take out.
@@ -114,6 +114,9 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     deletePhase: database.prepare('delete from phases where conversation = ?'),
     deleteParticipants: database.prepare('delete from participants where conversation = ?'),
     putParticipant: database.prepare('insert or ignore into participants (conversation, name) values (?, ?)'),
+    leaveSilent: database.prepare(`
+      delete from participants where conversation = ?1 and name = ?2
+        and not exists (select 1 from docs where conversation = ?1 and author = ?2)`),
     hashAt: database.prepare('select hash from log.events where position = ?'),
     end: database.prepare(`
       select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
@@ -181,10 +184,10 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
 
   /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
   function followErase(project: number, conversation: number, version: number): boolean {
-    const found = sql.docAt.get(conversation, version) as [number, number] | undefined
+    const found = sql.docAt.get(conversation, version) as [number, number, number] | undefined
     // In a branch: of its parent, which hears of it, too.
     if (!found) return true
-    const [position, role] = found
+    const [position, role, author] = found
     const expected = sql.leaving.get(position) as [string] | undefined
     sql.left.run(position)
     const nobody = nameOf('')
@@ -194,6 +197,9 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     const event = JSON.parse(expected[0]) as MessageAdded
     sql.deleteWords.run(position, searchableText(event.parts), marksOf(project, conversation))
     sql.wipeDoc.run(nobody, nobody, position)
+    // Who has said nothing else there is no longer one who spoke.
+    sql.leaveSilent.run(conversation, author)
+    participants.delete(conversation)
     spending.takeOut(conversation, event)
     return true
   }
