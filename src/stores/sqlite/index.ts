@@ -6,6 +6,7 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setImmediate as breathe } from 'node:timers/promises'
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { provedLines } from '../../log/archive-check.ts'
 import { purgedInto } from '../../log/archive-place.ts'
@@ -293,6 +294,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     if (wrote) settle(database, recent.move)
     database.close()
     if (temporary) rmSync(temporary, { recursive: true, force: true })
+    // What hung on connections that were closed before is let go between two turns of the event loop.
+    await breathe()
   }
 
   async function missing(project: string, conversationId: string): Promise<Error> {
