@@ -132,6 +132,27 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
   })
 })
 
+it('[P4] a purge of most of what there is has the index built again: nobody is kept waiting for word after word', async () => {
+  const { store, path, another } = await openSqlite()
+  const other = await another()
+  const long = Array.from({ length: 1000 }, () => said(`a ${marker} word`))
+  await store.append(into('c', [begun(), ...long]))
+  await store.append(into('kept', [begun(), said('kept words', { usage })]))
+  expect(await other.search({ project, text: 'words' })).not.toEqual([])
+  const made = generation(path)
+  const to = memoryArchives()
+  const { archive } = await store.purge({ project, conversationId: 'c', to, origin })
+  expect(await other.search({ project, text: marker })).toEqual([])
+  expect(await other.search({ project, text: 'words' })).toHaveLength(1)
+  expect((await other.spending!(project)).project).toMatchObject({ messages: 1, input: 5, calls: 1 })
+  expect(generation(path)).not.toEqual(made)
+  await store.restore({ project, lines: to.read(archive), origin })
+  expect((await other.spending!(project)).project).toMatchObject({ messages: 1001 })
+  await store.purge({ project, conversationId: 'c', to, origin })
+  await Promise.all([store.close(), other.close()])
+  expect(filesWith(path)).toEqual([])
+})
+
 describe('a purge that is refused', () => {
   it('[P4] leaves the conversation to be found', async () => {
     const { store, path } = await openSqlite()
