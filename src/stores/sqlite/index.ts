@@ -30,6 +30,7 @@ import { migrate, readAsToday, refuseForeign } from './migrate.ts'
 import { nodeRegister } from './nodes.ts'
 import { filing } from './places.ts'
 import { reader } from './read.ts'
+import { sameFile } from './same-file.ts'
 import { feed } from './subscribe.ts'
 import { inTransaction } from './transaction.ts'
 import { commitsBeforeGrowth, growWal } from './wal.ts'
@@ -57,6 +58,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
   const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
   const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
+  // Nobody expects to find a temporary one again.
+  const refuseOther = temporary ? () => undefined : sameFile(file)
   let identity: string | undefined
   /** Looked at when it is first needed: who only reads a window need not wait for it. */
   const epoch = () => {
@@ -75,7 +78,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const windows = windowReader({ database, heads })
   const lists = directory({ database, heads })
   const keeper = leaseKeeper({ database, heads, clock })
-  const side = beside(file, () => ({ path: file, durability, epoch: epoch(), readOnly }))
+  const side = beside(file, () => {
+    refuseOther()
+    return { path: file, durability, epoch: epoch(), readOnly }
+  })
 
   let position = 0
   let generation = -1
@@ -104,6 +110,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       recent.moveIfDue()
     },
     refresh() {
+      refuseOther()
       heads.refresh()
       const othersWrote = heads.generation() !== generation
       if (othersWrote) takePosition()
@@ -158,6 +165,13 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     return write.submit(change, lightly)
   }
 
+  /** Before the worker writes. */
+  function refuseUnwritable(): void {
+    if (closed) throw new StoreClosed()
+    if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+    refuseOther()
+  }
+
   return {
     append: (proposal: Proposal) =>
       writing(
@@ -205,8 +219,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
     async repair({ project, onProgress } = {}) {
-      if (closed) throw new StoreClosed()
-      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+      refuseUnwritable()
       // What is still in the queue here is in the log before the worker reads it.
       await writing(() => undefined)
       return side.call('repair', project === undefined ? {} : { project }, onProgress)
@@ -231,8 +244,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       await scrubbed()
     },
     async purge({ project, conversationId, to, reason, origin }) {
-      if (closed) throw new StoreClosed()
-      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+      refuseUnwritable()
       const entry = await reading(() => heads.conversation(project, conversationId))
       if (!entry) throw await missing(project, conversationId)
       await reading(() => refuseWithBranches(heads, project, conversationId))
@@ -256,6 +268,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     purges: project => reading(() => purges(database, project)),
     async restore({ project, lines }) {
+      refuseUnwritable()
       const id = await restoreLines(side, { project, lines, now: clock() })
       events.wake()
       const head = await reading(() => heads.conversation(project, id)?.head)
