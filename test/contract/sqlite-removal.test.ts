@@ -216,6 +216,28 @@ describe('while somebody reads the file as it was', () => {
   })
 })
 
+describe('content that whoever removed it left in the write-ahead log, because they ended before it was gone', () => {
+  it.each<[string, (store: Store) => Promise<unknown>, string]>([
+    ['erase', store => store.erase({ project, messageId: 'secret', origin }), 'state/illegal'],
+    [
+      'purge',
+      store => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin }),
+      'conversation/purged',
+    ],
+  ])('[P4] goes when somebody asks for the same %s again', async (_what, remove, code) => {
+    const { store, path, another } = await openSqlite()
+    const leaving = await another()
+    await store.append(into('c', [begun(), said(`a ${marker} secret`, { messageId: 'secret' })]))
+    const reader = somebody(path, 'begin; select count(*) from events')
+    expect(await remove(leaving)).toMatchObject({ lingers: true })
+    await leaving.close()
+    reader.exec('rollback')
+    expect(filesWith(path)).not.toEqual([])
+    expect(await refusal(() => remove(store))).toMatchObject({ code })
+    expect(filesWith(path)).toEqual([])
+  })
+})
+
 describe('an index that another process made anew', () => {
   it('is fed with its own names of authors, not with those of before', async () => {
     const { store, another } = await openSqlite()

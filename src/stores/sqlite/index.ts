@@ -7,7 +7,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
+import { ConversationPurged, IllegalState, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { provedLines } from '../../log/archive-check.ts'
 import { purgedInto } from '../../log/archive-place.ts'
 import type { Proposal } from '../../log/event-log.ts'
@@ -234,6 +234,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         return { ...erased, ...(await scrubbed()) }
       } catch (error) {
         for (const place of places) await side.call('callOffErase', place).catch(() => undefined)
+        // Who erased it before may have been cut off right behind it.
+        if (error instanceof IllegalState) await scrubbed()
         throw error
       } finally {
         windows.forget()
@@ -246,7 +248,12 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     async purge({ project, conversationId, to, reason, origin }) {
       refuseUnwritable()
       const entry = await reading(() => heads.conversation(project, conversationId))
-      if (!entry) throw await missing(project, conversationId)
+      if (!entry) {
+        const why = await missing(project, conversationId)
+        // As with an erase: who purged it may have been cut off.
+        if (why instanceof ConversationPurged) await scrubbed()
+        throw why
+      }
       await reading(() => refuseWithBranches(heads, project, conversationId))
       const hash = Buffer.from(entry.hash).toString('base64')
       const lines = provedLines(archiveLines(side, { project, conversationId }))
