@@ -1,3 +1,5 @@
+import { StoreClosed } from '../errors.ts'
+
 /** Where archive files are kept: a folder, or a bucket. Files are written whole or not at all. */
 export interface ArchivePlace {
   /** Writes `lines` to a new file called `name` and returns its address, for people and for `read`. */
@@ -23,7 +25,8 @@ export async function purgedInto<T>(
   try {
     return await purge()
   } catch (error) {
-    const known = await recorded().catch(() => undefined)
+    // A store that was closed meanwhile was not even asked.
+    const known = error instanceof StoreClosed ? [] : await recorded().catch(() => undefined)
     if (known && !known.some(one => one.archive === archive)) await to.remove(archive).catch(() => undefined)
     throw error
   }

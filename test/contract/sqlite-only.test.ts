@@ -436,6 +436,15 @@ describe('other processes', () => {
   })
 })
 
+it.skipIf(!existsSync('/proc/self/fd'))(
+  'opening and closing a store again and again leaves few files open',
+  async () => {
+    const { output } = await run('open-again', join(temporaryFolder(), 'colloquy.db'), '120')
+    // Two for each, if the garbage collector were left alone with them.
+    expect(Number(output)).toBeLessThan(120)
+  },
+)
+
 describe('the index of words', () => {
   /** How many lists a search has to look through. */
   function listsIn(path: string): number {

@@ -132,6 +132,27 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
   })
 })
 
+it('[P4] a purge of most of what there is has the index built again: nobody is kept waiting for word after word', async () => {
+  const { store, path, another } = await openSqlite()
+  const other = await another()
+  const long = Array.from({ length: 1000 }, () => said(`a ${marker} word`))
+  await store.append(into('c', [begun(), ...long]))
+  await store.append(into('kept', [begun(), said('kept words', { usage })]))
+  expect(await other.search({ project, text: 'words' })).not.toEqual([])
+  const made = generation(path)
+  const to = memoryArchives()
+  const { archive } = await store.purge({ project, conversationId: 'c', to, origin })
+  expect(await other.search({ project, text: marker })).toEqual([])
+  expect(await other.search({ project, text: 'words' })).toHaveLength(1)
+  expect((await other.spending!(project)).project).toMatchObject({ messages: 1, input: 5, calls: 1 })
+  expect(generation(path)).not.toEqual(made)
+  await store.restore({ project, lines: to.read(archive), origin })
+  expect((await other.spending!(project)).project).toMatchObject({ messages: 1001 })
+  await store.purge({ project, conversationId: 'c', to, origin })
+  await Promise.all([store.close(), other.close()])
+  expect(filesWith(path)).toEqual([])
+})
+
 describe('a purge that is refused', () => {
   it('[P4] leaves the conversation to be found', async () => {
     const { store, path } = await openSqlite()
@@ -192,6 +213,28 @@ describe('while somebody reads the file as it was', () => {
 
     reader.exec('rollback')
     await vi.waitFor(() => expect(filesWith(path)).toEqual([]), { timeout: 20_000, interval: 100 })
+  })
+})
+
+describe('content that whoever removed it left in the write-ahead log, because they ended before it was gone', () => {
+  it.each<[string, (store: Store) => Promise<unknown>, string]>([
+    ['erase', store => store.erase({ project, messageId: 'secret', origin }), 'state/illegal'],
+    [
+      'purge',
+      store => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin }),
+      'conversation/purged',
+    ],
+  ])('[P4] goes when somebody asks for the same %s again', async (_what, remove, code) => {
+    const { store, path, another } = await openSqlite()
+    const leaving = await another()
+    await store.append(into('c', [begun(), said(`a ${marker} secret`, { messageId: 'secret' })]))
+    const reader = somebody(path, 'begin; select count(*) from events')
+    expect(await remove(leaving)).toMatchObject({ lingers: true })
+    await leaving.close()
+    reader.exec('rollback')
+    expect(filesWith(path)).not.toEqual([])
+    expect(await refusal(() => remove(store))).toMatchObject({ code })
+    expect(filesWith(path)).toEqual([])
   })
 })
 

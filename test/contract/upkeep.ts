@@ -9,6 +9,7 @@ import {
   type Part,
   type RecordedEvent,
   type Store,
+  StoreClosed,
   VersionConflict,
 } from 'colloquy'
 import fc from 'fast-check'
@@ -407,6 +408,25 @@ function describePurge(open: OpenStore): void {
       // No record names it: a later erase could not tell of this copy.
       expect(removed).toEqual(['archive'])
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words', 'at the last moment'])
+    })
+
+    it('[P4] leaves no archive behind when the store was closed while it was written', async () => {
+      const { store, another } = await open()
+      const closing = await another()
+      await store.append(into('c', [begun(), said('words')]))
+      const to = memoryArchives()
+      const late: ArchivePlace = {
+        ...to,
+        async write(name, lines) {
+          const archive = await to.write(name, lines)
+          await closing.close()
+          return archive
+        },
+      }
+      const error = await refusal(() => closing.purge({ project, conversationId: 'c', to: late, origin }))
+      expect(error).toBeInstanceOf(StoreClosed)
+      expect([...to.files.keys()]).toEqual([])
+      expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
     })
 
     it('an unknown conversation, or one of another project, is not found; a purged one says so', async () => {

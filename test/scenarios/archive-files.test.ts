@@ -1,8 +1,17 @@
-/** Archive files that cannot be read, or not to their end: each is an error to catch, and nothing else happens. */
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+/** Archive files that cannot be read, or were not written, to their end: an error to catch, and nothing is left behind. */
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { NotFound } from 'colloquy'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { cliOn } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
 import { served } from '../support/server.ts'
@@ -84,3 +93,34 @@ function openFiles(): string[] {
     }
   })
 }
+
+describe('purging', () => {
+  it('[P4] removes what a purge that was cut off left of its archive, and no file that somebody may be writing', async () => {
+    const { colloquy, folder } = await withPurged()
+    const archives = join(folder, 'archives')
+    const [left, written, other] = ['left.jsonl.gz.part', 'written.jsonl.gz.part', 'notes.part'] as const
+    for (const name of [left, written, other]) writeFileSync(join(archives, name), 'They are wrong')
+    const longAgo = new Date(Date.now() - 2 * 60 * 60_000)
+    for (const name of [left, other]) utimesSync(join(archives, name), longAgo, longAgo)
+    const { id } = await colloquy.conversations.createConversation({ title: 'Another' })
+    await colloquy.conversations.purge(id)
+    const drafts = readdirSync(archives).filter(name => name.endsWith('.part'))
+    expect(drafts.sort()).toEqual([other, written])
+  })
+
+  it('[P4] at the same moment as somebody else writes an archive of its own', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { colloquy, folder } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
+    const purge = () => colloquy.conversations.purge(id)
+    const [one, two] = await Promise.allSettled([purge(), purge()])
+    expect([one, two].filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const refused = [one, two].find(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject({
+      reason: { code: expect.stringMatching(/^(state\/illegal|conversation\/purged)$/) },
+    })
+    expect(readdirSync(join(folder, 'archives'))).toHaveLength(1)
+    await colloquy.conversations.restore(id)
+  })
+})

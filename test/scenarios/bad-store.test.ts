@@ -7,13 +7,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
@@ -100,6 +101,30 @@ describe('a file that is no store', () => {
       message: expect.stringContaining('no store'),
     })
     expect(existsSync(file)).toBe(false)
+  })
+})
+
+/** On Windows a file that is open stays where it is. */
+describe.skipIf(process.platform === 'win32')('a file that, while it is open,', () => {
+  it.each<[string, (file: string, other: string) => void]>([
+    ['is removed', file => rmSync(file)],
+    ['is removed with its folder', file => rmSync(dirname(file), { recursive: true })],
+    ['is replaced by another', (file, other) => renameSync(other, file)],
+  ])('[P1] %s takes nothing any more, and gives what it held', async (_how, harm) => {
+    const { file, sessionId: session } = await givenStore()
+    const other = await givenStore()
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
+    onTestFinished(() => colloquy.close())
+    const held = await contents(colloquy, session)
+    const say = () => colloquy.sessions.addMessage(session, { role: 'user', content: 'more' })
+    await say()
+    harm(file, other.file)
+    await expect(say()).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringMatching(/removed, moved or replaced.*Nothing was written/),
+    })
+    await expect(colloquy.repair()).rejects.toMatchObject({ code: 'store/unusable' })
+    expect(await contents(colloquy, session)).toEqual([...held, 'more'])
   })
 })
 

@@ -1,23 +1,27 @@
 /** Archive files in a folder. */
 import { createWriteStream } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ColloquyError, NotFound, StoreFailed } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 import { makeFolder } from '../../log/make-folder.ts'
 import { linesOf, packed, unpacked } from './lines.ts'
-import { fileNameOf } from './name.ts'
+import { archiveEnding, fileNameOf } from './name.ts'
+
+const draftSuffix = '.part'
+const draftEnding = `${archiveEnding}${draftSuffix}`
 
 export function folderArchives(folder: string): ArchivePlace {
   return {
     /** Written under another name, synced, then renamed: a file with the right name is whole. */
     async write(name, lines) {
       const path = resolve(join(folder, fileNameOf(name)))
-      const draft = `${path}.part`
+      const draft = `${path}${draftSuffix}`
       try {
         makeFolder(resolve(folder))
-        await pipeline(packed(lines), createWriteStream(draft))
+        await removeLeftDrafts(folder)
+        await pipeline(packed(lines), createWriteStream(draft, { flags: 'wx' }))
         const file = await open(draft, 'r+')
         await file.sync()
         await file.close()
@@ -55,6 +59,20 @@ export function folderArchives(folder: string): ArchivePlace {
         )
       }
     },
+  }
+}
+
+/** A draft that nobody wrote to for so long is of a purge that was cut off. */
+const draftIsLeftAfterMs = 60 * 60_000
+
+/** What a process that died was writing: all of it is in the store, and what is erased there would stay here. */
+async function removeLeftDrafts(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith(draftEnding)) continue
+    const path = join(folder, name)
+    // Another process may remove it, or finish it, at this moment.
+    const written = await stat(path).catch(() => undefined)
+    if (written && Date.now() - written.mtimeMs > draftIsLeftAfterMs) await rm(path, { force: true })
   }
 }
 

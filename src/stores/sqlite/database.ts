@@ -91,6 +91,14 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
 }
 
+/**
+ * A closed connection keeps its files and its memory until the garbage collector has taken its statements, which the
+ * driver has no other way to end, and the collector does not see what hangs on them: hundreds would pile up. So something
+ * hangs on each that it does see. Nobody writes to it, so it takes no memory of the machine.
+ */
+const weights = new WeakMap<DatabaseSyncInstance, Buffer>()
+const weight = 4 * 1024 * 1024
+
 function connect(
   path: string,
   { readOnly, busyTimeoutMs, cutOff }: { readOnly: boolean; busyTimeoutMs: number; cutOff: boolean },
@@ -106,6 +114,7 @@ function connect(
       if (cutOff) connection.exec('pragma writable_schema = on')
       connection.exec('pragma cache_size = -16000')
       if (readOnly) connection.prepare('select count(*) from sqlite_schema').get()
+      weights.set(connection, Buffer.allocUnsafeSlow(weight))
       return connection
     } catch (error) {
       connection.close()

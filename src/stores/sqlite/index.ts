@@ -6,7 +6,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
+import { setImmediate as breathe } from 'node:timers/promises'
+import { ConversationPurged, IllegalState, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
 import { provedLines } from '../../log/archive-check.ts'
 import { purgedInto } from '../../log/archive-place.ts'
 import type { Proposal } from '../../log/event-log.ts'
@@ -29,6 +30,7 @@ import { migrate, readAsToday, refuseForeign } from './migrate.ts'
 import { nodeRegister } from './nodes.ts'
 import { filing } from './places.ts'
 import { reader } from './read.ts'
+import { sameFile } from './same-file.ts'
 import { feed } from './subscribe.ts'
 import { inTransaction } from './transaction.ts'
 import { commitsBeforeGrowth, growWal } from './wal.ts'
@@ -56,6 +58,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
   const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
   const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
+  // Nobody expects to find a temporary one again.
+  const refuseOther = temporary ? () => undefined : sameFile(file)
   let identity: string | undefined
   /** Looked at when it is first needed: who only reads a window need not wait for it. */
   const epoch = () => {
@@ -74,7 +78,10 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const windows = windowReader({ database, heads })
   const lists = directory({ database, heads })
   const keeper = leaseKeeper({ database, heads, clock })
-  const side = beside(file, () => ({ path: file, durability, epoch: epoch(), readOnly }))
+  const side = beside(file, () => {
+    refuseOther()
+    return { path: file, durability, epoch: epoch(), readOnly }
+  })
 
   let position = 0
   let generation = -1
@@ -103,6 +110,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       recent.moveIfDue()
     },
     refresh() {
+      refuseOther()
       heads.refresh()
       const othersWrote = heads.generation() !== generation
       if (othersWrote) takePosition()
@@ -157,6 +165,13 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     return write.submit(change, lightly)
   }
 
+  /** Before the worker writes. */
+  function refuseUnwritable(): void {
+    if (closed) throw new StoreClosed()
+    if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+    refuseOther()
+  }
+
   return {
     append: (proposal: Proposal) =>
       writing(
@@ -204,8 +219,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
     async repair({ project, onProgress } = {}) {
-      if (closed) throw new StoreClosed()
-      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+      refuseUnwritable()
       // What is still in the queue here is in the log before the worker reads it.
       await writing(() => undefined)
       return side.call('repair', project === undefined ? {} : { project }, onProgress)
@@ -220,6 +234,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         return { ...erased, ...(await scrubbed()) }
       } catch (error) {
         for (const place of places) await side.call('callOffErase', place).catch(() => undefined)
+        // Who erased it before may have been cut off right behind it.
+        if (error instanceof IllegalState) await scrubbed()
         throw error
       } finally {
         windows.forget()
@@ -230,10 +246,14 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       await scrubbed()
     },
     async purge({ project, conversationId, to, reason, origin }) {
-      if (closed) throw new StoreClosed()
-      if (readOnly) throw new StoreReadOnly(`${file} was opened for reading only.`, { path: file })
+      refuseUnwritable()
       const entry = await reading(() => heads.conversation(project, conversationId))
-      if (!entry) throw await missing(project, conversationId)
+      if (!entry) {
+        const why = await missing(project, conversationId)
+        // As with an erase: who purged it may have been cut off.
+        if (why instanceof ConversationPurged) await scrubbed()
+        throw why
+      }
       await reading(() => refuseWithBranches(heads, project, conversationId))
       const hash = Buffer.from(entry.hash).toString('base64')
       const lines = provedLines(archiveLines(side, { project, conversationId }))
@@ -255,6 +275,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     purges: project => reading(() => purges(database, project)),
     async restore({ project, lines }) {
+      refuseUnwritable()
       const id = await restoreLines(side, { project, lines, now: clock() })
       events.wake()
       const head = await reading(() => heads.conversation(project, id)?.head)
@@ -293,6 +314,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     if (wrote) settle(database, recent.move)
     database.close()
     if (temporary) rmSync(temporary, { recursive: true, force: true })
+    // What hung on connections that were closed before is let go between two turns of the event loop.
+    await breathe()
   }
 
   async function missing(project: string, conversationId: string): Promise<Error> {

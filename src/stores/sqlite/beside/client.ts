@@ -61,7 +61,7 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
   function ended(which: Worker, error: unknown): void {
     if (worker !== which) return
     worker = undefined
-    const failure = closed ? new StoreClosed() : workerFailure(error, path)
+    const failure = workerFailure(error, path)
     for (const one of pending.values()) one.reject(failure)
     pending.clear()
   }

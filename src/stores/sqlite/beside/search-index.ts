@@ -64,6 +64,9 @@ const eventsPerRead = 250
 /** What one step of putting lists together may write: up to 50 ms of the worker's time. */
 const pagesPerStep = 200
 
+/** Messages of a purged conversation: so few are taken out at once, no more than so many, and one costs what taking in so many does. */
+const takenOut = { few: 1000, most: 10_000, costs: 20 }
+
 /** Of names and of conversations' projects. */
 const mostKnown = 10_000
 
@@ -108,6 +111,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     // The index keeps no text, so it has to be told which words to take out.
     deleteWords: database.prepare(`insert into words (words, rowid, text, place) values ('delete', ?, ?, ?)`),
     body: database.prepare(`select ${rowColumns} from log.events where position = ?`),
+    size: database.prepare('select count(*) from docs'),
     docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
     deleteTitle: database.prepare('delete from titles where rowid = ?'),
@@ -376,6 +380,31 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     projects.clear()
   }
 
+  /** Word by word, so that nothing of it stays in the file: as long as building the index of twenty times as many. */
+  function takeOut(conversation: number, positions: readonly number[]): void {
+    for (const position of positions) {
+      const found = messageAt(position)
+      if (found) sql.deleteWords.run(position, searchableText(found.event.parts), found.place)
+      sql.deleteDoc.run(position)
+    }
+    sql.deleteTitle.run(conversation)
+    sql.deletePhase.run(conversation)
+    sql.deleteParticipants.run(conversation)
+    landmarks.forget(conversation)
+    spending.forget(conversation)
+  }
+
+  /**
+   * Whether it is better to build everything again than to take so many messages out: where that is less work, or where
+   * whoever searches or erases meanwhile would be refused, because all of it happens under the lock of the index.
+   */
+  function isMuch(messages: number): boolean {
+    if (messages < takenOut.few) return false
+    return messages > takenOut.most || messages * takenOut.costs > size()
+  }
+
+  const size = () => (sql.size.get() as [number])[0]
+
   function change(work: () => void): void {
     try {
       inTransaction(database, work)
@@ -421,17 +450,10 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     },
     forgetConversation(conversation, removeFromLog) {
       change(() => {
-        for (const [position] of sql.docIn.all(conversation) as Array<[number]>) {
-          const found = messageAt(position)
-          if (found) sql.deleteWords.run(position, searchableText(found.event.parts), found.place)
-          sql.deleteDoc.run(position)
-          sql.left.run(position)
-        }
-        sql.deleteTitle.run(conversation)
-        sql.deletePhase.run(conversation)
-        sql.deleteParticipants.run(conversation)
-        landmarks.forget(conversation)
-        spending.forget(conversation)
+        const positions = (sql.docIn.all(conversation) as Array<[number]>).map(([position]) => position)
+        for (const position of positions) sql.left.run(position)
+        if (isMuch(positions.length)) beginAnew()
+        else takeOut(conversation, positions)
         const { purge } = removeFromLog()
         // Any other that is not known yet, the next feed should notice. This transaction sees the log as it was before.
         if (lastPurge() === purge - 1 && !missedPurge()) sql.moveOn.run('purges', String(purge))
@@ -440,7 +462,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     startOver() {
       change(beginAnew)
     },
-    size: () => (database.prepare('select count(*) from docs').get() as [number])[0],
+    size,
     close: () => database.close(),
   }
 }
