@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Colloquy, Conversation } from '../index.ts'
 import { findConversation } from './find.ts'
+import { clearingUp } from './interruption.ts'
 import { markdownOf } from './markdown.ts'
 import { reading } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -68,14 +69,17 @@ async function toFile(
 ): Promise<void> {
   const progress = progressLine('Exporting', 'event')
   let lines = 0
-  const counted = async function* () {
+  const counted = async function* (signal: AbortSignal) {
     for await (const line of linesOf(colloquy, conversation, format)) {
+      signal.throwIfAborted()
       // An archive has lines for large parts too, so this is near enough rather than exact.
       progress.report(Math.min(++lines, conversation.version), conversation.version)
       yield line
     }
   }
-  const written = await writeFile(output, chunks(counted()), { force }).finally(progress.end)
+  const written = await clearingUp(signal => writeFile(output, chunks(counted(signal)), { force })).finally(
+    progress.end,
+  )
   const { id, version } = conversation
   if (json)
     return printJson({ conversationId: id, format, events: version, output: written.path, bytes: written.bytes })

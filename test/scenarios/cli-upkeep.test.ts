@@ -2,10 +2,11 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { NotFound } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { cliOn, run } from '../support/cli.ts'
+import { cliOn, run, started } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
 
 async function withConversation(): Promise<Opened & { id: string; file: string }> {
@@ -68,6 +69,15 @@ describe('colloquy verify', () => {
     expect(shown.stdout).toContain('They are right now')
   })
 
+  it('exits with 3 also where nobody reads to the end what it found', async () => {
+    const { store, file, colloquy } = await withConversation()
+    await colloquy.close()
+    changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
+    const { child, ended } = started(['--store', store, '--project', 'shop', 'verify'])
+    child.stdout!.destroy()
+    expect(await ended).toMatchObject({ exitCode: 3, stderr: '' })
+  })
+
   it('tells of --salvage when the file itself is damaged, and rescues it into a new file', async () => {
     const { store, id, file, folder, colloquy } = await withConversation()
     await colloquy.close()
@@ -93,6 +103,30 @@ describe('colloquy verify', () => {
     expect(shown.stdout).toContain('They are wrong')
     expect(again.exitCode).toBe(1)
     expect(again.error()).toMatchObject({ code: 'store/unusable' })
+  })
+})
+
+describe('Ctrl-C while a file is being written', () => {
+  it.each(['export', 'purge'])('%s leaves nothing of it behind, and says so', async what => {
+    const { store, folder, colloquy, id } = await withConversation()
+    const content = 'something to say. '.repeat(50)
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(
+        Array.from({ length: 400 }, () => colloquy.conversations.addEvent(id, { role: 'user', content })),
+      )
+    }
+    await colloquy.close()
+    const place = join(folder, 'place')
+    mkdirSync(place)
+    const how = what === 'export' ? ['--output', join(place, 'login.jsonl.gz')] : ['--yes', '--to', place]
+    const { child, ended } = started(['--store', store, '--project', 'shop', '--json', what, id, ...how])
+    while (child.exitCode === null && readdirSync(place).length === 0) await turn()
+    child.kill('SIGINT')
+    const stopped = await ended
+    expect(stopped).toMatchObject({ exitCode: 130, stdout: '' })
+    expect(stopped.error()).toMatchObject({ code: 'interrupted', facts: { signal: 'SIGINT' } })
+    expect(readdirSync(place)).toEqual([])
+    expect((await cliOn(store)('verify')).stdout).toBe('clean: 1 conversation, 1,603 events checked.\n')
   })
 })
 
