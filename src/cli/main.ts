@@ -113,7 +113,7 @@ for (const add of [
 }
 program.addHelpText(
   'after',
-  "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 verify found damage.\nAn ID is given whole, as 'colloquy list' prints it; behind --, if it begins with a dash.\n'colloquy COMMAND --help' has examples of each command.",
+  "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 damage was found.\nAn ID is given whole, as 'colloquy list' prints it; behind --, if it begins with a dash.\n'colloquy COMMAND --help' has examples of each command.",
 )
 
 try {

@@ -139,6 +139,20 @@ describe('colloquy export', () => {
     expect(stdout.trimEnd().split('\n')).toEqual(lines)
   })
 
+  it('of damaged events says so, and exits with 3: restore would refuse it', async () => {
+    const { store, id, file, folder, colloquy } = await withConversation()
+    await colloquy.close()
+    changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
+    const output = join(folder, 'damaged.jsonl')
+    const cli = cliOn(store)
+    const [streamed, written] = await Promise.all([cli('export', id), cli('export', id, '--output', output, '--json')])
+    expect(streamed.exitCode).toBe(3)
+    expect(streamed.stdout.trimEnd().split('\n')).toHaveLength(5)
+    expect(streamed.stderr).toMatch(/^damaged {2}#2: restore refuses this archive\./)
+    expect(written).toMatchObject({ exitCode: 3, stderr: '' })
+    expect(written.json()).toMatchObject({ events: 3, output, damages: [{ version: 2 }] })
+  })
+
   it('writes a file whole, never over another unless told to', async () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
@@ -253,6 +267,21 @@ describe('colloquy archive and restore', () => {
       { content: 'They are right now' },
     ])
     expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('takes no reason where nothing would keep it', async () => {
+    const { store, colloquy, id } = await withConversation()
+    const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
+    await colloquy.sessions.archiveSession(session.id)
+    await colloquy.conversations.purge(id)
+    const cli = cliOn(store)
+    for (const one of [session.id, id]) {
+      const { exitCode, stderr } = await cli('restore', one, '--reason', 'it is wanted')
+      expect(exitCode).toBe(1)
+      expect(stderr).toContain('--reason: nothing keeps it')
+    }
+    expect(await colloquy.sessions.getSession(session.id)).toMatchObject({ status: 'archived' })
+    await expect(colloquy.conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 
   it('brings a conversation back from an export, packed or not', async () => {
