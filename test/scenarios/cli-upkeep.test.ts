@@ -1,5 +1,14 @@
 /** The command line for upkeep: verify, export, archive, restore, purge, erase. */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -157,7 +166,7 @@ describe('colloquy export', () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
     const cli = cliOn(store)
-    writeFileSync(output, 'mine')
+    writeFileSync(output, 'mine', { mode: 0o600 })
 
     const refused = await cli('export', id, '--output', output)
     expect(refused.exitCode).toBe(1)
@@ -167,6 +176,7 @@ describe('colloquy export', () => {
     const written = await cli('export', id, '--output', output, '--force', '--json')
     expect(written.json()).toMatchObject({ conversationId: id, format: 'jsonl', events: 3, output })
     expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(5)
+    if (process.platform !== 'win32') expect(statSync(output).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
