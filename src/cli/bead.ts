@@ -10,7 +10,7 @@ import { examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } fro
 import { progressLine } from './progress.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { fields, table } from './table.ts'
-import { note, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { count, localTime, relativeTime } from './words.ts'
 import { stateText } from './work-words.ts'
 
@@ -90,7 +90,7 @@ export function addBead(program: Command): void {
         if (json) return printJson(page)
         if (page.items.length === 0) return note(safeLine(`No beads found in project "${colloquy.project}".`))
         await printLines(beadTable(page.items))
-        if (page.next !== undefined) note(style.dim(`There are more: --cursor ${page.next}`))
+        if (page.next !== undefined) note(errorStyle.dim(`There are more: --cursor ${page.next}`))
       })
     })
 

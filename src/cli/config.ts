@@ -1,5 +1,6 @@
 /** `colloquy config`: the settings that hold here, and where each comes from. */
 import type { Command } from 'commander'
+import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
@@ -97,9 +98,14 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
   ]
   const known = new Map<string, Setting>()
   for (const { from, settings } of layers) {
-    for (const [name, value] of flat(settings)) known.set(name, { name, value, from })
+    for (const [name, value] of flat(settings)) known.set(name, { name, value: shown(name, value), from })
   }
   return [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** What is asked for to be looked at, and to be shown to others, has no password in it. */
+function shown(name: string, value: unknown): unknown {
+  return name === 'store' && typeof value === 'string' ? withoutPassword(value) : value
 }
 
 /** Groups that are one value. */

@@ -6,7 +6,7 @@ import { reading, writing } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { table } from './table.ts'
-import { columns, note, printJson, printLines, style } from './terminal.ts'
+import { columns, errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { cut } from './text-width.ts'
 import { count, relativeTime, workItemText } from './words.ts'
 
@@ -73,7 +73,7 @@ async function run({ once = false, concurrency, ...options }: DispatchOptions): 
   const onSignal = () => {
     if (stopping.signal.aborted) process.exit(1)
     stopping.abort()
-    note(style.dim('Stopping; once more stops at once.'))
+    note(errorStyle.dim('Stopping; once more stops at once.'))
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
   try {
@@ -103,7 +103,7 @@ async function attended(
       told.catch(() => dispatcher.stop())
     },
   })
-  if (!json) note(style.dim(once ? 'Dispatching what there is to do.' : 'Dispatching; Ctrl-C stops.'))
+  if (!json) note(errorStyle.dim(once ? 'Dispatching what there is to do.' : 'Dispatching; Ctrl-C stops.'))
   const counts = await dispatcher.over
   await told
   const parked = await colloquy.dispatcher.parked()

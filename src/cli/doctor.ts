@@ -5,11 +5,13 @@ import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ColloquyError } from '../errors.ts'
 import type { Configuration } from '../index.ts'
+import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { exitCode } from './failure.ts'
 import { configurationOf } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
+import { isThere } from './store-place.ts'
 import { printJson, printLines, style } from './terminal.ts'
 
 interface Finding {
@@ -66,7 +68,7 @@ async function storeFindings(store: string, project: string | undefined): Promis
   const path = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : undefined
   if (path === undefined || path === ':memory:') return [await opens(store, project)]
   const file = resolve(path)
-  if (!existsSync(file)) {
+  if (!isThere(file)) {
     const says = `there is none at ${file} yet`
     return [{ what: 'store', state: 'warning', says, fix: "'colloquy serve' or openColloquy makes it" }]
   }
@@ -95,7 +97,7 @@ async function opens(store: string, project: string | undefined): Promise<Findin
     const { conversations, events } = await colloquy.stats()
     const projects = await colloquy.projects()
     await colloquy.close()
-    const says = `${store} opens: ${projects.length} projects; ${conversations} conversations and ${events} events in ${colloquy.project}`
+    const says = `${withoutPassword(store)} opens: ${projects.length} projects; ${conversations} conversations and ${events} events in ${colloquy.project}`
     return { what: 'store', state: 'ok', says }
   } catch (error) {
     return failed('store', error, "'colloquy verify' looks closer; --salvage rescues what can be read")

@@ -1,14 +1,18 @@
 /** `colloquy export`: a conversation as an archive that can be restored, or as a page to read. */
 import { type Command, Option } from 'commander'
+import { ConversationDamaged } from '../errors.ts'
 import type { Colloquy, Conversation } from '../index.ts'
+import { provedLines } from '../log/archive-check.ts'
+import { exitCode } from './failure.ts'
 import { findConversation } from './find.ts'
+import { clearingUp } from './interruption.ts'
 import { markdownOf } from './markdown.ts'
 import { reading } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { writeFile } from './output-file.ts'
 import { progressLine } from './progress.ts'
-import { safeJsonText, safeLine } from './safe-text.ts'
-import { print, printJson, printLines } from './terminal.ts'
+import { safeJson, safeJsonText, safeLine } from './safe-text.ts'
+import { errorStyle, note, print, printJson, printLines } from './terminal.ts'
 import { count } from './words.ts'
 
 type Format = 'jsonl' | 'markdown'
@@ -27,7 +31,7 @@ export function addExport(program: Command): void {
     .command('export')
     .summary('write a conversation to a file')
     .description(
-      'Writes a conversation as an archive (jsonl: every event with its hashes; restore reads it) or to be read (markdown).',
+      'Writes a conversation as an archive (jsonl: every event with its hashes; restore reads it) or to be read (markdown). Exits with 3 when events of it are damaged, so that the archive cannot be restored.',
     )
     .argument('<conversation>', 'id of a conversation')
     .addOption(new Option('--format <FORMAT>', 'what to write').choices(['jsonl', 'markdown']).default('jsonl'))
@@ -48,17 +52,22 @@ export function addExport(program: Command): void {
       await reading(options, async colloquy => {
         const conversation = await findConversation(colloquy, id)
         await (options.output === undefined
-          ? toStdout(colloquy, conversation, options.format)
+          ? toStdout(colloquy, conversation, options)
           : toFile(colloquy, conversation, { ...options, output: options.output }))
       })
     })
 }
 
-async function toStdout(colloquy: Colloquy, conversation: Conversation, format: Format): Promise<void> {
+async function toStdout(colloquy: Colloquy, conversation: Conversation, options: ExportOptions): Promise<void> {
+  const { format, json } = options
   const isShown = process.stdout.isTTY
-  for await (const chunk of chunks(linesOf(colloquy, conversation, format))) {
+  const damages: Damages = []
+  for await (const chunk of chunks(linesOf(colloquy, conversation, format, damages))) {
     await print(format === 'jsonl' && isShown ? safeJsonText(chunk) : chunk)
   }
+  if (damages.length === 0) return
+  process.exitCode = exitCode.damageFound
+  note(json ? safeJson({ damages }) : damageLine(damages))
 }
 
 async function toFile(
@@ -67,23 +76,54 @@ async function toFile(
   { format, output, force = false, json }: ExportOptions & { output: string },
 ): Promise<void> {
   const progress = progressLine('Exporting', 'event')
+  const damages: Damages = []
   let lines = 0
-  const counted = async function* () {
-    for await (const line of linesOf(colloquy, conversation, format)) {
+  const counted = async function* (signal: AbortSignal) {
+    for await (const line of linesOf(colloquy, conversation, format, damages)) {
+      signal.throwIfAborted()
       // An archive has lines for large parts too, so this is near enough rather than exact.
       progress.report(Math.min(++lines, conversation.version), conversation.version)
       yield line
     }
   }
-  const written = await writeFile(output, chunks(counted()), { force }).finally(progress.end)
+  const written = await clearingUp(signal => writeFile(output, chunks(counted(signal)), { force })).finally(
+    progress.end,
+  )
+  const isDamaged = damages.length > 0
+  if (isDamaged) process.exitCode = exitCode.damageFound
   const { id, version } = conversation
-  if (json)
-    return printJson({ conversationId: id, format, events: version, output: written.path, bytes: written.bytes })
-  await printLines([safeLine(`Wrote ${count(version, 'event')} to ${written.path} (${count(written.bytes, 'byte')}).`)])
+  const { path, bytes } = written
+  if (json) {
+    const found = isDamaged ? { damages } : {}
+    return printJson({ conversationId: id, format, events: version, output: path, bytes, ...found })
+  }
+  await printLines([safeLine(`Wrote ${count(version, 'event')} to ${path} (${count(bytes, 'byte')}).`)])
+  if (isDamaged) note(damageLine(damages))
 }
 
-function linesOf(colloquy: Colloquy, conversation: Conversation, format: Format): AsyncIterable<string> {
-  return format === 'markdown' ? markdownOf(colloquy, conversation) : colloquy.conversations.export(conversation.id)
+type Damages = Array<ConversationDamaged['damages'][number]>
+
+/** What of an archive would keep `restore` from taking it is added to `damages`. A page shows it where it stands. */
+async function* linesOf(
+  colloquy: Colloquy,
+  conversation: Conversation,
+  format: Format,
+  damages: Damages,
+): AsyncGenerator<string> {
+  if (format === 'markdown') return yield* markdownOf(colloquy, conversation)
+  try {
+    yield* provedLines(colloquy.conversations.export(conversation.id))
+  } catch (error) {
+    if (!(error instanceof ConversationDamaged)) throw error
+    damages.push(...error.damages)
+  }
+}
+
+/** The lines are worth having all the same; but nobody should take them for a backup. */
+function damageLine(damages: Damages): string {
+  const named = damages.slice(0, 5).map(({ version }) => `#${version}`)
+  const which = `${named.join(', ')}${damages.length > named.length ? ' …' : ''}`
+  return `${errorStyle.red('damaged')}  ${which}: restore refuses this archive. 'colloquy verify' says what is wrong.`
 }
 
 async function* chunks(lines: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 /** How a failure is told, and the exit code it ends with. */
 import { CommanderError } from 'commander'
 import { ColloquyError } from '../errors.ts'
+import { Interrupted } from './interruption.ts'
 import { safeJson, safeText } from './safe-text.ts'
 import { errorStyle, note, ReaderGone } from './terminal.ts'
 
@@ -20,7 +21,8 @@ export class Located extends Error {
 
 /** Tells what went wrong on stderr and returns the exit code. */
 export function tell(thrown: unknown, { json }: { json: boolean }): number {
-  if (thrown instanceof ReaderGone) return exitCode.ok
+  // What was found stands, however little of it was read.
+  if (thrown instanceof ReaderGone) return Number(process.exitCode ?? exitCode.ok)
   if (thrown instanceof CommanderError) return tellUsage(thrown, json)
   const { code, message, facts, hint } = partsOf(thrown)
   if (json) note(safeJson({ error: { code, message, facts } }))
@@ -28,7 +30,7 @@ export function tell(thrown: unknown, { json }: { json: boolean }): number {
     note(`${errorStyle.red('colloquy:')} ${safeText(message)} ${errorStyle.dim(`[${safeText(code)}]`)}`)
     if (hint) note(safeText(hint))
   }
-  return exitCode.failed
+  return thrown instanceof Interrupted ? thrown.exitCode : exitCode.failed
 }
 
 function tellUsage(error: CommanderError, json: boolean): number {

@@ -9,7 +9,7 @@ import { making, reading, writing } from './open.ts'
 import { examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { fields, table } from './table.ts'
-import { note, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { count, localTime, relativeTime } from './words.ts'
 import { slug, stateText } from './work-words.ts'
 
@@ -67,7 +67,7 @@ export function addFeature(program: Command): void {
         })
         if (options.json) return printJson(added)
         await printLines([safeLine(`Added feature ${added.featureId}: ${added.name}`)])
-        note(style.dim(`Plan it: colloquy task add ${added.featureId} TASK TITLE, or let the PM do it in a chat.`))
+        note(errorStyle.dim(`Plan it: colloquy task add ${added.featureId} TASK TITLE, or let the PM do it in a chat.`))
       })
     })
 
@@ -89,7 +89,7 @@ export function addFeature(program: Command): void {
         if (json) return printJson(page)
         if (page.items.length === 0) return note(safeLine(`No features found in project "${colloquy.project}".`))
         await printLines(featureTable(page.items))
-        if (page.next !== undefined) note(style.dim(`There are more: --cursor ${page.next}`))
+        if (page.next !== undefined) note(errorStyle.dim(`There are more: --cursor ${page.next}`))
       })
     })
 

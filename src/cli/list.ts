@@ -139,5 +139,5 @@ async function nothing(colloquy: Colloquy, what: string): Promise<void> {
 }
 
 function tellNext(next: string | undefined): void {
-  if (next !== undefined) note(style.dim(`There are more: --cursor ${next}`))
+  if (next !== undefined) note(errorStyle.dim(`There are more: --cursor ${next}`))
 }

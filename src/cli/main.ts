@@ -56,8 +56,13 @@ const program = new Command('colloquy')
   .option('--project <NAME>', 'the project (default: the name of the project root)')
   .option('--config <FILE>', 'settings of the project (default: colloquy.config.yaml in the project root)')
   .configureHelp({ showGlobalOptions: true, styleTitle: title => style.bold(title) })
-  // Errors are told in one place, below; help that nobody asked for goes to stderr as it is.
-  .configureOutput({ outputError: () => undefined })
+  // Errors are told in one place, below; help that nobody asked for goes to stderr, unless a machine reads it.
+  .configureOutput({
+    outputError: () => undefined,
+    writeErr: help => {
+      if (!wantsJson()) process.stderr.write(help)
+    },
+  })
   .exitOverride()
 
 for (const add of [
@@ -108,13 +113,16 @@ for (const add of [
 }
 program.addHelpText(
   'after',
-  "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 verify found damage.\nAn ID is given whole, as 'colloquy list' prints it; behind --, if it begins with a dash.\n'colloquy COMMAND --help' has examples of each command.",
+  "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 damage was found.\nAn ID is given whole, as 'colloquy list' prints it; behind --, if it begins with a dash.\n'colloquy COMMAND --help' has examples of each command.",
 )
 
 try {
   await program.parseAsync()
 } catch (error) {
-  // What failed to parse may have asked for JSON all the same.
-  const json = program.opts<{ json?: boolean }>().json ?? process.argv.includes('--json')
-  process.exitCode = tell(error, { json })
+  process.exitCode = tell(error, { json: wantsJson() })
+}
+
+/** What failed to parse may have asked for JSON all the same. */
+function wantsJson(): boolean {
+  return program.opts<{ json?: boolean }>().json ?? process.argv.includes('--json')
 }

@@ -2,6 +2,7 @@
 import { userInfo } from 'node:os'
 import { NotFound, StoreReadOnly } from '../errors.ts'
 import type { Colloquy, Configuration, OpenOptions } from '../index.ts'
+import { withoutPassword } from '../log/store-address.ts'
 import { Located } from './failure.ts'
 import type { GlobalOptions } from './options.ts'
 import { storePlace } from './store-place.ts'
@@ -64,7 +65,7 @@ async function using<T>(
   try {
     return await work(colloquy)
   } catch (error) {
-    throw error instanceof NotFound ? await located(error, colloquy, url) : error
+    throw error instanceof NotFound ? await located(error, colloquy, withoutPassword(url)) : error
   } finally {
     await colloquy.close()
   }

@@ -16,6 +16,11 @@ export function wholeNumber(text: string): number {
   return value
 }
 
+/** How many to leave out, which may be none. */
+export function wholeNumberOrNone(text: string): number {
+  return /^0+$/.test(text) ? 0 : wholeNumber(text)
+}
+
 /** 0 to 9. */
 export function priorityNumber(text: string): number {
   if (!/^\d$/.test(text)) throw new InvalidArgumentError('It must be a number from 0, the most urgent, to 9.')
@@ -45,11 +50,25 @@ function timeOf(text: string, timeOfDay: string): string {
   const time =
     amount !== undefined
       ? Date.now() - Number(amount) * unitMs[unit as keyof typeof unitMs]
-      : Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(text) ? text + timeOfDay : text)
+      : timeOfDate(text, timeOfDay)
   if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) {
     throw new InvalidArgumentError('Give a date (2026-03-01), a time (2026-03-01T14:00) or an age (30m, 12h, 7d, 2w).')
   }
   return new Date(time).toISOString()
+}
+
+const date = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?))?$/i
+
+/** `Date.parse` alone makes 2001 of "1", the 2nd of March of the 30th of February, and a month begin elsewhere. */
+function timeOfDate(text: string, timeOfDay: string): number {
+  const [, day, time] = text.match(date) ?? []
+  if (day === undefined || !isDay(day)) return Number.NaN
+  return Date.parse(time === undefined ? day + timeOfDay : `${day}T${time.toUpperCase()}`)
+}
+
+function isDay(day: string): boolean {
+  const midnight = new Date(`${day}T00:00:00Z`)
+  return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day)
 }
 
 /** The part of a command's help that shows it at work. */

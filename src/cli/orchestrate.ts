@@ -5,7 +5,7 @@ import { exitCode } from './failure.ts'
 import { writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
-import { note, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, printJson, printLines } from './terminal.ts'
 import { count } from './words.ts'
 
 export function addOrchestrate(program: Command): void {
@@ -15,14 +15,14 @@ export function addOrchestrate(program: Command): void {
     .description(
       'Has a model decide who acts next, runs those agents side by side, waits for them, and decides again, until there is nothing left to do. It says nothing itself. Routing that goes in circles is stopped and stays stopped until `colloquy turns CONVERSATION --clear-loop`.',
     )
-    .argument('<conversation>', 'id of the conversation, or the beginning of it')
+    .argument('<conversation>', 'id of a conversation, or of a session on it')
     .argument('[message]', 'said to the conversation first')
     .option('--model <NAME>', 'the model that decides (default: as configured for the agent orchestrator)')
     .addHelpText(
       'after',
       examples(
-        ['orchestrate 0198', 'go on with what was said'],
-        ["orchestrate 0198 'Build the login page'", 'say it, and have it done'],
+        ['orchestrate ID', 'go on with what was said'],
+        ["orchestrate ID 'Build the login page'", 'say it, and have it done'],
       ),
     )
     .action(async (id: string, message: string | undefined, _: unknown, command: Command) => {
@@ -37,7 +37,7 @@ export function addOrchestrate(program: Command): void {
           ...(message !== undefined && { message }),
           ...(options.model !== undefined && { model: options.model }),
           onTurn: ({ agents, reason }) => {
-            if (!options.json) note(`${style.cyan('→')} ${safeLine(`${agents.join(', ')}: ${reason}`)}`)
+            if (!options.json) note(`${errorStyle.cyan('→')} ${safeLine(`${agents.join(', ')}: ${reason}`)}`)
           },
         })
         if (options.json) await printJson({ conversationId, ...result })

@@ -26,7 +26,9 @@ export async function writeFile(
   const draft = `${target}.${process.pid}.part`
   try {
     const source = Readable.from(chunks, { objectMode: true })
-    const sink = createWriteStream(draft, { flags: 'wx' })
+    // Who could not read the file that is replaced cannot read this one either.
+    const replaced = statSync(target, { throwIfNoEntry: false })
+    const sink = createWriteStream(draft, { flags: 'wx', ...(replaced && { mode: (replaced.mode & 0o777) | 0o600 }) })
     await (named.endsWith('.gz') ? pipeline(source, createGzip(), sink) : pipeline(source, sink))
     const file = await open(draft, 'r+')
     await file.sync()

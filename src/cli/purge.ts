@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { archivesProblem } from '../managers/archive-places.ts'
 import { agreeTo, refuseUnlessAsked } from './ask.ts'
 import { findConversation } from './find.ts'
+import { clearingUp } from './interruption.ts'
 import { writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
@@ -39,7 +40,7 @@ export function addPurge(program: Command): void {
         const { title, version } = await findConversation(colloquy, id)
         const question = `Purge conversation ${id} "${title}" with ${count(version, 'event')}? An archive of it is written first.`
         await agreeTo(safeLine(question), { yes, command })
-        const purged = await colloquy.conversations.purge(id, reason)
+        const purged = await clearingUp(signal => colloquy.conversations.purge(id, reason, { signal }))
         if (json) return printJson(purged)
         await printLines([
           safeLine(`Purged conversation ${id} "${title}" with ${count(purged.events, 'event')}.`),

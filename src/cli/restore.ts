@@ -1,7 +1,7 @@
 /** `colloquy restore`: brings back what was archived or purged. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { ConversationPurged, NotFound } from '../errors.ts'
+import { ConversationPurged, InvalidInput, NotFound } from '../errors.ts'
 import type { Colloquy, Conversation, Session } from '../index.ts'
 import { find } from './find.ts'
 import { writing } from './open.ts'
@@ -24,7 +24,7 @@ export function addRestore(program: Command): void {
       'Takes a conversation or a session out of the archive, or reads a purged conversation back from its archive file, every hash checked.',
     )
     .argument('<id-or-archive>', 'id of a conversation or a session, or an archive file (or s3://…)')
-    .option('--reason <TEXT>', 'why; the log keeps it')
+    .option('--reason <TEXT>', 'why, of a conversation that was archived; the log keeps it')
     .addHelpText(
       'after',
       examples(
@@ -45,15 +45,25 @@ export function addRestore(program: Command): void {
 async function bringBack(colloquy: Colloquy, id: string, reason: string | undefined): Promise<Restored | string> {
   try {
     const { kind } = await find(colloquy, id)
+    if (kind === 'session') refuseReason(reason, 'a session')
     return kind === 'session'
       ? { kind, session: await colloquy.sessions.reopenSession(id) }
       : { kind, conversation: await colloquy.conversations.restore(id, reason) }
   } catch (error) {
-    if (error instanceof ConversationPurged) return String(error.facts.archive)
-    if (!(error instanceof NotFound)) throw error
-    if (id.startsWith('s3:') || existsSync(id)) return id
+    if (!(error instanceof ConversationPurged || error instanceof NotFound)) throw error
+    const archive = error instanceof ConversationPurged ? String(error.facts.archive) : id
+    if (error instanceof ConversationPurged || id.startsWith('s3:') || existsSync(id)) {
+      refuseReason(reason, 'an archive file')
+      return archive
+    }
     throw new NotFound('conversation', id, 'Nor is there a session of that id, or an archive file of that name.')
   }
+}
+
+/** What is not kept is better not taken. */
+function refuseReason(reason: string | undefined, what: string): void {
+  if (reason !== undefined)
+    throw new InvalidInput('--reason', `nothing keeps it where ${what} is restored; leave it out`)
 }
 
 function fromArchive(archive: string, options: RestoreOptions): Promise<Restored> {

@@ -7,7 +7,7 @@ import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { featureOf, taskOf } from './team-of.ts'
 import { resultLines, teamScreen } from './team-screen.ts'
-import { note, printJson, printLines, style } from './terminal.ts'
+import { errorStyle, note, printJson, printLines } from './terminal.ts'
 
 interface RunOptions extends GlobalOptions {
   model?: string
@@ -114,7 +114,7 @@ async function attended(
   const onSignal = () => {
     if (stopping.signal.aborted) process.exit(1)
     stopping.abort()
-    note(style.dim('Stopping; once more stops at once.'))
+    note(errorStyle.dim('Stopping; once more stops at once.'))
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
   const screen = teamScreen({ asksPerson: leave === undefined || leave === 'person' })

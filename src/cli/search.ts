@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Role, SearchHit, TitleHit, WorkItem } from '../index.ts'
 import { indexing, otherProjects } from './open.ts'
-import { examples, type GlobalOptions, since, until, wholeNumber } from './options.ts'
+import { examples, type GlobalOptions, since, until, wholeNumber, wholeNumberOrNone } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { columns, note, printJson, printLines, style } from './terminal.ts'
 import { wrap } from './text-width.ts'
@@ -53,7 +53,7 @@ export function addSearch(program: Command): void {
     .option('--archived', 'only in archived conversations')
     .option('--no-archived', 'not in archived conversations')
     .option('--limit <N>', 'how many messages', wholeNumber, 10)
-    .option('--offset <N>', 'leave out so many, the best', wholeNumber, 0)
+    .option('--offset <N>', 'leave out so many, the best', wholeNumberOrNone, 0)
     .addHelpText(
       'after',
       examples(
@@ -72,19 +72,20 @@ export function addSearch(program: Command): void {
       const { author, role, phase, since, until, archived, participant, agent } = options
       const filters = { author, role, phase, since, until, archived, participant, agent, workItem }
       const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
-      if (words.length === 0 && Object.keys(given).length === 0) {
+      const text = words.join(' ').trim()
+      if (text === '' && Object.keys(given).length === 0) {
         command.error('error: say what to look for: words, or a filter such as --participant NAME.')
       }
       await indexing(options, async colloquy => {
         const found = await colloquy.conversations.search({
-          text: words.join(' '),
+          text,
           limit,
           offset,
           ...(conversation !== undefined && { conversationId: conversation }),
           ...given,
         })
         if (json) return printJson(found)
-        const most = words.length === 0 ? limit : titlesShown
+        const most = text === '' ? limit : titlesShown
         const titles = conversation === undefined ? found.conversations.slice(0, most) : []
         if (found.messages.length + titles.length === 0) {
           const { project } = colloquy
@@ -93,7 +94,7 @@ export function addSearch(program: Command): void {
         }
         const blocks = [
           ...found.messages.map(hitLines),
-          ...(titles.length > 0 ? [titleLines(titles, words.length > 0)] : []),
+          ...(titles.length > 0 ? [titleLines(titles, text !== '')] : []),
         ]
         await printLines(blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])))
       })

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import type { Configuration, DispatchUpdate, OpenOptions, Tracer } from '../index.ts'
+import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { configurationOf, userName } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -106,11 +107,11 @@ async function serve(options: ServeOptions): Promise<void> {
   }
   const { url } = listening
   const entry = listening.entry()
-  if (options.json) printJson({ url, entry, tokenFile, store, project: colloquy.project })
+  if (options.json) printJson({ url, entry, tokenFile, store: withoutPassword(store), project: colloquy.project })
   else {
     const { conversations } = await colloquy.stats()
     await printLines([
-      `Colloquy serves project ${style.bold(colloquy.project)} of ${store}`,
+      `Colloquy serves project ${style.bold(colloquy.project)} of ${withoutPassword(store)}`,
       `Open      ${style.bold(entry)}`,
       `          ${style.dim('(good once, for ten minutes)')}`,
       `Programs  ${url}/api/v1 with the token in ${tokenFile}`,

@@ -56,7 +56,9 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
     colloquy.sessions.listSessions({ conversationId: id, limit: sessionsShown }),
   ])
   if (options.json) {
-    return printJson({ kind: 'conversation', conversation, stats: sums, sessions: sessions.items, messages })
+    // Where there are more than these, `list --sessions --conversation` goes on from there.
+    const more = sessions.next === undefined ? {} : { nextSessions: sessions.next }
+    return printJson({ kind: 'conversation', conversation, stats: sums, sessions: sessions.items, ...more, messages })
   }
   const { title, status, workItem, phase, project, version, metadata, createdAt, activeAt } = conversation
   await printLines([
@@ -78,7 +80,7 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
     ]),
     ...sessions.items.map((one, index) => {
       const label = index === 0 ? 'sessions' : ''
-      return `${style.dim(label.padEnd(13))}  ${safeLine(`${one.id}  ${one.agentName}`)}  ${statusText(one.status)}`
+      return `${style.dim(label.padEnd(13))}  ${safeLine(one.id)}  ${safeLine(one.agentName)}  ${statusText(one.status)}`
     }),
     ...(sessions.next === undefined
       ? []

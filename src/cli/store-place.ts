@@ -1,5 +1,5 @@
 /** Which store is meant, and that it is there: looking for something must not create a store. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { StoreUnusable } from '../errors.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
@@ -23,11 +23,20 @@ export function storePlace(
   // What is no sqlite URL is for openColloquy to refuse.
   if (!url.startsWith('sqlite:') || url === 'sqlite:') return { url, file: undefined }
   const file = resolve(url.slice('sqlite:'.length))
-  if (!existsSync(file) && !mayMake) {
+  if (!isThere(file) && !mayMake) {
     throw new StoreUnusable(
       `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. openColloquy makes a new one.`,
       { path: file },
     )
   }
   return { url, file }
+}
+
+/** Also what we may not look at: opening it says why, and there is something. */
+export function isThere(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
 }

@@ -11,6 +11,8 @@ const colour = /(\u001b\[\d+m)/
 // East Asian wide and full-width blocks, and what is drawn as a picture.
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u
+/** Each of these is a column of its own, which need not be asked of the segmenter: it takes a hundred times as long. */
+const plain = /^[\x20-\x7e]*$/
 const markOnly = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u
 
 interface Unit {
@@ -75,6 +77,7 @@ export function padStart(text: string, columns: number): string {
 function* units(text: string): Generator<Unit> {
   for (const piece of text.split(colour)) {
     if (colour.test(piece)) yield { text: piece, width: 0 }
+    else if (plain.test(piece)) for (const text of piece) yield { text, width: 1 }
     else for (const { segment } of graphemes.segment(piece)) yield { text: segment, width: widthOf(segment) }
   }
 }

@@ -51,10 +51,11 @@ export function addVerify(program: Command): void {
 
 async function verify(options: VerifyOptions): Promise<void> {
   const report = await check(options)
+  // Before it is told: whoever reads only the first lines of it goes by this.
+  if (!report.clean) process.exitCode = exitCode.damageFound
   if (options.json) await printJson(report)
   else await printLines([...report.damages.map(damageLine), verdict(report)])
   if (report.clean) return
-  process.exitCode = exitCode.damageFound
   if (!options.json && report.damages.some(isOfHead)) {
     note("'colloquy verify --repair' writes heads anew from the log.")
   }
@@ -71,6 +72,7 @@ async function repair(options: VerifyOptions): Promise<void> {
     colloquy.repair({ allProjects, onProgress: progress.report }),
   ).finally(progress.end)
   const report = await check(options)
+  if (!report.clean) process.exitCode = exitCode.damageFound
   if (json) await printJson({ repaired: { heads, indexed }, report })
   else {
     await printLines([
@@ -80,7 +82,6 @@ async function repair(options: VerifyOptions): Promise<void> {
       verdict(report),
     ])
   }
-  if (!report.clean) process.exitCode = exitCode.damageFound
 }
 
 function headLine({ project, conversationId, sessionId, what }: RepairedHead): string {
@@ -122,6 +123,7 @@ async function salvageInto(target: string, options: VerifyOptions): Promise<void
   const { salvage } = await import('../stores/sqlite/index.ts')
   const salvaged = await salvage(file, to)
   const report = await check({ ...options, store: `sqlite:${to}`, allProjects: true })
+  if (salvaged.losses.length > 0 || !report.clean) process.exitCode = exitCode.damageFound
   if (json) await printJson({ salvaged: { from: file, to, ...salvaged }, report })
   else {
     await printLines([
@@ -133,7 +135,6 @@ async function salvageInto(target: string, options: VerifyOptions): Promise<void
       `The new file: ${verdict(report)}`,
     ])
   }
-  if (salvaged.losses.length > 0 || !report.clean) process.exitCode = exitCode.damageFound
 }
 
 function damageLine({ project, conversationId, version, what }: Damage): string {

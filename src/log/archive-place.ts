@@ -10,6 +10,17 @@ export interface ArchivePlace {
   read(address: string): AsyncIterable<string>
 }
 
+/** The same place, in which a file that is being written can be broken off. One that is whole stays. */
+export function breakable(place: ArchivePlace, signal: AbortSignal): ArchivePlace {
+  async function* until(lines: AsyncIterable<string>) {
+    for await (const line of lines) {
+      signal.throwIfAborted()
+      yield line
+    }
+  }
+  return { ...place, write: (name, lines) => place.write(name, until(lines)) }
+}
+
 /**
  * Purges what was written to `archive`. If that fails, the file goes: no record names it, and a later erase could not tell
  * of it. In doubt it stays, because it may be all that is left.

@@ -60,6 +60,20 @@ export function nameless({ project, conversationId }: { project: string; convers
   }
 }
 
+/** How a conversation began, as far as its head tells: what a fold starts from, in case the record of it is damaged. */
+export function begunAs({ info, version }: ConversationHead): ConversationHead {
+  const { id, project, title, workItem, createdAt, tracingId, branchOf } = info
+  const begun: ConversationInfo = {
+    ...nameless({ project, conversationId: id }),
+    title,
+    workItem,
+    createdAt,
+    ...(tracingId !== undefined && { tracingId }),
+    ...(branchOf && { branchOf }),
+  }
+  return { info: begun, version: Math.min(version, branchOf?.version ?? 0), activeAt: createdAt }
+}
+
 /** The JSON of a head, which may be damaged. */
 export function parsedOr<T>(text: string, otherwise: () => T): T {
   try {

@@ -13,7 +13,7 @@ import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
-import type { ArchivePlace } from '../log/archive-place.ts'
+import { type ArchivePlace, breakable } from '../log/archive-place.ts'
 import type { ConversationQuery, Listed } from '../log/directory.ts'
 import type { EventRange } from '../log/event-log.ts'
 import { type LaneSums, laneKinds } from '../log/lane.ts'
@@ -381,13 +381,15 @@ export class ConversationManager extends TeamConversations {
   }
 
   /**
-   * Writes the whole conversation to an archive file, then removes it.
+   * Writes the whole conversation to an archive file, then removes it. `signal` breaks it off while the file is being
+   * written: it goes, and nothing is purged.
    *
    * @throws {ConversationDamaged} when records of it are damaged, so that its archive could not be restored
    */
-  async purge(conversationId: string, reason?: string): Promise<Purged> {
+  async purge(conversationId: string, reason?: string, { signal }: { signal?: AbortSignal } = {}): Promise<Purged> {
     const { project, ...origin } = this.#scope
-    const to = await this.#archives()
+    const place = await this.#archives()
+    const to = signal === undefined ? place : breakable(place, signal)
     return this.#engine.store.purge({ project, conversationId, to, origin, ...(reason !== undefined && { reason }) })
   }
 

@@ -6,6 +6,7 @@ import { engine } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
 import { furthestTime } from '../events/time.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
+import { withoutPassword } from '../log/store-address.ts'
 import type { Model } from '../models/model.ts'
 import { openModel } from '../models/open.ts'
 import { loadExactEstimator } from '../request/exact-tokens.ts'
@@ -232,7 +233,8 @@ async function openStore(url: string, options: StoreOptions & { readOnly?: boole
     postgresDoor ??= await import('../stores/postgres/index.ts')
     return postgresDoor.postgresStore(url, options)
   }
-  throw new StoreUnusable(`"${url}" names no store. ${storeHint}`, { url })
+  const named = withoutPassword(url)
+  throw new StoreUnusable(`"${named}" names no store. ${storeHint}`, { url: named })
 }
 
 function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {

@@ -4,7 +4,7 @@
  */
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { SessionCreated } from '../events/session.ts'
-import { headFold } from '../log/fold.ts'
+import { begunAs, headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
 import { type ConversationHead, unusedMark } from '../views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../views/session.ts'
@@ -38,7 +38,7 @@ export async function pastHeads(
   }
   const start = branchOf?.version ?? 0
   const landmark = version - start > worthLooking ? await store.landmark?.(project, conversationId, version) : undefined
-  const fold = headFold({ project, conversationId }, landmark)
+  const fold = headFold({ project, conversationId }, landmark ?? { conversation: begunAs(now), sessions: [] })
   let from = (landmark?.conversation.version ?? start) + 1
   for (;;) {
     const page = await store.read({ project, conversationId, from, to: version, limit: pageSize, facts: true })

@@ -7,6 +7,7 @@ import type { Engine, Scope } from '../engine.ts'
 import { NotFound } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { RequestBuilt } from '../events/request.ts'
+import { begunAs } from '../log/fold.ts'
 import { laneKinds } from '../log/lane.ts'
 import { everything } from '../log/visibility.ts'
 import type { Window } from '../log/windows.ts'
@@ -131,13 +132,14 @@ export function past({
   }
 
   async function* replay(
-    { info, version }: ConversationHead,
-    { from = 1, to = version }: { from?: number; to?: number },
+    now: ConversationHead,
+    { from = 1, to = now.version }: { from?: number; to?: number },
   ): AsyncIterableIterator<ReplayStep> {
-    const { id: conversationId, branchOf } = info
+    const { version } = now
+    const { id: conversationId, branchOf } = now.info
     const line = { project, conversationId, ...(branchOf && { branchOf }) }
-    let head =
-      from > 1 ? (await pastHeads(store, { project, conversationId, version: from - 1 })).conversation : undefined
+    let head: ConversationHead | undefined =
+      from > 1 ? (await pastHeads(store, { project, conversationId, version: from - 1 })).conversation : begunAs(now)
     let next = from
     while (next <= Math.min(to, version)) {
       const page = await store.read({ ...line, from: next, to, limit: 200 })

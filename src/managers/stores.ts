@@ -3,6 +3,7 @@ import { StoreUnusable } from '../errors.ts'
 import type { CopyableStore, CopyableTarget } from '../log/copy.ts'
 import { type CopiedProject, type CopyPhase, copyProject } from '../log/copy-project.ts'
 import type { StoreStatus } from '../log/status.ts'
+import { withoutPassword } from '../log/store-address.ts'
 import type { Damage } from '../log/upkeep.ts'
 import { openColloquy } from './open.ts'
 
@@ -105,5 +106,6 @@ function placeOf(url: string): { scheme: 'sqlite'; path: string } | { scheme: 'p
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path !== '' && path !== ':memory:') return { scheme: 'sqlite', path }
   if (/^postgres(ql)?:/.test(url)) return { scheme: 'postgres' }
-  throw new StoreUnusable(`"${url}" names no store that lasts. Use sqlite:path or postgres://….`, { url })
+  const named = withoutPassword(url)
+  throw new StoreUnusable(`"${named}" names no store that lasts. Use sqlite:path or postgres://….`, { url: named })
 }

@@ -80,9 +80,11 @@ describe('a file that is no store', () => {
     },
   )
 
-  it('a folder is refused', async () => {
-    await expect(openColloquy({ ...settings, store: `sqlite:${temporaryFolder()}` })).rejects.toMatchObject({
+  it.each([false, true])('a folder is refused (readOnly: %s)', async readOnly => {
+    const store = `sqlite:${temporaryFolder()}`
+    await expect(openColloquy({ ...settings, store, readOnly })).rejects.toMatchObject({
       code: 'store/unusable',
+      message: expect.stringContaining('is a folder'),
     })
   })
 
@@ -259,6 +261,20 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
       expect({ command, exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') })
       expect(stdout).not.toBe('')
     }
+  })
+
+  it('a folder that we may not look into is not said to be empty', async () => {
+    const folder = temporaryFolder()
+    const { file } = await givenStore(folder)
+    chmodSync(folder, 0o600)
+    const options = ['--store', `sqlite:${file}`, '--project', project, '--json']
+    const [listed, looked] = await Promise.all(
+      ['list', 'doctor'].map(command => run([command, ...options], { uid: stranger, cwd: '/' })),
+    )
+    expect(listed).toMatchObject({ exitCode: 1 })
+    expect(listed!.error()).toMatchObject({ code: 'store/read-only', message: expect.stringContaining('permissions') })
+    expect(looked).toMatchObject({ exitCode: 1 })
+    expect(looked!.json().findings).toContainEqual(expect.objectContaining({ what: 'store', state: 'failed' }))
   })
 
   it('a folder takes no new store, and says so', async () => {

@@ -61,6 +61,30 @@ describe('wrong usage', () => {
   })
 })
 
+describe('what is said for machines', () => {
+  it('is JSON and nothing else, also when no command is named or nothing to look for', async () => {
+    const runs = await Promise.all([run(['--json']), run(['store', '--json']), run(['search', ' ', '--json'])])
+    for (const one of runs) {
+      expect(one).toMatchObject({ exitCode: 2, stdout: '' })
+      expect(one.error()).toMatchObject({ code: 'usage' })
+    }
+  })
+})
+
+describe('the password of a store', () => {
+  it('is not shown: not in what is wrong, nor among the settings', async () => {
+    const runs = await Promise.all([
+      run(['list', '--store', 'postgre://ada:swordfish@db/colloquy', '--json']),
+      run(['store', 'status', 'postgre://ada:swordfish@db/colloquy']),
+      run(['config', '--store', 'postgres://ada:swordfish@db/colloquy', '--json']),
+      run(['doctor', '--store', 'postgres://ada:swordfish@127.0.0.1:1/colloquy']),
+    ])
+    for (const { stdout, stderr } of runs) expect(stdout + stderr).not.toContain('swordfish')
+    expect(runs[0]!.error()).toMatchObject({ facts: { url: 'postgre://ada:***@db/colloquy' } })
+    expect(runs[2]!.stdout).toContain('postgres://ada:***@db/colloquy')
+  })
+})
+
 describe('an id that begins with a dash', () => {
   it('is taken behind --, and whoever leaves that out is told', async () => {
     const { colloquy, store } = await opened({ ids: () => '-x' })

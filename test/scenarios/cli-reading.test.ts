@@ -145,6 +145,21 @@ describe('colloquy show', () => {
       sessions: [{ id }],
       messages: [{ version: 3, author: 'owner' }, { version: 4 }, { version: 5 }],
     })
+    expect(json.json()).not.toHaveProperty('nextSessions')
+  })
+
+  it('says in JSON, too, that a conversation has more sessions, and where to go on', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await talkedAboutLogin(colloquy)
+    for (let number = 0; number < 10; number++) {
+      await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: `a${number}` })
+    }
+    const cli = cliOn(store)
+    const shown = (await cli('show', conversationId, '--json')).json()
+    expect(shown.sessions).toHaveLength(10)
+    const cursor = ['--cursor', String(shown.nextSessions)]
+    const rest = await cli('list', '--sessions', '--conversation', conversationId, ...cursor, '--json')
+    expect(rest.json()).toMatchObject({ items: [{ agentName: 'pm' }] })
   })
 
   it('cuts a long message and shows it whole when asked', async () => {
@@ -219,7 +234,7 @@ describe('colloquy search', () => {
     const cli = cliOn(store)
     const [text, json, coloured] = await Promise.all([
       cli('search', 'planning', 'login'),
-      cli('search', '--json', 'login'),
+      cli('search', '--json', '--offset', '0', 'login'),
       cliOn(store, { env: { FORCE_COLOR: '1' } })('search', 'planning'),
     ])
     expect(text.stdout).toContain(`${conversationId} #3\n  Plan the login page\n`)

@@ -1,11 +1,21 @@
 /** The command line for upkeep: verify, export, archive, restore, purge, erase. */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { NotFound } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { cliOn, run } from '../support/cli.ts'
+import { cliOn, run, started } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
 
 async function withConversation(): Promise<Opened & { id: string; file: string }> {
@@ -68,6 +78,15 @@ describe('colloquy verify', () => {
     expect(shown.stdout).toContain('They are right now')
   })
 
+  it('exits with 3 also where nobody reads to the end what it found', async () => {
+    const { store, file, colloquy } = await withConversation()
+    await colloquy.close()
+    changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
+    const { child, ended } = started(['--store', store, '--project', 'shop', 'verify'])
+    child.stdout!.destroy()
+    expect(await ended).toMatchObject({ exitCode: 3, stderr: '' })
+  })
+
   it('tells of --salvage when the file itself is damaged, and rescues it into a new file', async () => {
     const { store, id, file, folder, colloquy } = await withConversation()
     await colloquy.close()
@@ -96,6 +115,30 @@ describe('colloquy verify', () => {
   })
 })
 
+describe('Ctrl-C while a file is being written', () => {
+  it.each(['export', 'purge'])('%s leaves nothing of it behind, and says so', async what => {
+    const { store, folder, colloquy, id } = await withConversation()
+    const content = 'something to say. '.repeat(50)
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(
+        Array.from({ length: 400 }, () => colloquy.conversations.addEvent(id, { role: 'user', content })),
+      )
+    }
+    await colloquy.close()
+    const place = join(folder, 'place')
+    mkdirSync(place)
+    const how = what === 'export' ? ['--output', join(place, 'login.jsonl.gz')] : ['--yes', '--to', place]
+    const { child, ended } = started(['--store', store, '--project', 'shop', '--json', what, id, ...how])
+    while (child.exitCode === null && readdirSync(place).length === 0) await turn()
+    child.kill('SIGINT')
+    const stopped = await ended
+    expect(stopped).toMatchObject({ exitCode: 130, stdout: '' })
+    expect(stopped.error()).toMatchObject({ code: 'interrupted', facts: { signal: 'SIGINT' } })
+    expect(readdirSync(place)).toEqual([])
+    expect((await cliOn(store)('verify')).stdout).toBe('clean: 1 conversation, 1,603 events checked.\n')
+  })
+})
+
 describe('colloquy export', () => {
   it('streams the lines of an archive to stdout', async () => {
     const { store, id, colloquy } = await withConversation()
@@ -105,11 +148,25 @@ describe('colloquy export', () => {
     expect(stdout.trimEnd().split('\n')).toEqual(lines)
   })
 
+  it('of damaged events says so, and exits with 3: restore would refuse it', async () => {
+    const { store, id, file, folder, colloquy } = await withConversation()
+    await colloquy.close()
+    changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
+    const output = join(folder, 'damaged.jsonl')
+    const cli = cliOn(store)
+    const [streamed, written] = await Promise.all([cli('export', id), cli('export', id, '--output', output, '--json')])
+    expect(streamed.exitCode).toBe(3)
+    expect(streamed.stdout.trimEnd().split('\n')).toHaveLength(5)
+    expect(streamed.stderr).toMatch(/^damaged {2}#2: restore refuses this archive\./)
+    expect(written).toMatchObject({ exitCode: 3, stderr: '' })
+    expect(written.json()).toMatchObject({ events: 3, output, damages: [{ version: 2 }] })
+  })
+
   it('writes a file whole, never over another unless told to', async () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
     const cli = cliOn(store)
-    writeFileSync(output, 'mine')
+    writeFileSync(output, 'mine', { mode: 0o600 })
 
     const refused = await cli('export', id, '--output', output)
     expect(refused.exitCode).toBe(1)
@@ -119,6 +176,7 @@ describe('colloquy export', () => {
     const written = await cli('export', id, '--output', output, '--force', '--json')
     expect(written.json()).toMatchObject({ conversationId: id, format: 'jsonl', events: 3, output })
     expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(5)
+    if (process.platform !== 'win32') expect(statSync(output).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
@@ -219,6 +277,21 @@ describe('colloquy archive and restore', () => {
       { content: 'They are right now' },
     ])
     expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('takes no reason where nothing would keep it', async () => {
+    const { store, colloquy, id } = await withConversation()
+    const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
+    await colloquy.sessions.archiveSession(session.id)
+    await colloquy.conversations.purge(id)
+    const cli = cliOn(store)
+    for (const one of [session.id, id]) {
+      const { exitCode, stderr } = await cli('restore', one, '--reason', 'it is wanted')
+      expect(exitCode).toBe(1)
+      expect(stderr).toContain('--reason: nothing keeps it')
+    }
+    expect(await colloquy.sessions.getSession(session.id)).toMatchObject({ status: 'archived' })
+    await expect(colloquy.conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 
   it('brings a conversation back from an export, packed or not', async () => {

@@ -169,6 +169,19 @@ describe('a damaged record', () => {
 })
 
 describe('a damaged head', () => {
+  it('[P13] that says how a conversation began does not hide what happened since from replay and the past', async () => {
+    const { file } = given()
+    change(file, "update events set body = replace(body, 'a', 'b') where version = 1")
+    const colloquy = await open(file)
+    onTestFinished(() => colloquy.close())
+    const { items } = await colloquy.conversations.listConversations({ limit: 1 })
+    const { id, title, version, workItem } = items[0]!
+    const versions: number[] = []
+    for await (const step of colloquy.conversations.replay(id)) versions.push(step.version)
+    expect(versions).toEqual(Array.from({ length: version }, (_, index) => index + 1))
+    expect((await colloquy.conversations.at(id, version)).conversation).toMatchObject({ id, title, workItem })
+  })
+
   it('[P13] of a conversation hides neither its messages nor the other conversations', async () => {
     const { file, written } = given()
     const hurt = written[1]!

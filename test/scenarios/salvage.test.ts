@@ -1,10 +1,12 @@
 /** What a rescued file still knows beside its conversations: idempotency keys and what was purged. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
 import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { started } from '../support/cli.ts'
 import { opened } from '../support/colloquy.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
@@ -119,4 +121,15 @@ it('[P13] keeps the hashes of damaged records: what follows them still proves', 
   const again = await openColloquy({ store: `sqlite:${rescued}`, project: 'shop', sweepEveryMs: null })
   onTestFinished(() => again.close())
   expect((await again.verify()).damages.map(({ version }) => version)).toEqual([4])
+})
+
+it('[P13] has its name when it is whole: a salvage that is killed leaves nothing that passes for a store', async () => {
+  const { file, rescue } = await given(200)
+  const before = readdirSync(dirname(file)).length
+  const { child, ended } = started(['--store', `sqlite:${file}`, 'verify', '--salvage', `${file}-rescued`])
+  while (child.exitCode === null && readdirSync(dirname(file)).length <= before) await turn()
+  child.kill('SIGKILL')
+  await ended
+  expect(existsSync(`${file}-rescued`)).toBe(false)
+  expect((await rescue()).salvaged).toMatchObject({ losses: [], conversations: 2 })
 })

@@ -1,5 +1,5 @@
 /** The command line as a person or a script runs it: a process of its own, on a store of the test's. */
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -26,10 +26,15 @@ export interface RunOptions {
 }
 
 /** Runs `colloquy` with `args` and nothing else: no store, no project. */
-export function run(
+export function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return started(args, options).ended
+}
+
+/** The same, for who wants to do something to the process meanwhile. */
+export function started(
   args: readonly string[],
   { env = {}, cwd, input, uid, readsLittle = false }: RunOptions = {},
-): Promise<Ran> {
+): { child: ChildProcess; ended: Promise<Ran> } {
   // The environment of whoever runs the tests must not colour the output or move its times.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, [entry, ...args], {
@@ -49,7 +54,7 @@ export function run(
   err.setEncoding('utf8').on('data', text => {
     stderr += text
   })
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<Ran>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', exitCode => {
       resolve({
@@ -61,6 +66,7 @@ export function run(
       })
     })
   })
+  return { child, ended }
 }
 
 /** `colloquy` on a store, in the project of the tests. */

@@ -30,7 +30,7 @@ export function placeOf(url: string): Place {
   const parameters = new URLSearchParams(query)
   const schema = parameters.get('schema') ?? defaultSchema
   const project = parameters.get('project') ?? undefined
-  const name = `${address.replace(/\/\/[^@/]*@/, '//')} schema ${schema}`
+  const name = `${address.replace(/\/\/.*@/, '//')} schema ${schema}`
   // It stands in a setting of the connection, unquoted.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw new StoreUnusable(`"${schema}" cannot be the name of a schema here: small letters, digits and _ only.`, {

@@ -2,7 +2,7 @@
  * One connection to the file: WAL and an explicit sync before the first write, foreign keys, no waiting in the driver
  * (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -50,11 +50,11 @@ export function openDatabase({
   cutOff = false,
 }: OpenDatabase): Database {
   try {
-    const size = sizeOf(path)
-    const missing = size === undefined
+    const there = statSync(path, { throwIfNoEntry: false })
+    const missing = there === undefined
     if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
     if (missing) makeFolder(dirname(path))
-    if (!missing) refuseOtherFiles(path, size)
+    else refuseOtherFiles(path, there)
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
       refuseOldSqlite(connection)
@@ -77,18 +77,16 @@ const smallestDatabase = 512
  * Only looks at the size. The file must never be opened by other means: closing it would drop every lock that this
  * process holds on it (POSIX), and other programs would think that nobody is using the store.
  */
-function refuseOtherFiles(path: string, size: number): void {
+function refuseOtherFiles(path: string, there: Stats): void {
+  if (there.isDirectory()) throw new StoreUnusable(`${path} is a folder. Name the file of a store in it.`, { path })
+  const { size } = there
   if (size >= smallestDatabase) return
   if (size === 0) {
     // In this order: whoever makes a new store at this moment writes to the file before there is a log.
-    if (!existsSync(`${path}-wal`) || sizeOf(path) !== 0) return
+    if (!existsSync(`${path}-wal`) || statSync(path, { throwIfNoEntry: false })?.size !== 0) return
     throw damaged(path, 'it is empty, but its write-ahead log is there')
   }
   throw new StoreUnusable(`${path} is not a Colloquy store. Nothing was overwritten; choose another path.`, { path })
-}
-
-function sizeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.size
 }
 
 /**

@@ -4,7 +4,7 @@
  * A conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps. Where the
  * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew.
  */
-import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { StoreFull, StoreReadOnly, StoreUnusable } from '../../errors.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
@@ -36,19 +36,41 @@ export interface Salvaged {
  * @throws {StoreUnusable} when there is nothing of a store in the file
  */
 export async function salvage(from: string, to: string): Promise<Salvaged> {
-  if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
+  refuseExisting(to)
   const rows = readableAnyhow(from, to)
+  // Half of it would pass for a store that is whole, so it gets its name when it is.
+  const folder = folderBeside(to)
+  const draft = join(folder, 'new.db')
   let target: Database | undefined
   try {
-    target = openDatabase({ path: to, durability: 'full' })
+    target = openDatabase({ path: draft, durability: 'full' })
     migrate(target, 0)
     const salvaged = bringOver(rows, target)
+    // A write-ahead log would stay behind under the other name, and closing says nothing of one that it cannot empty.
+    target.exec('pragma wal_checkpoint(truncate)')
     target.close()
+    // Once more: somebody may have made it while we read.
+    refuseExisting(to)
+    renameSync(draft, to)
     return salvaged
   } catch (error) {
     closeAnyhow(target)
-    // It was not there before, and half of it would only be in the way of another try.
-    for (const suffix of ['', '-wal', '-shm']) rmSync(to + suffix, { force: true })
+    throw asStoreError(error, to)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function refuseExisting(to: string): void {
+  if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
+}
+
+/** A folder of our own, on the same disk as the new file. */
+function folderBeside(to: string): string {
+  try {
+    makeFolder(dirname(to))
+    return mkdtempSync(`${to}-salvage-`)
+  } catch (error) {
     throw asStoreError(error, to)
   }
 }
@@ -104,10 +126,8 @@ function readableInCopy(from: string, to: string): Readable {
 }
 
 function copyOf(from: string, to: string): { folder: string; copy: string } {
-  let folder: string | undefined
+  const folder = folderBeside(to)
   try {
-    makeFolder(dirname(to))
-    folder = mkdtempSync(`${to}-salvage-`)
     const copy = join(folder, 'colloquy.db')
     for (const suffix of ['', '-wal']) {
       if (suffix !== '' && !existsSync(from + suffix)) continue
@@ -116,7 +136,7 @@ function copyOf(from: string, to: string): { folder: string; copy: string } {
     }
     return { folder, copy }
   } catch (error) {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
     throw asStoreError(error, to)
   }
 }
