@@ -1,11 +1,10 @@
 /** The first thing to try: a PM agent's session, two messages, and the log that was written. */
 import assert from 'node:assert/strict'
+// #region first
 import { openColloquy } from 'colloquy'
 
-const store = process.env.COLLOQUY_STORE ?? 'sqlite::memory:'
-
-// #region first
-const colloquy = await openColloquy({ store, project: 'shop' })
+// Without a store it is a file, .colloquy/colloquy.db in your project.
+const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop' })
 
 const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
 await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })

@@ -1,8 +1,10 @@
 /**
- * Copies regions of the examples into the documentation, so that what people read is what the tests run.
+ * Copies regions of the examples into the documentation, so that what people read is what the tests run, and the list of
+ * errors, so that none is missing.
  *
- * A place to fill looks like `<!-- example: first.ts#first -->` followed by a code block. `--check` changes nothing
- * and fails when a copy is out of date.
+ * A place to fill looks like `<!-- example: first.ts#first -->` followed by a code block, or `<!-- errors: store/ -->`
+ * followed by a table of those whose code begins like that. `--check` changes nothing and fails when a copy is out of
+ * date.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -16,22 +18,24 @@ const pages = [
     .filter(name => name.endsWith('.md'))
     .map(name => join('docs', name)),
 ]
+const errors = readErrors()
 let stale = 0
 
 for (const page of pages) {
   const path = join(root, page)
   const text = readFileSync(path, 'utf8')
-  const filled = text.replace(
-    /(<!-- example: ([\w.-]+)#([\w-]+) -->\n)```ts\n[\s\S]*?```/g,
-    (_, marker, file, region) => {
+  const filled = text
+    .replace(/(<!-- example: ([\w.-]+)#([\w-]+) -->\n)```ts\n[\s\S]*?```/g, (_, marker, file, region) => {
       return `${marker}\`\`\`ts\n${regionOf(file, region)}\n\`\`\``
-    },
-  )
+    })
+    .replace(/(<!-- errors: (.+) -->\n)(?:\|.*\n)*/g, (_, marker, begins) => `${marker}${tableOf(begins.split(' '))}`)
   if (filled === text) continue
   stale++
   if (check) console.error(`${page} is out of date: run npm run docs`)
   else writeFileSync(path, filled)
 }
+const unnamed = errors.filter(({ isShown }) => !isShown).map(({ name }) => name)
+if (unnamed.length > 0) throw new Error(`docs/errors.md has no place for ${unnamed.join(', ')}`)
 if (check && stale > 0) process.exit(1)
 
 function regionOf(file, region) {
@@ -39,4 +43,26 @@ function regionOf(file, region) {
   const match = new RegExp(`// #region ${region}\\n([\\s\\S]*?)\\n// #endregion ${region}`).exec(text)
   if (!match) throw new Error(`examples/${file} has no region ${region}`)
   return match[1]
+}
+
+/** Every class of src/errors.ts with what its comment says. */
+function readErrors() {
+  const source = readFileSync(join(root, 'src', 'errors.ts'), 'utf8')
+  const comment = String.raw`/\*\*((?:(?!\*/)[\s\S])*)\*/`
+  const fields = String.raw`  override readonly code = '(.+)'\n  override readonly status(?:: | = )(.+)\n`
+  const found = source.matchAll(new RegExp(`${comment}\nexport class (\\w+) extends ColloquyError {\n${fields}`, 'g'))
+  const read = [...found].map(([, said, name, code, status]) => {
+    const says = said.replace(/\n \* ?/g, ' ').trim()
+    return { name, code, status: status.replaceAll(' | ', ' or '), says, isShown: false }
+  })
+  const classes = source.match(/^export class /gm).length
+  if (read.length !== classes) throw new Error(`src/errors.ts: of ${classes} classes ${read.length} can be read`)
+  return read
+}
+
+function tableOf(begins) {
+  const rows = errors.filter(({ code }) => begins.some(begin => code.startsWith(begin)))
+  for (const row of rows) row.isShown = true
+  const lines = rows.map(({ code, name, status, says }) => `| \`${code}\` | \`${name}\` | ${status} | ${says} |`)
+  return ['| code | class | HTTP | what it means, and what to do |', '|---|---|---|---|', ...lines, ''].join('\n')
 }

@@ -21,26 +21,41 @@ export function setUp() {
 export function install() {
   const installed = timeOf(at('node_modules', '.package-lock.json'))
   const wanted = Math.max(timeOf(at('package-lock.json')), timeOf(at('package.json')))
-  if (installed >= wanted) return
-  say(installed ? 'The lockfile is newer than what is installed: installing.' : 'Installing dependencies.')
-  run('npm', ['ci', '--no-audit', '--no-fund'])
+  const canGoOn = existsSync(at('node_modules', 'typescript')) || (isBuilt() && isUiBuilt())
+  if (installed >= wanted && canGoOn) return
+  if (!installed) say('Installing dependencies.')
+  else say(canGoOn ? 'The lockfile is newer than what is installed: installing.' : 'Installing what it is built with.')
+  // Said, because npm leaves out what builds where NODE_ENV is production.
+  run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])
   // npm keeps the time of an identical lockfile; without this the next start would install again.
   const now = new Date()
   utimesSync(at('node_modules', '.package-lock.json'), now, now)
 }
 
+const built = at('dist', '.built')
+const uiBuilt = at('dist', '.built-ui')
+
 export function build() {
-  const stamp = at('dist', '.built')
-  const newest = Math.max(newestIn(at('src')), timeOf(at('tsconfig.json')), timeOf(at('package.json')))
-  if (timeOf(stamp) >= newest) return
+  if (isBuilt()) return
   say('Building.')
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'])
-  writeFileSync(stamp, '')
+  writeFileSync(built, '')
 }
 
 /** The UI, after what it is made of: the client of the same build. */
 export function buildUi() {
-  const stamp = at('dist', '.built-ui')
+  if (isUiBuilt()) return
+  say('Building the UI.')
+  run(process.execPath, [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', at('web'), '--logLevel', 'error'])
+  writeFileSync(uiBuilt, '')
+}
+
+function isBuilt() {
+  const newest = Math.max(newestIn(at('src')), timeOf(at('tsconfig.json')), timeOf(at('package.json')))
+  return timeOf(built) >= newest
+}
+
+function isUiBuilt() {
   const parts = [
     at('web'),
     at('src', 'client'),
@@ -48,11 +63,7 @@ export function buildUi() {
     at('src', 'events'),
     at('src', 'commands'),
   ]
-  const newest = Math.max(...parts.map(newestIn), timeOf(at('package-lock.json')))
-  if (timeOf(stamp) >= newest) return
-  say('Building the UI.')
-  run(process.execPath, [at('node_modules', 'vite', 'bin', 'vite.js'), 'build', at('web'), '--logLevel', 'error'])
-  writeFileSync(stamp, '')
+  return timeOf(uiBuilt) >= Math.max(...parts.map(newestIn), timeOf(at('package-lock.json')))
 }
 
 function newestIn(folder) {

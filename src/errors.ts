@@ -248,7 +248,7 @@ export class NotFound extends ColloquyError {
   }
 }
 
-/** The session takes no more messages. Reopen it, or get a new one with getOrCreateSession. */
+/** The session takes no more messages. Reopen it, or get a new one with `getOrCreateSession`. */
 export class SessionClosed extends ColloquyError {
   override readonly code = 'session/closed'
   override readonly status = 409
@@ -432,7 +432,7 @@ export class WorktreeInUse extends ColloquyError {
   }
 }
 
-/** The conversation was purged; its archive still has it. */
+/** The conversation was purged; its archive still has it, and `restore` brings it back. */
 export class ConversationPurged extends ColloquyError {
   override readonly code = 'conversation/purged'
   override readonly status = 410
@@ -490,7 +490,7 @@ export class StoreDamaged extends ColloquyError {
   override readonly status = 500
 }
 
-/** The store cannot be opened: no such place, not a database, too new, too old. The message says what to do. */
+/** The store cannot be opened: no such place, not a database, too new, too old, bundled. The message says what to do. */
 export class StoreUnusable extends ColloquyError {
   override readonly code = 'store/unusable'
   override readonly status = 500

@@ -1,7 +1,7 @@
 /** The front door: open a store, and the nouns that go in and out of it. */
 
 export type { CompactOutcome } from './agent/compact.ts'
-export type { LivePart, LiveUpdate } from './agent/live.ts'
+export type { LiveFilter, LivePart, LiveUpdate } from './agent/live.ts'
 export type { RunResult } from './agent/run.ts'
 export { type Tool, type ToolCall, type ToolLimits, type ToolOutput, ToolRefused, tool } from './agent/tools/tool.ts'
 export type { DelegationResult, NewDelegation } from './commands/delegation.ts'
@@ -23,8 +23,9 @@ export {
   Report,
 } from './commands/work.ts'
 export type { CheckpointDiff } from './compaction/diff.ts'
+export type { ContextInputs } from './context/gather.ts'
 export type { ReferenceResolver, Resolved, ResolverOptions } from './context/resolver.ts'
-export type { Scope, WriteOptions } from './engine.ts'
+export type { RecordedListener, Scope, WriteOptions } from './engine.ts'
 export * from './errors.ts'
 export { Audience } from './events/audience.ts'
 export { Checkpoint, type CheckpointItem, type CheckpointSection } from './events/checkpoint.ts'
@@ -37,7 +38,8 @@ export {
   type StoredEvent,
   type UnknownEvent,
 } from './events/event.ts'
-export { type MessageAdded, Role, Usage } from './events/message.ts'
+export { type MessageAdded, Role, type TokenCount, Usage } from './events/message.ts'
+export type { Metadata } from './events/metadata.ts'
 export { Part } from './events/part.ts'
 export { isOfType, type Origin, type RecordedEvent } from './events/recorded.ts'
 export type { Reference } from './events/reference.ts'
@@ -45,16 +47,28 @@ export type { Sharing } from './events/session.ts'
 export { Strategy } from './events/strategy.ts'
 export { AttemptOutcome, BeadState, FeatureState, PlannedTask, TaskState, WorkBy } from './events/work.ts'
 export { WorkItem } from './events/work-item.ts'
-export type { AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
+export type { Accounts, AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
 export type { ArchivePlace } from './log/archive-place.ts'
-export type { DamagedConversation, Listed, ProjectTotals } from './log/directory.ts'
+export type { CopyPhase } from './log/copy-project.ts'
+export type { ConversationQuery, DamagedConversation, Directory, Listed, ProjectTotals } from './log/directory.ts'
 export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
+export type { LaneSums } from './log/lane.ts'
 export type { Lease, Leases } from './log/leases.ts'
 export type { LivingNode, NodeFacts, Nodes } from './log/nodes.ts'
-export type { SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
+export type { Search, SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
 export type { Store, StoreOptions, WriteQueue } from './log/store.ts'
-export type { Damage, Erased, Progress, Purged, RepairedHead, RepairReport, VerifyReport } from './log/upkeep.ts'
+export type {
+  Damage,
+  Erased,
+  Progress,
+  Purged,
+  RepairedHead,
+  RepairReport,
+  Upkeep,
+  VerifyReport,
+} from './log/upkeep.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
+export type { Windows } from './log/windows.ts'
 export { AgentManager } from './managers/agent-manager.ts'
 export type { AgentRequest } from './managers/agent-request.ts'
 export type { AgentSettings, AgentSettingsInput } from './managers/agent-settings.ts'
@@ -102,7 +116,7 @@ export type { ListSessions } from './managers/session-list.ts'
 export { type SessionLinks, SessionManager } from './managers/session-manager.ts'
 export type { SessionMetrics } from './managers/session-metrics.ts'
 export type { CompactOptions } from './managers/session-requests.ts'
-export type { Settings, SettingsInput } from './managers/settings.ts'
+export type { ArchiveSettings, Settings, SettingsInput } from './managers/settings.ts'
 export {
   type CopiedAndVerified,
   type CopiedProject,
@@ -133,7 +147,7 @@ export type {
 export { type ModelQueue, type ModelSettings, openModel } from './models/open.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
 export { isProvidersModel } from './models/providers.ts'
-export type { Ledger, LedgerEntry } from './request/ledger.ts'
+export type { Fate, Ledger, LedgerEntry } from './request/ledger.ts'
 export type { RequestMessage, RequestPart } from './request/message.ts'
 export type { ModelLimits } from './request/models.ts'
 export { fastEstimator, type TokenEstimator } from './request/tokens.ts'

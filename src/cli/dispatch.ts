@@ -5,6 +5,7 @@ import { exitCode } from './failure.ts'
 import { reading, writing } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
+import { whenStopped } from './stopping.ts'
 import { table } from './table.ts'
 import { columns, errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { cut } from './text-width.ts'
@@ -70,16 +71,14 @@ export function addDispatch(program: Command): void {
 async function run({ once = false, concurrency, ...options }: DispatchOptions): Promise<void> {
   const { json = false } = options
   const stopping = new AbortController()
-  const onSignal = () => {
-    if (stopping.signal.aborted) process.exit(1)
+  const letGo = whenStopped(() => {
     stopping.abort()
     note(errorStyle.dim('Stopping; once more stops at once.'))
-  }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  })
   try {
     await writing(options, colloquy => attended(colloquy, { once, json, signal: stopping.signal, concurrency }))
   } finally {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+    letGo()
   }
 }
 

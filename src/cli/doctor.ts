@@ -7,6 +7,7 @@ import { ColloquyError } from '../errors.ts'
 import type { Configuration } from '../index.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
+import { sqliteDoor } from '../managers/store-doors.ts'
 import { exitCode } from './failure.ts'
 import { configurationOf } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -69,6 +70,11 @@ async function storeFindings(store: string, project: string | undefined): Promis
   if (path === undefined || path === ':memory:') return [await opens(store, project)]
   const file = resolve(path)
   if (!isThere(file)) {
+    try {
+      await sqliteDoor()
+    } catch (error) {
+      return [failed('store', error)]
+    }
     const says = `there is none at ${file} yet`
     return [{ what: 'store', state: 'warning', says, fix: "'colloquy serve' or openColloquy makes it" }]
   }
@@ -125,9 +131,9 @@ async function modelFinding(name: string | undefined): Promise<Finding> {
   }
 }
 
-function failed(what: string, error: unknown, fix: string): Finding {
+function failed(what: string, error: unknown, fix?: string): Finding {
   const says = error instanceof ColloquyError || error instanceof Error ? error.message : String(error)
-  return { what, state: 'failed', says, fix }
+  return { what, state: 'failed', says, ...(fix && { fix }) }
 }
 
 function told({ what, state, says, fix }: Finding): string[] {

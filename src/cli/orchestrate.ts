@@ -5,6 +5,7 @@ import { exitCode } from './failure.ts'
 import { writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
+import { whenStopped } from './stopping.ts'
 import { errorStyle, note, printJson, printLines } from './terminal.ts'
 import { count } from './words.ts'
 
@@ -28,8 +29,7 @@ export function addOrchestrate(program: Command): void {
     .action(async (id: string, message: string | undefined, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { model?: string }>()
       const stopping = new AbortController()
-      const onSignal = () => stopping.abort()
-      process.once('SIGINT', onSignal)
+      const letGo = whenStopped(() => stopping.abort())
       await writing(options, async colloquy => {
         const { id: conversationId } = await conversationOf(colloquy, id)
         const result = await colloquy.orchestrate(conversationId, {
@@ -46,6 +46,6 @@ export function addOrchestrate(program: Command): void {
           await printLines([safeLine(`${result.outcome} after ${count(result.turns, 'turn')}${why}`)])
         }
         if (result.outcome === 'blocked' || result.outcome === 'failed') process.exitCode = exitCode.failed
-      }).finally(() => process.off('SIGINT', onSignal))
+      }).finally(letGo)
     })
 }

@@ -5,6 +5,7 @@ import { exitCode } from './failure.ts'
 import { making, writing } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
+import { whenStopped } from './stopping.ts'
 import { featureOf, taskOf } from './team-of.ts'
 import { resultLines, teamScreen } from './team-screen.ts'
 import { errorStyle, note, printJson, printLines } from './terminal.ts'
@@ -111,12 +112,10 @@ async function attended(
 ): Promise<void> {
   const { json = false, model, iterations, tokens, unchanged, leave } = options
   const stopping = new AbortController()
-  const onSignal = () => {
-    if (stopping.signal.aborted) process.exit(1)
+  const letGo = whenStopped(() => {
     stopping.abort()
     note(errorStyle.dim('Stopping; once more stops at once.'))
-  }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  })
   const screen = teamScreen({ asksPerson: leave === undefined || leave === 'person' })
   const limits = {
     ...(iterations !== undefined && { iterations }),
@@ -139,7 +138,7 @@ async function attended(
     })
   } finally {
     await screen.end()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal)
+    letGo()
   }
 }
 

@@ -6,6 +6,7 @@ import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { configurationOf, userName } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
+import { whenStopped } from './stopping.ts'
 import { printJson, printLines, style } from './terminal.ts'
 
 interface ServeOptions extends GlobalOptions {
@@ -133,16 +134,10 @@ async function globalTracer(): Promise<Tracer> {
   return trace.getTracer('colloquy')
 }
 
-/** Until somebody says stop; said twice, at once. */
+/** Until somebody says stop. */
 function stopped(stop: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    let isStopping = false
-    const onSignal = () => {
-      if (isStopping) process.exit(1)
-      isStopping = true
-      stop().then(resolve, reject)
-    }
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+    whenStopped(() => stop().then(resolve, reject))
   })
 }
 

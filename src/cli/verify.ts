@@ -5,6 +5,7 @@
 import { type Command, Option } from 'commander'
 import { NotFound, StoreDamaged, StoreUnusable } from '../errors.ts'
 import type { Colloquy, Damage, RepairedHead, VerifyReport } from '../index.ts'
+import { sqliteDoor } from '../managers/store-doors.ts'
 import { exitCode } from './failure.ts'
 import { configurationOf, reading, writing } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -120,7 +121,7 @@ async function salvageInto(target: string, options: VerifyOptions): Promise<void
   if (file === undefined) throw new StoreUnusable('Only stores that are a file can be salvaged: --store sqlite:PATH.')
   const to = target.replace(/^sqlite:/, '')
   if (process.stderr.isTTY) note(safeLine(`Rescuing ${file} into ${to} …`))
-  const { salvage } = await import('../stores/sqlite/index.ts')
+  const { salvage } = await sqliteDoor()
   const salvaged = await salvage(file, to)
   const report = await check({ ...options, store: `sqlite:${to}`, allProjects: true })
   if (salvaged.losses.length > 0 || !report.clean) process.exitCode = exitCode.damageFound

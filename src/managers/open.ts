@@ -28,6 +28,7 @@ import type { RequestSettings } from './request-settings.ts'
 import { runKeeper } from './run-keeper.ts'
 import { checkedScope, type Opened, Scoped, teamOf } from './scoped.ts'
 import type { SettingsInput } from './settings.ts'
+import { postgresDoor, sqliteDoor } from './store-doors.ts'
 import { sweep } from './sweep.ts'
 import type { RunningShift } from './team-parts.ts'
 import type { TeamSettingsInput } from './team-settings.ts'
@@ -217,22 +218,11 @@ async function withConfiguration(given: OpenOptions, from: true | string): Promi
 
 const storeHint = 'Use sqlite:path, sqlite::memory: or postgres://….'
 
-/** Kept, because asking the loader again takes as long as opening the file. */
-let sqliteDoor: typeof import('../stores/sqlite/index.ts') | undefined
-let postgresDoor: typeof import('../stores/postgres/index.ts') | undefined
-
-/** Loads the door of the store that the URL names, so that nobody pays for one they do not use. */
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
   const [scheme, rest = ''] = splitOnce(url, ':')
   if (url.includes('\0')) throw new StoreUnusable('store: no path and no address has a NUL in it.')
-  if (scheme === 'sqlite' && rest !== '') {
-    sqliteDoor ??= await import('../stores/sqlite/index.ts')
-    return sqliteDoor.sqliteStore(rest, options)
-  }
-  if (scheme === 'postgres' || scheme === 'postgresql') {
-    postgresDoor ??= await import('../stores/postgres/index.ts')
-    return postgresDoor.postgresStore(url, options)
-  }
+  if (scheme === 'sqlite' && rest !== '') return (await sqliteDoor()).sqliteStore(rest, options)
+  if (scheme === 'postgres' || scheme === 'postgresql') return (await postgresDoor()).postgresStore(url, options)
   const named = withoutPassword(url)
   throw new StoreUnusable(`"${named}" names no store. ${storeHint}`, { url: named })
 }

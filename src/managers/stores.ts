@@ -6,6 +6,7 @@ import type { StoreStatus } from '../log/status.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import type { Damage } from '../log/upkeep.ts'
 import { openColloquy } from './open.ts'
+import { postgresDoor, sqliteDoor } from './store-doors.ts'
 
 export type { CopiedProject, CopyPhase, StoreStatus }
 
@@ -16,8 +17,8 @@ export type { CopiedProject, CopyPhase, StoreStatus }
  */
 export async function storeStatus(url: string): Promise<StoreStatus> {
   const place = placeOf(url)
-  if (place.scheme === 'sqlite') return (await import('../stores/sqlite/index.ts')).sqliteStatus(place.path)
-  return (await import('../stores/postgres/index.ts')).postgresStatus(url)
+  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteStatus(place.path)
+  return (await postgresDoor()).postgresStatus(url)
 }
 
 /** Brings a store to today's schema, which opening it for writing does too. */
@@ -92,14 +93,14 @@ async function damagesOf(store: string, project: string): Promise<Damage[]> {
 
 async function openSource(url: string): Promise<CopyableStore> {
   const place = placeOf(url)
-  if (place.scheme === 'sqlite') return (await import('../stores/sqlite/index.ts')).sqliteCopySource(place.path)
-  return (await import('../stores/postgres/index.ts')).postgresCopySource(url)
+  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteCopySource(place.path)
+  return (await postgresDoor()).postgresCopySource(url)
 }
 
 async function openTarget(url: string): Promise<CopyableTarget> {
   const place = placeOf(url)
-  if (place.scheme === 'sqlite') return (await import('../stores/sqlite/index.ts')).sqliteCopyTarget(place.path)
-  return (await import('../stores/postgres/index.ts')).postgresCopyTarget(url)
+  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteCopyTarget(place.path)
+  return (await postgresDoor()).postgresCopyTarget(url)
 }
 
 function placeOf(url: string): { scheme: 'sqlite'; path: string } | { scheme: 'postgres' } {

@@ -1,5 +1,6 @@
 /** The server from the command line: serve, token, config, doctor; and `npm start`. */
-import { chmodSync, statSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openColloquy } from 'colloquy'
@@ -52,6 +53,38 @@ describe('colloquy serve', () => {
     child.kill('SIGINT')
     expect(await ended).toBe(0)
   })
+
+  it('takes a Ctrl-C that comes twice, from the terminal and from npm, for one: it stops in peace', async () => {
+    const folder = folderWith({ 'package.json': '{}' })
+    const store = join(folder, 'c.db')
+    const args = ['serve', '--port', '0', '--json', '--store', `sqlite:${store}`]
+    const { child, told, token, ended } = await startServe(args, { cwd: folder })
+    const client = connect({ url: told.url, token, project: told.project, retries: 0 })
+    await client.conversations.create({ body: { title: 'x' } })
+    child.kill('SIGINT')
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect(existsSync(`${store}-wal`)).toBe(false)
+  })
+
+  it.skipIf(process.platform === 'win32')(
+    'ends when the shell of npm start is ended, and does not go on alone',
+    async () => {
+      const folder = folderWith({ 'package.json': '{}' })
+      const served = `${process.execPath} ${join(root, 'scripts/start.mjs')} --port 0 --json --store sqlite:c.db`
+      const shell = spawn('sh', ['-c', `${served}; true`], {
+        cwd: folder,
+        env: { ...process.env, npm_lifecycle_event: 'start' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      // The server has the same output: it is closed when both are gone.
+      const gone = new Promise(resolve => shell.on('close', resolve))
+      await new Promise(resolve => shell.stdout.on('data', text => String(text).includes('"url"') && resolve(text)))
+      shell.kill('SIGTERM')
+      await gone
+      expect(existsSync(join(folder, 'c.db-wal'))).toBe(false)
+    },
+  )
 
   it('refuses to listen for others without being told, and a port that is taken', async () => {
     const folder = folderWith({ 'package.json': '{}' })

@@ -13,7 +13,7 @@ import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'
 import { auditor } from './audit.ts'
-import { beside } from './beside/client.ts'
+import { beside, refuseAlone } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
@@ -62,6 +62,7 @@ const appendCalls = 4
  * @throws {StoreUnusable} when the server cannot be reached, the schema is somebody else's or a newer program's
  */
 export async function postgresStore(url: string, options: PostgresOptions): Promise<Store> {
+  refuseAlone()
   const { clock, durability = 'full', readOnly = false, busyTimeoutMs = 10_000, connections = 10 } = options
   const report = options.onReport ?? (message => process.emitWarning(message, 'ColloquyWarning'))
   const database = openDatabase({ place: placeOf(url), durability, readOnly, busyTimeoutMs, connections })

@@ -14,7 +14,7 @@ import type { Proposal } from '../../log/event-log.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
 import { appender } from './append.ts'
 import { archiveLines, purges, restoreLines } from './archives.ts'
-import { beside } from './beside/client.ts'
+import { beside, refuseAlone } from './beside/client.ts'
 import { refuseWithBranches } from './beside/purge.ts'
 import { whenFree } from './busy.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -53,6 +53,7 @@ export interface SqliteOptions extends StoreOptions {
  * synced.
  */
 export async function sqliteStore(path: string, options: SqliteOptions): Promise<Store> {
+  refuseAlone()
   const temporary = path === ':memory:' ? mkdtempSync(join(tmpdir(), 'colloquy-')) : undefined
   const file = temporary ? join(temporary, 'colloquy.db') : realPath(path)
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')

@@ -4,12 +4,18 @@
  */
 import { Worker } from 'node:worker_threads'
 import { StoreClosed, StoreFailed } from '../../../errors.ts'
+import { refuseWithoutWorker } from '../../../log/worker-file.ts'
 import type { FeedCall, FeedReply, FeedSettings } from './protocol.ts'
 
 export interface Beside {
   /** Takes in everything the log of a project has by now. */
   feed(project: number): Promise<void>
   close(): Promise<void>
+}
+
+/** @throws {StoreUnusable} when this file was taken away from the worker's */
+export function refuseAlone(): void {
+  refuseWithoutWorker(() => new URL('./worker.js', import.meta.url))
 }
 
 export function beside(settings: FeedSettings): Beside {

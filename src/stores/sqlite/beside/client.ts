@@ -18,6 +18,7 @@ import {
   StoreUnusable,
 } from '../../../errors.ts'
 import type { Progress } from '../../../log/upkeep.ts'
+import { refuseWithoutWorker } from '../../../log/worker-file.ts'
 import { asStoreError } from '../errors.ts'
 import type { Call, CarriedError, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 
@@ -34,6 +35,11 @@ export interface Beside {
     onProgress?: Progress,
   ): Promise<Operations[O]['gives']>
   close(): Promise<void>
+}
+
+/** @throws {StoreUnusable} when this file was taken away from the worker's */
+export function refuseAlone(): void {
+  refuseWithoutWorker(() => new URL('./worker.js', import.meta.url))
 }
 
 export function beside(path: string, settings: () => WorkerSettings): Beside {
