@@ -44,6 +44,14 @@ export function describeEventLog(name: string, open: OpenStore): void {
   })
 }
 
+/** The part about writing, for a store that has more than one way to do it. */
+export function describeAppends(name: string, open: OpenStore): void {
+  describe(`event log on ${name}`, () => {
+    describeAppend(open)
+    describeOnce(open)
+  })
+}
+
 function describeAppend(open: OpenStore): void {
   describe('append', () => {
     it('records events at the versions after what is there', async () => {
@@ -67,6 +75,35 @@ function describeAppend(open: OpenStore): void {
       await store.append(into('c', begun(), { origin: who }))
       const [recorded] = await allOf(store, 'c')
       expect(recorded).toMatchObject({ ...who, at: new Date(clock.now).toISOString(), project, conversationId: 'c' })
+    })
+
+    it.each([
+      ['actor', { actor: 'a\0' }],
+      ['channel', { channel: '\ud800' }],
+      ['requestId', { requestId: '' }],
+    ])('refuses a message whose %s cannot be kept, changing nothing', async (field, odd) => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const error = await refusal(() => store.append(into('c', said('two'), { origin: { ...origin, ...odd } })))
+      expect(error).toMatchObject({ code: 'input/invalid', facts: { field } })
+      expect(await allOf(store, 'c')).toHaveLength(2)
+    })
+
+    it('one by one takes what is pinned, large, of another kind or for others, and is whole', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', [begun(), joined('s'), said('one')]))
+      const messages = [
+        said('two'),
+        said('kept', { pinned: true }),
+        said('large'.repeat(100_000)),
+        said('rules', { role: 'system' }),
+        said('aside', { audience: { to: 'session', sessionId: 's' } }),
+        said('three'),
+      ]
+      for (const message of messages) await store.append(into('c', message))
+      const again = await reopen()
+      expect((await allOf(again, 'c')).slice(3).map(({ event }) => event)).toEqual(messages)
+      expect((await again.verify()).damages).toEqual([])
     })
 
     it('[P3] takes the expected version and refuses any other, changing nothing', async () => {
