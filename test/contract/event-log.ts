@@ -287,6 +287,23 @@ function describeAppend(open: OpenStore): void {
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
     })
 
+    it('[P2] one message more is heard by who follows', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const heard = take(store.subscribe({ project, from: 'now' }), 2)
+      for (const text of ['two', 'three']) await store.append(into('c', said(text)))
+      expect(textsIn(await heard)).toEqual(['two', 'three'])
+    })
+
+    it('[P1] closing waits for one message more', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const writing = store.append(into('c', said('two')))
+      await store.close()
+      expect((await writing).events).toHaveLength(1)
+      expect(textsIn(await allOf(await reopen(), 'c'))).toEqual(['one', 'two'])
+    })
+
     it('closing again waits for what the first closing waits for', async () => {
       const { store } = await open()
       await store.append(into('c', begun()))
