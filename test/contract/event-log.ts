@@ -459,6 +459,11 @@ function describeOnce(open: OpenStore): void {
       const replayed = await again.append(into('c', said('a'), { once }))
       expect(replayed.replayed).toBe(true)
       expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))
+
+      const { archive: newest } = await again.purge({ project, conversationId: 'c', to: place, origin })
+      expect(await refusal(() => again.append(into('c', said('a'), { once })))).toMatchObject({
+        facts: { conversationId: 'c', archive: newest },
+      })
     })
   })
 }
