@@ -72,8 +72,9 @@ function describeAppend(open: OpenStore): void {
     it('carries who did it, through what, on which request, and when', async () => {
       const { store, clock } = await open()
       const who = { actor: 'grace', channel: 'http', requestId: 'request-7' }
-      await store.append(into('c', begun(), { origin: who }))
+      const { events } = await store.append(into('c', begun(), { origin: who }))
       const [recorded] = await allOf(store, 'c')
+      expect(events).toEqual([recorded])
       expect(recorded).toMatchObject({ ...who, at: new Date(clock.now).toISOString(), project, conversationId: 'c' })
     })
 
