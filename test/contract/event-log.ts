@@ -45,6 +45,14 @@ export function describeEventLog(name: string, open: OpenStore): void {
   })
 }
 
+/** The part about writing, for a store that has more than one way to do it. */
+export function describeAppends(name: string, open: OpenStore): void {
+  describe(`event log on ${name}`, () => {
+    describeAppend(open)
+    describeOnce(open)
+  })
+}
+
 function describeAppend(open: OpenStore): void {
   describe('append', () => {
     it('records events at the versions after what is there', async () => {
@@ -65,9 +73,39 @@ function describeAppend(open: OpenStore): void {
     it('carries who did it, through what, on which request, and when', async () => {
       const { store, clock } = await open()
       const who = { actor: 'grace', channel: 'http', requestId: 'request-7' }
-      await store.append(into('c', begun(), { origin: who }))
+      const { events } = await store.append(into('c', begun(), { origin: who }))
       const [recorded] = await allOf(store, 'c')
+      expect(events).toEqual([recorded])
       expect(recorded).toMatchObject({ ...who, at: new Date(clock.now).toISOString(), project, conversationId: 'c' })
+    })
+
+    it.each([
+      ['actor', { actor: 'a\0' }],
+      ['channel', { channel: '\ud800' }],
+      ['requestId', { requestId: '' }],
+    ])('refuses a message whose %s cannot be kept, changing nothing', async (field, odd) => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const error = await refusal(() => store.append(into('c', said('two'), { origin: { ...origin, ...odd } })))
+      expect(error).toMatchObject({ code: 'input/invalid', facts: { field } })
+      expect(await allOf(store, 'c')).toHaveLength(2)
+    })
+
+    it('one by one takes what is pinned, large, of another kind or for others, and is whole', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', [begun(), joined('s'), said('one')]))
+      const messages = [
+        said('two'),
+        said('kept', { pinned: true }),
+        said('large'.repeat(100_000)),
+        said('rules', { role: 'system' }),
+        said('aside', { audience: { to: 'session', sessionId: 's' } }),
+        said('three'),
+      ]
+      for (const message of messages) await store.append(into('c', message))
+      const again = await reopen()
+      expect((await allOf(again, 'c')).slice(3).map(({ event }) => event)).toEqual(messages)
+      expect((await again.verify()).damages).toEqual([])
     })
 
     it('[P3] takes the expected version and refuses any other, changing nothing', async () => {
@@ -276,6 +314,23 @@ function describeAppend(open: OpenStore): void {
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
     })
 
+    it('[P2] one message more is heard by who follows', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const heard = take(store.subscribe({ project, from: 'now' }), 2)
+      for (const text of ['two', 'three']) await store.append(into('c', said(text)))
+      expect(textsIn(await heard)).toEqual(['two', 'three'])
+    })
+
+    it('[P1] closing waits for one message more', async () => {
+      const { store, reopen } = await open()
+      await store.append(into('c', [begun(), said('one')]))
+      const writing = store.append(into('c', said('two')))
+      await store.close()
+      expect((await writing).events).toHaveLength(1)
+      expect(textsIn(await allOf(await reopen(), 'c'))).toEqual(['one', 'two'])
+    })
+
     it('closing again waits for what the first closing waits for', async () => {
       const { store } = await open()
       await store.append(into('c', begun()))
@@ -447,6 +502,11 @@ function describeOnce(open: OpenStore): void {
       const replayed = await again.append(into('c', said('a'), { once }))
       expect(replayed.replayed).toBe(true)
       expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))
+
+      const { archive: newest } = await again.purge({ project, conversationId: 'c', to: place, origin })
+      expect(await refusal(() => again.append(into('c', said('a'), { once })))).toMatchObject({
+        facts: { conversationId: 'c', archive: newest },
+      })
     })
   })
 }

@@ -17,6 +17,11 @@ export function describeLeases(storeName: string, open: OpenStore): void {
   })
 }
 
+/** The part about writing under one, for a store that has more than one way to do it. */
+export function describeFences(storeName: string, open: OpenStore): void {
+  describe(`fences on ${storeName}`, () => describeFence(open))
+}
+
 const claim = (store: Store, holder: string, forMs = minute) => store.claim({ project, name, holder, forMs })
 const renew = (store: Store, generation: number, forMs = minute) => store.renew({ project, name, generation, forMs })
 const release = (store: Store, generation: number) => store.release({ project, name, generation })
@@ -245,11 +250,13 @@ function describeFence(open: OpenStore): void {
 
   it('[P11] is refused after expiry, release, take-over, and without any lease, and writes nothing', async () => {
     const { store, clock } = await open()
-    await store.append(into('c', begun()))
+    await store.append(into('c', [begun(), said('before')]))
     const expectRefused = async (fence: { name: string; generation: number }) => {
-      const error = await refusal(() => store.append(into('c', [said('x'), said('y')], { fence })))
-      expect(error).toBeInstanceOf(LeaseLost)
-      expect(error).toMatchObject({ facts: fence, status: 409 })
+      for (const what of [said('x'), [said('x'), said('y')]]) {
+        const error = await refusal(() => store.append(into('c', what, { fence })))
+        expect(error).toBeInstanceOf(LeaseLost)
+        expect(error).toMatchObject({ facts: fence, status: 409 })
+      }
     }
     await expectRefused({ name: 'never claimed', generation: 1 })
     const first = await claim(store, 'holder')
@@ -260,7 +267,7 @@ function describeFence(open: OpenStore): void {
     await expectRefused(fenceOf(first))
     await release(store, second.generation)
     await expectRefused(fenceOf(second))
-    expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1)
+    expect(await store.read({ project, conversationId: 'c' })).toHaveLength(2)
   })
 
   it('[P11] is checked in the transaction of the append: a take-over just before it counts', async () => {

@@ -1,4 +1,4 @@
-/** A fresh SQLite store on a temporary file. */
+/** SQLite stores on temporary files: a fresh one, and one in use. */
 import { join } from 'node:path'
 import type { Store } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
@@ -10,12 +10,27 @@ export interface SqliteUnderTest extends StoreUnderTest {
   path: string
 }
 
-export async function openSqlite(): Promise<SqliteUnderTest> {
+export function openSqlite(): Promise<SqliteUnderTest> {
+  return opened(async () => undefined)
+}
+
+/** The first writes of a store have a transaction each; what comes after them may be a single statement. */
+const transactionsFirst = 50
+
+/** One that has been written to for a while, as any is that a program keeps open. */
+export function openSqliteInUse(): Promise<SqliteUnderTest> {
+  return opened(async store => {
+    for (let done = 0; done < transactionsFirst; done++) await store.forgetNode('nobody')
+  })
+}
+
+async function opened(use: (store: Store) => Promise<void>): Promise<SqliteUnderTest> {
   const path = join(temporaryFolder(), 'colloquy.db')
   const clock = settableClock()
   async function another(): Promise<Store> {
     const store = await sqliteStore(path, { clock })
     onTestFinished(() => store.close())
+    await use(store)
     return store
   }
   let store = await another()

@@ -2,10 +2,10 @@
 import { describeAccounts } from './accounts.ts'
 import { describeBranches } from './branches.ts'
 import { describeEditedArchives } from './edited-archives.ts'
-import { describeEventLog } from './event-log.ts'
-import { describeLeases } from './leases.ts'
+import { describeAppends, describeEventLog } from './event-log.ts'
+import { describeFences, describeLeases } from './leases.ts'
 import { describeNodes } from './nodes.ts'
-import { openSqlite } from './open-sqlite.ts'
+import { openSqlite, openSqliteInUse } from './open-sqlite.ts'
 import { describeSearch } from './search.ts'
 import { describeUpkeep } from './upkeep.ts'
 import { describeWindows } from './windows.ts'
@@ -13,6 +13,10 @@ import { describeWorkItems } from './work-items.ts'
 
 describeEventLog('sqlite', openSqlite)
 describeLeases('sqlite', openSqlite)
+
+describeAppends('sqlite in use', openSqliteInUse)
+describeFences('sqlite in use', openSqliteInUse)
+
 describeNodes('sqlite', openSqlite)
 describeWindows('sqlite', openSqlite)
 describeUpkeep('sqlite', openSqlite)
