@@ -6,6 +6,7 @@ import { withoutPassword } from '../log/store-address.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 import { configurationOf, userName } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
+import { safeLine } from './safe-text.ts'
 import { whenStopped } from './stopping.ts'
 import { printJson, printLines, style } from './terminal.ts'
 
@@ -112,7 +113,7 @@ async function serve(options: ServeOptions): Promise<void> {
   else {
     const { conversations } = await colloquy.stats()
     await printLines([
-      `Colloquy serves project ${style.bold(colloquy.project)} of ${withoutPassword(store)}`,
+      `Colloquy serves project ${style.bold(safeLine(colloquy.project))} of ${safeLine(withoutPassword(store))}`,
       `Open      ${style.bold(entry)}`,
       `          ${style.dim('(good once, for ten minutes)')}`,
       `Programs  ${url}/api/v1 with the token in ${tokenFile}`,

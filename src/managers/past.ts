@@ -18,6 +18,7 @@ import type { AgentRequest } from './agent-request.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews } from './agent-views.ts'
 import { type MessagePage, messagesIn } from './long-reads.ts'
 import { pastHeads } from './past-heads.ts'
+import { checkPage } from './queries.ts'
 import { eventAt } from './session-access.ts'
 import type { SessionRequests } from './session-requests.ts'
 
@@ -88,7 +89,10 @@ export function past({
       version,
       conversation: heads.conversation.info,
       sessions: [...heads.sessions.values()],
-      messages: (page = {}) => messagesIn(store, window, page),
+      async messages(page = {}) {
+        checkPage(page)
+        return messagesIn(store, window, page)
+      },
       view: (agent, options) => views.past(heads, agent, options),
       async request(sessionId) {
         const session = heads.sessions.get(sessionId)

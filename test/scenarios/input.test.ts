@@ -340,6 +340,7 @@ describe('questions', () => {
       ['limit', () => sessions.listSessions({ limit: -1 })],
       ['limit', () => conversations.getMessages(conversationId, { limit: 0 })],
       ['limit', () => conversations.getEvents(conversationId, { limit: 0 })],
+      ['limit', async () => (await conversations.at(conversationId, 1)).messages({ limit: 0 })],
       ['limit', () => sessions.getAllMessages(id, { limit: 1.5 })],
       ['limit', () => conversations.getMessages(conversationId, { limit: 1e300 })],
       ['limit', () => sessions.getRecentContext(id, 2 ** 53)],

@@ -14,23 +14,20 @@ export const commitsBeforeGrowth = 50
 /** To be called while holding the write lock: nobody else may be writing behind the end of the file. */
 export function growWal(path: string): void {
   const file = `${path}-wal`
-  let size: number
+  let descriptor: number | undefined
   try {
-    size = statSync(file).size
-  } catch {
-    return
-  }
-  if (size >= targetBytes) return
-  const descriptor = openSync(file, 'r+')
-  try {
+    const { size } = statSync(file)
+    if (size >= targetBytes) return
+    descriptor = openSync(file, 'r+')
     const zeros = Buffer.alloc(1024 * 1024)
     for (let at = size; at < targetBytes; at += zeros.length) {
       writeSync(descriptor, zeros, 0, Math.min(zeros.length, targetBytes - at), at)
     }
     fsyncSync(descriptor)
   } catch {
-    // A full disk here is no reason to refuse the append that may still fit; SQLite will say so if it does not.
+    // A full disk, or too many open files, is no reason to refuse the append that may still fit; SQLite says so if it does
+    // not.
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
