@@ -215,7 +215,9 @@ describe('events without a foreign key', () => {
       const [refused] = await Promise.all([refusal(() => other.append(into(id, texts))), purging])
       const isThere = (await store.conversation(project, id)) !== undefined
       if (!isThere)
-        expect(await refusal(() => other.append(into(id, said('too late'))))).toMatchObject({ code: 'not-found' })
+        expect(await refusal(() => other.append(into(id, said('too late'))))).toMatchObject({
+          code: 'conversation/purged',
+        })
       if (isThere) expect(refused).toBeUndefined()
     }
     expect((await sql.query(orphans)).rows).toEqual([{ found: 0 }])
