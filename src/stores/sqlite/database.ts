@@ -92,10 +92,10 @@ function refuseOtherFiles(path: string, there: Stats): void {
 /**
  * A closed connection keeps its files and its memory until the garbage collector has taken its statements, which the
  * driver has no other way to end, and the collector does not see what hangs on them: hundreds would pile up. So something
- * hangs on each that it does see. Nobody writes to it, so it takes no memory of the machine.
+ * hangs on each closed one that it does see. Nobody writes to it, so it takes no memory of the machine.
  */
 const weights = new WeakMap<DatabaseSyncInstance, Buffer>()
-const weight = 4 * 1024 * 1024
+const weight = 2 * 1024 * 1024
 
 function connect(
   path: string,
@@ -112,7 +112,6 @@ function connect(
       if (cutOff) connection.exec('pragma writable_schema = on')
       connection.exec('pragma cache_size = -16000')
       if (readOnly) connection.prepare('select count(*) from sqlite_schema').get()
-      weights.set(connection, Buffer.allocUnsafeSlow(weight))
       return connection
     } catch (error) {
       connection.close()
@@ -177,7 +176,10 @@ function wrapped(
       line.drop()
       connection.exec('rollback')
     },
-    close: () => connection.close(),
+    close() {
+      connection.close()
+      weights.set(connection, Buffer.allocUnsafeSlow(weight))
+    },
   }
 }
 
