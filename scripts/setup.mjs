@@ -3,7 +3,7 @@
  * newer than the build. Uses nothing but Node, because it runs before anything is installed.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -38,8 +38,18 @@ const uiBuilt = at('dist', '.built-ui')
 export function build() {
   if (isBuilt()) return
   say('Building.')
+  removeBuilt()
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'])
+  run(process.execPath, [at('scripts', 'bundle.mjs')])
   writeFileSync(built, '')
+}
+
+/** What an earlier build left, but for the UI: parts have other names each time. */
+function removeBuilt() {
+  if (!existsSync(at('dist'))) return
+  for (const name of readdirSync(at('dist'))) {
+    if (name !== 'web' && at('dist', name) !== uiBuilt) rmSync(at('dist', name), { recursive: true })
+  }
 }
 
 /** The UI, after what it is made of: the client of the same build. */
@@ -51,7 +61,8 @@ export function buildUi() {
 }
 
 function isBuilt() {
-  const newest = Math.max(newestIn(at('src')), timeOf(at('tsconfig.json')), timeOf(at('package.json')))
+  const makers = [at('tsconfig.json'), at('package.json'), at('scripts', 'bundle.mjs')]
+  const newest = Math.max(newestIn(at('src')), ...makers.map(timeOf))
   return timeOf(built) >= newest
 }
 

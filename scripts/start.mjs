@@ -8,7 +8,7 @@ setUp()
 stopWithNpm()
 // In this process, so that a signal reaches the server itself and it can stop in peace.
 process.argv.splice(2, 0, 'serve')
-await import('../dist/cli/main.js')
+await import('../dist/cli.js')
 
 /**
  * npm hands SIGTERM to the shell it started, which ends without handing it on: a server left alone like that would go on

@@ -9,7 +9,7 @@ export default defineConfig({
   root: at('.'),
   base: './',
   plugins: [react()],
-  resolve: { alias: { 'colloquy/client': at('../dist/client/index.js') } },
+  resolve: { alias: { 'colloquy/client': at('../dist/client.js') } },
   build: {
     outDir: at('../dist/web'),
     emptyOutDir: true,

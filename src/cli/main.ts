@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line: the commands together, and how each run ends. */
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { version } from '../server/version.ts'
 import { addAnswer } from './answer.ts'
 import { addArchive } from './archive.ts'
 import { addBead } from './bead.ts'
@@ -43,10 +43,6 @@ import { addToken } from './token.ts'
 import { addTurns } from './turns.ts'
 import { addVerify } from './verify.ts'
 import { addView } from './view.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 const program = new Command('colloquy')
   .description('Talks with agents, looks into a store of conversations, checks it, and puts things away.')

@@ -1,54 +1,19 @@
-/** Somebody says something: what callers hand in, and the fact that is recorded of it. */
+/** Somebody says something: a caller's message checked, and the fact that is recorded of it. */
 import { z } from 'zod'
 import { ContentTooLarge, InvalidInput } from '../errors.ts'
-import { Audience, everyone } from '../events/audience.ts'
+import { type Audience, everyone } from '../events/audience.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import { Id } from '../events/id.ts'
-import { type MessageAdded, Role, type TokenCount, Usage } from '../events/message.ts'
-import { Metadata } from '../events/metadata.ts'
-import { Part } from '../events/part.ts'
+import { type MessageAdded, Role, type TokenCount } from '../events/message.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { Part } from '../events/part.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import { type Decision, openConversationIn, openSessionIn } from './decision.ts'
 import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
+import { MessageInput, Tokens } from './message-input.ts'
 import { completionIn } from './turn.ts'
-
-/** No message takes so many, and the sum of thousands that do is still exact. */
-export const mostTokens = 1_000_000_000_000
-const Tokens = z.int().nonnegative().max(mostTokens)
-
-const ReportedUsage = Usage.extend({
-  input: Tokens,
-  output: Tokens,
-  cacheRead: Tokens.optional(),
-  cacheWrite: Tokens.optional(),
-  reasoning: Tokens.optional(),
-})
-
-export const MessageInput = z.strictObject({
-  role: Role,
-  /** Plain text, wherever parts are not needed. */
-  content: z.string().optional(),
-  parts: z.array(Part).optional(),
-  /** Default: the agent for its own messages, else the role. */
-  author: Id.optional(),
-  agentType: Id.optional(),
-  featureId: Id.optional(),
-  taskId: Id.optional(),
-  iteration: z.int().nonnegative().optional(),
-  addressees: z.array(Id).optional(),
-  mentions: z.array(Id).optional(),
-  replyTo: Id.optional(),
-  /** Default: what the session's sharing says. */
-  audience: Audience.optional(),
-  internal: z.boolean().optional(),
-  pinned: z.boolean().optional(),
-  usage: ReportedUsage.optional(),
-  metadata: Metadata.optional(),
-  envelope: z.unknown().optional(),
-})
-export type MessageInput = z.input<typeof MessageInput>
 
 /** A message that passed every check, before it is counted and placed. */
 export type CheckedMessage = Omit<

@@ -3,16 +3,21 @@ import { existsSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 
 /**
- * A worker is a file beside its store's own, and a bundler that makes one file of a program leaves it behind. Looked for
- * at opening: appends would go on without it, until the first search fails and the write-ahead log fills the disk.
+ * A worker is a file beside the one its store is built into, and a bundler that makes one file of a program leaves it
+ * behind. Looked for at opening: appends would go on without it, until the first search fails and the write-ahead log
+ * fills the disk. Once found it is not looked for again.
  *
- * @throws {StoreUnusable} when it is not there
+ * @returns what throws `StoreUnusable` when it is not there
  */
-export function refuseWithoutWorker(file: () => URL): void {
-  if (isThere(file)) return
-  throw new StoreUnusable(
-    'The worker of the store is not beside it: colloquy was bundled into another file. Keep the package external (esbuild: --external:colloquy; Next.js: serverExternalPackages) and installed where the program runs.',
-  )
+export function needsWorker(file: () => URL): () => void {
+  let wasFound = false
+  return () => {
+    wasFound ||= isThere(file)
+    if (wasFound) return
+    throw new StoreUnusable(
+      'The worker of the store is not beside it: colloquy was bundled into another file. Keep the package external (esbuild: --external:colloquy; Next.js: serverExternalPackages) and installed where the program runs.',
+    )
+  }
 }
 
 function isThere(file: () => URL): boolean {

@@ -14,7 +14,8 @@ import {
   startDelegation,
 } from '../commands/delegation.ts'
 import { parseInput } from '../commands/input.ts'
-import { type MessageInput, saidToConversation } from '../commands/message.ts'
+import { saidToConversation } from '../commands/message.ts'
+import type { MessageInput } from '../commands/message-input.ts'
 import { firstPhase } from '../commands/phase.ts'
 import type { PhaseSet } from '../commands/phase-set.ts'
 import type { WriteOptions } from '../engine.ts'

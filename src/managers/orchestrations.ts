@@ -1,6 +1,7 @@
 /** Runs the orchestrator on a conversation: one at a time, under a lease, as a run of a session of its own. Thin. */
 import type { Decision } from '../commands/decision.ts'
-import { addToConversation, addToSession, type MessageInput } from '../commands/message.ts'
+import { addToConversation, addToSession } from '../commands/message.ts'
+import type { MessageInput } from '../commands/message-input.ts'
 import { endRun, startRun } from '../commands/run.ts'
 import { acknowledge } from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'

@@ -2,7 +2,7 @@
 import type { LiveUpdate } from '../agent/live.ts'
 import type { RunResult } from '../agent/run.ts'
 import type { Tool } from '../agent/tools/tool.ts'
-import type { MessageInput } from '../commands/message.ts'
+import type { MessageInput } from '../commands/message-input.ts'
 import type { WriteOptions } from '../engine.ts'
 import type { Model, ModelPriority } from '../models/model.ts'
 

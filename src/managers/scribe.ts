@@ -1,5 +1,6 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
-import { checkMessage, type MessageInput, mostTokens, type Placed } from '../commands/message.ts'
+import { checkMessage, type Placed } from '../commands/message.ts'
+import { type MessageInput, mostTokens } from '../commands/message-input.ts'
 import { redactMessage } from '../commands/redaction.ts'
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { TokenCount } from '../events/message.ts'

@@ -38,7 +38,7 @@ interface WebFile {
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
 }
 
-export const builtUi = fileURLToPath(new URL('../web/', import.meta.url))
+export const builtUi = fileURLToPath(new URL('./web/', import.meta.url))
 
 export function webFiles(folder: string = builtUi): WebFiles {
   const files = new Map<string, string>()

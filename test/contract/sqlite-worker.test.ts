@@ -12,13 +12,12 @@ const root = dirname(dirname(here))
 /** What the store is made of, with another worker in it: the door to it. */
 function storeWith(worker: string): { door: string; path: string } {
   const folder = temporaryFolder()
-  for (const part of ['stores/sqlite', 'log', 'events', 'views', 'errors.js']) {
-    cpSync(join(root, 'dist', part), join(folder, 'dist', part), { recursive: true })
-  }
+  const isProgram = (path: string) => !/[\\/](web|types)$/.test(path)
+  cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter: isProgram })
   cpSync(join(root, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  writeFileSync(join(folder, 'dist/stores/sqlite/beside/worker.js'), worker)
-  const door = pathToFileURL(join(folder, 'dist/stores/sqlite/index.js')).href
+  writeFileSync(join(folder, 'dist/sqlite-worker.js'), worker)
+  const door = pathToFileURL(join(folder, 'dist/sqlite.js')).href
   return { door, path: join(folder, 'colloquy.db') }
 }
 

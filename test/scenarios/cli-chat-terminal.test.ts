@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { temporaryFolder } from '../support/temporary.ts'
 import { hasTmux, type Person, personAt } from '../support/tmux.ts'
 
-const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const entry = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 const pretence = new URL('../support/passes-for-a-terminal.mjs', import.meta.url).href
 
 /** Answers with what it was told last; some words make it do other things. */

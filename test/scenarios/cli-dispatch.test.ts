@@ -62,7 +62,7 @@ it('stops on Ctrl-C, and the next one goes on', async () => {
   const agent = join(folder, 'slow.mjs')
   writeFileSync(agent, 'setTimeout(() => console.log("late"), 60000)\n')
   await colloquy.work.addBead({ beadId: 'form', title: 'The form' })
-  const entry = new URL('../../dist/cli/main.js', import.meta.url).pathname
+  const entry = new URL('../../dist/cli.js', import.meta.url).pathname
   const child = spawn(process.execPath, [entry, '--store', store, '--project', 'shop', 'dispatch'], {
     cwd: folder,
     env: { ...process.env, ...env, COLLOQUY_MODEL: `command:node ${agent}` },

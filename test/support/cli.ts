@@ -2,7 +2,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const entry = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 export interface Ran {
   exitCode: number | null

@@ -13,7 +13,7 @@ export async function clientBundle(): Promise<string> {
     build: {
       write: false,
       minify: false,
-      lib: { entry: join(root, 'dist/client/index.js'), formats: ['iife'], name: 'ColloquyClient' },
+      lib: { entry: join(root, 'dist/client.js'), formats: ['iife'], name: 'ColloquyClient' },
     },
   })
   const [bundle] = Array.isArray(built) ? built : [built]

@@ -16,7 +16,7 @@ export interface Started {
 
 /** Resolves when it has told where it listens. */
 export async function startServe(args: string[], options: { cwd: string; entry?: string }): Promise<Started> {
-  const entry = options.entry ?? join(root, 'dist/cli/main.js')
+  const entry = options.entry ?? join(root, 'dist/cli.js')
   const child = spawn(process.execPath, [entry, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))

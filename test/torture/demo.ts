@@ -11,7 +11,7 @@ import { type Colloquy, isOfType, openColloquy, type RecordedEvent } from 'collo
 import { runGit } from '../support/repository.ts'
 import { random } from './random.ts'
 
-const entry = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const entry = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 /** What the demo prints from beginning to end, about. */
 const linesOfAll = 85

@@ -1,6 +1,6 @@
 /** Conversations: the log of one work item, its messages, its past, its branches. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message.ts'
+import { MessageInput } from '../../commands/message-input.ts'
 import { Id } from '../../events/id.ts'
 import { Metadata } from '../../events/metadata.ts'
 import { WorkItem } from '../../events/work-item.ts'

@@ -1,6 +1,6 @@
 /** Giving work to agents: the server's dispatcher, what is under way anywhere, what is parked; and the orchestrator. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message.ts'
+import { MessageInput } from '../../commands/message-input.ts'
 import { GuardKind } from '../../events/dispatch.ts'
 import { Id } from '../../events/id.ts'
 import { Usage } from '../../events/message.ts'

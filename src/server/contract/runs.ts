@@ -1,6 +1,6 @@
 /** Runs of agents, and what agents ask people. Runs go on by themselves: whoever started one may leave. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message.ts'
+import { MessageInput } from '../../commands/message-input.ts'
 import { Id } from '../../events/id.ts'
 import { Usage } from '../../events/message.ts'
 import { QuestionKind } from '../../events/question.ts'

@@ -1,6 +1,6 @@
 /** Sessions: one agent's view of a conversation, its messages, its requests, its checkpoints. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message.ts'
+import { MessageInput } from '../../commands/message-input.ts'
 import { SessionOptions } from '../../commands/session-options.ts'
 import { Checkpoint, CheckpointItem } from '../../events/checkpoint.ts'
 import { SessionContext } from '../../events/context.ts'

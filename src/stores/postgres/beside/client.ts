@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { StoreClosed, StoreFailed } from '../../../errors.ts'
-import { refuseWithoutWorker } from '../../../log/worker-file.ts'
+import { needsWorker } from '../../../log/worker-file.ts'
 import type { FeedCall, FeedReply, FeedSettings } from './protocol.ts'
 
 export interface Beside {
@@ -14,9 +14,7 @@ export interface Beside {
 }
 
 /** @throws {StoreUnusable} when this file was taken away from the worker's */
-export function refuseAlone(): void {
-  refuseWithoutWorker(() => new URL('./worker.js', import.meta.url))
-}
+export const refuseAlone = needsWorker(() => new URL('./postgres-worker.js', import.meta.url))
 
 export function beside(settings: FeedSettings): Beside {
   const pending = new Map<number, { resolve(): void; reject(error: Error): void }>()
@@ -25,7 +23,7 @@ export function beside(settings: FeedSettings): Beside {
   let closed = false
 
   function start(): Worker {
-    const started = new Worker(new URL('./worker.js', import.meta.url), {
+    const started = new Worker(new URL('./postgres-worker.js', import.meta.url), {
       workerData: settings,
       name: 'colloquy',
       // Flags of the program, such as --input-type, are not for the worker.

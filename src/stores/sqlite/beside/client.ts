@@ -18,7 +18,7 @@ import {
   StoreUnusable,
 } from '../../../errors.ts'
 import type { Progress } from '../../../log/upkeep.ts'
-import { refuseWithoutWorker } from '../../../log/worker-file.ts'
+import { needsWorker } from '../../../log/worker-file.ts'
 import { asStoreError } from '../errors.ts'
 import type { Call, CarriedError, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 
@@ -38,9 +38,7 @@ export interface Beside {
 }
 
 /** @throws {StoreUnusable} when this file was taken away from the worker's */
-export function refuseAlone(): void {
-  refuseWithoutWorker(() => new URL('./worker.js', import.meta.url))
-}
+export const refuseAlone = needsWorker(() => new URL('./sqlite-worker.js', import.meta.url))
 
 export function beside(path: string, settings: () => WorkerSettings): Beside {
   const pending = new Map<number, Pending>()
@@ -49,7 +47,7 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
   let closed = false
 
   function start(): Worker {
-    const started = new Worker(new URL('./worker.js', import.meta.url), {
+    const started = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
       workerData: settings(),
       name: 'colloquy',
       // Flags of the program, such as --input-type, are not for the worker.
