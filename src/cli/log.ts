@@ -4,7 +4,7 @@ import type { Colloquy, RecordedEvent } from '../index.ts'
 import { eventLine } from './events.ts'
 import { findConversation } from './find.ts'
 import { reading } from './open.ts'
-import { examples, type GlobalOptions, wholeNumber } from './options.ts'
+import { examples, type GlobalOptions, refuseBackwards, wholeNumber } from './options.ts'
 import { safeJson, safeLine } from './safe-text.ts'
 import { note, printLines } from './terminal.ts'
 
@@ -35,6 +35,7 @@ export function addLog(program: Command): void {
     )
     .action(async (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<LogOptions>()
+      refuseBackwards(command, ['--from', options.from], ['--to', options.to])
       await reading(options, async colloquy => {
         const { version } = await findConversation(colloquy, id)
         const width = String(version).length

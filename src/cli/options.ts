@@ -1,5 +1,5 @@
 /** Options that every command has, and how the values of options are read. */
-import { InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 
 export interface GlobalOptions {
   json?: boolean
@@ -69,6 +69,15 @@ function timeOfDate(text: string, timeOfDay: string): number {
 function isDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`)
   return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day)
+}
+
+/** A range that ends before it begins would be an empty answer that looks like a true one. */
+export function refuseBackwards<T extends number | string>(
+  command: Command,
+  [first, from]: readonly [option: string, value: T | undefined],
+  [last, to]: readonly [option: string, value: T | undefined],
+): void {
+  if (from !== undefined && to !== undefined && from > to) command.error(`error: ${first} comes after ${last}.`)
 }
 
 /** The part of a command's help that shows it at work. */

@@ -5,7 +5,7 @@ import { conversationOf } from './conversation-of.ts'
 import { eventLine } from './events.ts'
 import { messageLines } from './messages.ts'
 import { reading } from './open.ts'
-import { examples, type GlobalOptions, wholeNumber } from './options.ts'
+import { examples, type GlobalOptions, refuseBackwards, wholeNumber } from './options.ts'
 import { safeJson, safeLine } from './safe-text.ts'
 import { type Column, fields, table } from './table.ts'
 import { columns, printJson, printLines, style } from './terminal.ts'
@@ -46,6 +46,7 @@ export function addReplay(program: Command): void {
       if (at !== undefined && (from ?? to) !== undefined) {
         command.error('error: --from and --to go through steps; --at stands at one.')
       }
+      refuseBackwards(command, ['--from', from], ['--to', to])
       await reading(options, async colloquy => {
         const conversation = await conversationOf(colloquy, id)
         await (at === undefined ? step(colloquy, conversation, options) : stand(colloquy, conversation, at, options))

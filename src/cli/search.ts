@@ -2,7 +2,15 @@
 import { type Command, Option } from 'commander'
 import type { Role, SearchHit, TitleHit, WorkItem } from '../index.ts'
 import { indexing, otherProjects } from './open.ts'
-import { examples, type GlobalOptions, since, until, wholeNumber, wholeNumberOrNone } from './options.ts'
+import {
+  examples,
+  type GlobalOptions,
+  refuseBackwards,
+  since,
+  until,
+  wholeNumber,
+  wholeNumberOrNone,
+} from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { columns, note, printJson, printLines, style } from './terminal.ts'
 import { wrap } from './text-width.ts'
@@ -72,6 +80,7 @@ export function addSearch(program: Command): void {
       const { author, role, phase, since, until, archived, participant, agent } = options
       const filters = { author, role, phase, since, until, archived, participant, agent, workItem }
       const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
+      refuseBackwards(command, ['--since', since], ['--until', until])
       const text = words.join(' ').trim()
       if (text === '' && Object.keys(given).length === 0) {
         command.error('error: say what to look for: words, or a filter such as --participant NAME.')

@@ -61,6 +61,19 @@ describe('wrong usage', () => {
   })
 })
 
+describe('a range that ends before it begins', () => {
+  it('is wrong usage, not an empty answer', async () => {
+    const runs = await Promise.all([
+      run(['search', 'login', '--since', '1d', '--until', '7d']),
+      run(['log', 'x', '--from', '10', '--to', '5']),
+      run(['replay', 'x', '--from', '10', '--to', '5']),
+    ])
+    expect(runs.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2])
+    expect(runs[0]!.stderr).toContain('--since comes after --until')
+    for (const { stderr } of runs.slice(1)) expect(stderr).toContain('--from comes after --to')
+  })
+})
+
 describe('what is said for machines', () => {
   it('is JSON and nothing else, also when no command is named or nothing to look for', async () => {
     const runs = await Promise.all([run(['--json']), run(['store', '--json']), run(['search', ' ', '--json'])])

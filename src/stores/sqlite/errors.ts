@@ -57,6 +57,11 @@ export function isUnreadable(error: unknown): boolean {
   return found === code.cannotOpen || found === code.readOnly
 }
 
+/** Whether it is not the file's content that keeps it from being written: somebody has the lock, or there is no room. */
+export function isUnwritable(error: unknown): boolean {
+  return isBusy(error) || [code.full, code.readOnly].includes(sqliteCode(error) ?? 0)
+}
+
 /** Whether what the file says of itself keeps SQLite from opening it. */
 export function isBroken(error: unknown): boolean {
   const found = sqliteCode(error instanceof ColloquyError ? error.cause : error)

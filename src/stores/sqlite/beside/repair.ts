@@ -15,6 +15,7 @@ import type { ConversationInfo } from '../../../views/conversation.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
 import { teamDueAt } from '../../../views/team.ts'
 import type { Database } from '../database.ts'
+import { isUnwritable } from '../errors.ts'
 import { inVersionOrder, newestPosition } from '../places.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
@@ -86,7 +87,8 @@ export function repairer(database: Database) {
           await breathe()
         }
         repaired.push(...inTransaction(database, () => writeHeads(place, folding)))
-      } catch {
+      } catch (error) {
+        if (isUnwritable(error)) throw error
         // Part of the file cannot be read. `verify` says which, and the others are put right all the same.
       }
     }
