@@ -97,6 +97,7 @@ export function sessionRequests({
   }
 
   async function built(sessionId: string, message: Asked, options: PackingOptions): Promise<AgentRequest> {
+    await access.markedHead(sessionId)
     await contexts.refresh(sessionId)
     let made = await packing.pack(await access.head(sessionId), message, options, false)
     const reason = compaction.dueFor(made)
@@ -139,7 +140,7 @@ export function sessionRequests({
     async forceCompact(sessionId, { keep, budget } = {}) {
       const checked = keep && parseInput(KeepInput, keep)
       const options = { recall: false, ...(budget !== undefined && { budget }) }
-      return compaction.run(await packedAnyway(await access.head(sessionId), options), 'forced', checked)
+      return compaction.run(await packedAnyway(await access.markedHead(sessionId), options), 'forced', checked)
     },
   }
 }

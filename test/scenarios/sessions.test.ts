@@ -420,6 +420,24 @@ describe('expiry', () => {
     expect(await sessions.getOrCreateSession(feature)).toMatchObject({ replaces: session.id })
   })
 
+  it('is not undone by a request that is built for it, nor by a compaction', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions } = colloquy
+    const session = await sessions.getOrCreateSession(feature)
+    for (let i = 0; i < 40; i++)
+      await sessions.addMessage(session.id, { role: 'user', content: `Step ${i}. `.repeat(50) })
+    pass(25 * hour)
+    await sessions.buildRequest(session.id, 'What next?')
+    expect(await sessions.getSession(session.id)).toMatchObject({ status: 'expired' })
+
+    const { id } = await sessions.getOrCreateSession(feature)
+    expect(id).not.toBe(session.id)
+    for (let i = 0; i < 40; i++) await sessions.addMessage(id, { role: 'user', content: `Step ${i}. `.repeat(50) })
+    pass(25 * hour)
+    expect(await sessions.forceCompact(id, { keep: { messages: 2 } })).toMatchObject({ outcome: 'taken' })
+    expect(await sessions.getSession(id)).toMatchObject({ status: 'expired', stats: { compactions: 1 } })
+  })
+
   it('is what a filter by status goes by, whether it is marked or not', async () => {
     const { colloquy, pass } = await opened()
     const { sessions } = colloquy
