@@ -292,8 +292,8 @@ export class ConversationManager extends TeamConversations {
     const { project } = this.#scope
     if (!(await store.conversation(project, conversationId))) {
       const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
-      if (!purged) throw new NotFound('conversation', conversationId)
-      return this.restoreFrom(purged.archive)
+      if (purged) return this.restoreFrom(purged.archive)
+      // It never was, or somebody brought it back just now.
     }
     const decide = command.restoreConversation(conversationId, reason)
     return this.#change(conversationId, decide, ['restore', conversationId, reason], write)
