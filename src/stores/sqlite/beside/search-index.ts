@@ -5,12 +5,7 @@
  * Apart from the log because indexing would triple what an append writes, and would hold the log's write lock. It holds
  * words and places but no text, knows how far it has read, and can be deleted at any time: it is built again from the
  * log. Several processes feed the same index; the lock on it makes them take turns.
- *
- * It follows the log also in what is removed there, never ahead of it: a removal that fails, or that a crash cuts off,
- * leaves both as they were. Because the index keeps no text, whoever erases something leaves it here before, for whoever
- * hears of it from the log; where nobody did, everything is built again.
  */
-import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { StoredEvent } from '../../../events/event.ts'
 import { idProblem } from '../../../events/id.ts'
@@ -22,7 +17,9 @@ import { damaged } from '../errors.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper } from './landmarks.ts'
+import { messageNumber } from './message-number.ts'
 import { marksOf } from './place-marks.ts'
+import { searchRemovals } from './search-removals.ts'
 import { startOver } from './search-tables.ts'
 import { type SpendingKeeper, spendingKeeper } from './spending.ts'
 
@@ -64,9 +61,6 @@ const eventsPerRead = 250
 /** What one step of putting lists together may write: up to 50 ms of the worker's time. */
 const pagesPerStep = 200
 
-/** Messages of a purged conversation: so few are taken out at once, no more than so many, and one costs what taking in so many does. */
-const takenOut = { few: 1000, most: 10_000, costs: 20 }
-
 /** Of names and of conversations' projects. */
 const mostKnown = 10_000
 
@@ -105,32 +99,14 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     merge: database.prepare(`insert into words (words, rank) values ('merge', ?)`),
     changes: database.prepare('select total_changes()'),
     byMessage: database.prepare('select position from docs where message = ?'),
-    docAt: database.prepare('select position, role, author from docs where conversation = ? and version = ?'),
-    wipeDoc: database.prepare('update docs set author = ?, role = ?, phase = null where position = ?'),
-    deleteDoc: database.prepare('delete from docs where position = ?'),
-    // The index keeps no text, so it has to be told which words to take out.
-    deleteWords: database.prepare(`insert into words (words, rowid, text, place) values ('delete', ?, ?, ?)`),
     body: database.prepare(`select ${rowColumns} from log.events where position = ?`),
     size: database.prepare('select count(*) from docs'),
-    docIn: database.prepare('select position from docs where conversation = ?'),
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
-    deleteTitle: database.prepare('delete from titles where rowid = ?'),
-    deletePhase: database.prepare('delete from phases where conversation = ?'),
-    deleteParticipants: database.prepare('delete from participants where conversation = ?'),
     putParticipant: database.prepare('insert or ignore into participants (conversation, name) values (?, ?)'),
-    leaveSilent: database.prepare(`
-      delete from participants where conversation = ?1 and name = ?2
-        and not exists (select 1 from docs where conversation = ?1 and author = ?2)`),
     hashAt: database.prepare('select hash from log.events where position = ?'),
     end: database.prepare(`
       select max(coalesce((select max(position) from log.events), 0), cast(value as integer))
       from log.meta where name = 'position_floor'`),
-    leaving: database.prepare('select event from leaving where position = ?'),
-    leave: database.prepare(`
-      insert into leaving (position, event, wanted) values (?, ?, 1) on conflict do update set wanted = wanted + 1`),
-    stay: database.prepare('update leaving set wanted = wanted - 1 where position = ?'),
-    stayed: database.prepare('delete from leaving where position = ? and wanted <= 0'),
-    left: database.prepare('delete from leaving where position = ?'),
     check: database.prepare(`select value from meta where name = 'check'`),
     generation: database.prepare(`select value from meta where name = 'generation'`),
     knownPurges: database.prepare(`select value from meta where name = 'purges'`),
@@ -164,6 +140,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
   }
   const landmarks = landmarkKeeper(database)
   const spending = spendingKeeper(database)
+  const removals = searchRemovals({ database, landmarks, spending, messageAt, nobody: () => nameOf('') })
   /** Which making of the tables what is kept here is of. */
   let generation: string | undefined
 
@@ -184,28 +161,6 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     if (!row || project === undefined) return undefined
     const event = storedEvent(row, project)
     return event.type === 'message.added' ? { place: marksOf(project, row[1]), event } : undefined
-  }
-
-  /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
-  function followErase(project: number, conversation: number, version: number): boolean {
-    const found = sql.docAt.get(conversation, version) as [number, number, number] | undefined
-    // In a branch: of its parent, which hears of it, too.
-    if (!found) return true
-    const [position, role, author] = found
-    const expected = sql.leaving.get(position) as [string] | undefined
-    sql.left.run(position)
-    const nobody = nameOf('')
-    // Erased before it was taken in.
-    if (role === nobody) return true
-    if (!expected) return false
-    const event = JSON.parse(expected[0]) as MessageAdded
-    sql.deleteWords.run(position, searchableText(event.parts), marksOf(project, conversation))
-    sql.wipeDoc.run(nobody, nobody, position)
-    // Who has said nothing else there is no longer one who spoke.
-    sql.leaveSilent.run(conversation, author)
-    participants.delete(conversation)
-    spending.takeOut(conversation, event)
-    return true
   }
 
   /** Undefined for a conversation that is not there: nothing of it can be shown. */
@@ -269,7 +224,8 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         }
         return true
       case 'message.erased':
-        return followErase(project, conversation, event.version)
+        participants.delete(conversation)
+        return removals.followErase({ project, conversation, version: event.version })
       case 'conversation.created':
         sql.putTitle.run(conversation, splitScript(event.title))
         takePhase(conversation, event.phase ?? event.inherits?.phase)
@@ -380,29 +336,6 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     projects.clear()
   }
 
-  /** Word by word, so that nothing of it stays in the file: as long as building the index of twenty times as many. */
-  function takeOut(conversation: number, positions: readonly number[]): void {
-    for (const position of positions) {
-      const found = messageAt(position)
-      if (found) sql.deleteWords.run(position, searchableText(found.event.parts), found.place)
-      sql.deleteDoc.run(position)
-    }
-    sql.deleteTitle.run(conversation)
-    sql.deletePhase.run(conversation)
-    sql.deleteParticipants.run(conversation)
-    landmarks.forget(conversation)
-    spending.forget(conversation)
-  }
-
-  /**
-   * Whether it is better to build everything again than to take so many messages out: where that is less work, or where
-   * whoever searches or erases meanwhile would be refused, because all of it happens under the lock of the index.
-   */
-  function isMuch(messages: number): boolean {
-    if (messages < takenOut.few) return false
-    return messages > takenOut.most || messages * takenOut.costs > size()
-  }
-
   const size = () => (sql.size.get() as [number])[0]
 
   function change(work: () => void): void {
@@ -436,24 +369,11 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       idProblem(messageId)
         ? []
         : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
-    expectErase(position) {
-      change(() => {
-        const found = messageAt(position)
-        if (found) sql.leave.run(position, JSON.stringify(found.event))
-      })
-    },
-    callOffErase(position) {
-      change(() => {
-        sql.stay.run(position)
-        sql.stayed.run(position)
-      })
-    },
+    expectErase: position => change(() => removals.expectErase(position)),
+    callOffErase: position => change(() => removals.callOffErase(position)),
     forgetConversation(conversation, removeFromLog) {
       change(() => {
-        const positions = (sql.docIn.all(conversation) as Array<[number]>).map(([position]) => position)
-        for (const position of positions) sql.left.run(position)
-        if (isMuch(positions.length)) beginAnew()
-        else takeOut(conversation, positions)
+        if (!removals.tookOut(conversation, size)) beginAnew()
         const { purge } = removeFromLog()
         // Any other that is not known yet, the next feed should notice. This transaction sees the log as it was before.
         if (lastPurge() === purge - 1 && !missedPurge()) sql.moveOn.run('purges', String(purge))
@@ -465,17 +385,4 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     size,
     close: () => database.close(),
   }
-}
-
-const beginsWithTime = /^[0-9a-f]{8}-[0-9a-f]{4}-7/
-
-/**
- * 48 bits for a look-up: of ids as we make them those that grow with time, so that the index over them is written at its
- * end; of all others a hash.
- */
-function messageNumber(messageId: string): number {
-  if (beginsWithTime.test(messageId)) {
-    return Number.parseInt(messageId.slice(0, 8), 16) * 0x10000 + Number.parseInt(messageId.slice(9, 13), 16)
-  }
-  return createHash('sha256').update(messageId).digest().readUIntBE(0, 6)
 }
