@@ -1,6 +1,6 @@
 /** The package as others install it: what is in it, and what programs are told that cannot use the store. */
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -46,20 +46,28 @@ describe('what is packed', () => {
 
 describe('a program that cannot use the embedded store', () => {
   it('is told at opening that its bundler left the worker behind, and makes no file', async () => {
-    const folder = temporaryFolder()
-    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, 'program.js'), opening(join(root, 'dist/index.js')))
-    await build({
-      configFile: false,
-      root: folder,
-      logLevel: 'error',
-      ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
-      build: { ssr: 'program.js', outDir: 'bundle' },
-    })
-    const [bundle = ''] = readdirSync(join(folder, 'bundle')).filter(name => name.startsWith('program.'))
-    const { stdout } = await execute(process.execPath, [join('bundle', bundle)], { cwd: folder })
+    const { folder, program } = await bundled()
+    const { stdout } = await execute(process.execPath, [program], { cwd: folder })
     expect(stdout).toMatch(/^store\/unusable: .*bundled.*Keep the package external/)
     expect(existsSync(join(folder, 'colloquy.db'))).toBe(false)
+  })
+
+  it('is told so too when the file of the worker was taken along, without the parts it loads', async () => {
+    const { folder, program } = await bundled()
+    cpSync(join(root, 'dist/sqlite-worker.js'), join(folder, 'bundle/assets/sqlite-worker.js'))
+    const { stdout } = await execute(process.execPath, [program], { cwd: folder })
+    expect(stdout).toMatch(/^store\/unusable: .*bundled.*Keep the package external/)
+    expect(existsSync(join(folder, 'colloquy.db'))).toBe(false)
+  })
+
+  // webpack would copy the file, which then seems to be there, and start a worker of its own making, which fails. Tools
+  // that gather what a program loads, such as that of Next.js, find the worker only where it is started.
+  it.each(['sqlite', 'postgres'])('is not misled by webpack: it leaves the worker of %s alone', store => {
+    const door = readFileSync(join(root, 'dist', `${store}.js`), 'utf8').replaceAll(/\s+/g, ' ')
+    const address = `new URL( /* webpackIgnore: true */ "./${store}-worker.js", import.meta.url )`
+    expect(door.split('-worker.js"')).toHaveLength(3)
+    expect(door.split(address)).toHaveLength(3)
+    expect(door).toContain(`new Worker( /* webpackIgnore: true */ ${address}, {`)
   })
 
   it('is told that SQLite cannot be loaded on this machine, and so is the doctor', async () => {
@@ -76,6 +84,22 @@ describe('a program that cannot use the embedded store', () => {
     )
   })
 })
+
+/** Such a program with the package in it, as Vite makes it. */
+async function bundled(): Promise<{ folder: string; program: string }> {
+  const folder = temporaryFolder()
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'program.js'), opening(join(root, 'dist/index.js')))
+  await build({
+    configFile: false,
+    root: folder,
+    logLevel: 'error',
+    ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
+    build: { ssr: 'program.js', outDir: 'bundle' },
+  })
+  const [program = ''] = readdirSync(join(folder, 'bundle')).filter(name => name.startsWith('program.'))
+  return { folder, program: join('bundle', program) }
+}
 
 /** A program that opens a store in the folder it runs in, and prints what became of it. */
 function opening(door: string): string {

@@ -14,7 +14,7 @@ export interface Beside {
 }
 
 /** @throws {StoreUnusable} when this file was taken away from the worker's */
-export const refuseAlone = needsWorker(() => new URL('./postgres-worker.js', import.meta.url))
+export const refuseAlone = needsWorker(() => new URL(/* webpackIgnore: true */ './postgres-worker.js', import.meta.url))
 
 export function beside(settings: FeedSettings): Beside {
   const pending = new Map<number, { resolve(): void; reject(error: Error): void }>()
@@ -23,12 +23,17 @@ export function beside(settings: FeedSettings): Beside {
   let closed = false
 
   function start(): Worker {
-    const started = new Worker(new URL('./postgres-worker.js', import.meta.url), {
-      workerData: settings,
-      name: 'colloquy',
-      // Flags of the program, such as --input-type, are not for the worker.
-      execArgv: [],
-    })
+    // The address stands here so that tools that gather what a package loads find it. webpack would put a worker of its own
+    // making in its place, one that cannot start.
+    const started = new Worker(
+      /* webpackIgnore: true */ new URL(/* webpackIgnore: true */ './postgres-worker.js', import.meta.url),
+      {
+        workerData: settings,
+        name: 'colloquy',
+        // Flags of the program, such as --input-type, are not for the worker.
+        execArgv: [],
+      },
+    )
     started.on('message', ({ id, error }: FeedReply) => {
       const one = pending.get(id)
       pending.delete(id)

@@ -38,7 +38,7 @@ export interface Beside {
 }
 
 /** @throws {StoreUnusable} when this file was taken away from the worker's */
-export const refuseAlone = needsWorker(() => new URL('./sqlite-worker.js', import.meta.url))
+export const refuseAlone = needsWorker(() => new URL(/* webpackIgnore: true */ './sqlite-worker.js', import.meta.url))
 
 export function beside(path: string, settings: () => WorkerSettings): Beside {
   const pending = new Map<number, Pending>()
@@ -47,12 +47,17 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
   let closed = false
 
   function start(): Worker {
-    const started = new Worker(new URL('./sqlite-worker.js', import.meta.url), {
-      workerData: settings(),
-      name: 'colloquy',
-      // Flags of the program, such as --input-type, are not for the worker.
-      execArgv: [],
-    })
+    // The address stands here so that tools that gather what a package loads find it. webpack would put a worker of its own
+    // making in its place, one that cannot start.
+    const started = new Worker(
+      /* webpackIgnore: true */ new URL(/* webpackIgnore: true */ './sqlite-worker.js', import.meta.url),
+      {
+        workerData: settings(),
+        name: 'colloquy',
+        // Flags of the program, such as --input-type, are not for the worker.
+        execArgv: [],
+      },
+    )
     started.on('message', answer)
     started.on('error', error => ended(started, error))
     started.on('exit', () => ended(started, undefined))
