@@ -16,26 +16,25 @@ const doors = Object.values(exports)
     basename(file, '.js'),
     types.replace('./dist/types', 'src').replace('.d.ts', '.ts'),
   ])
-const programs = {
-  cli: 'src/cli/main.ts',
-  'sqlite-worker': 'src/stores/sqlite/beside/worker.ts',
-  'postgres-worker': 'src/stores/postgres/beside/worker.ts',
-}
+await bundle(
+  Object.fromEntries(doors),
+  { external: /^[^./]/ },
+  { chunkFileNames: 'part-[name]-[hash].js', sourcemap: true },
+)
 
-await bundle(Object.fromEntries(doors), { outside: /^[^./]/, parts: 'part', sourcemap: true })
-// Nobody hands a schema to these, so they bring zod along: its hundred files take longer to load than all of ours.
-await bundle(programs, { outside: /^(?!zod$)[^./]/, parts: 'program', sourcemap: false })
+/** Nobody hands a schema to programs, so they bring zod along: its hundred files take longer to load than all of ours. */
+const ofProgram = { external: /^(?!zod$)[^./]/ }
+await bundle({ cli: 'src/cli/main.ts' }, ofProgram, { chunkFileNames: 'cli-[name]-[hash].js' })
+// One file each: whoever bundles a program has to take along that one.
+for (const store of ['sqlite', 'postgres']) {
+  const worker = { [`${store}-worker`]: `src/stores/${store}/beside/worker.ts` }
+  await bundle(worker, ofProgram, { codeSplitting: false })
+}
 copyFileSync(join(root, 'node_modules', 'zod', 'LICENSE'), join(root, 'dist', 'LICENSE-zod'))
 
-/** `outside` is what is installed beside the package, and Node's own. */
-async function bundle(input, { outside, parts, sourcemap }) {
-  const bundled = await rolldown({ cwd: root, input, platform: 'node', external: outside })
-  await bundled.write({
-    dir: 'dist',
-    format: 'esm',
-    sourcemap,
-    entryFileNames: '[name].js',
-    chunkFileNames: `${parts}-[name]-[hash].js`,
-  })
+/** `external` is what is installed beside the package, and Node's own. */
+async function bundle(input, options, output) {
+  const bundled = await rolldown({ cwd: root, input, platform: 'node', ...options })
+  await bundled.write({ dir: 'dist', format: 'esm', entryFileNames: '[name].js', ...output })
   await bundled.close()
 }

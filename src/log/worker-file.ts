@@ -1,5 +1,5 @@
 /** That a store's worker can be started. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 
 /**
@@ -20,14 +20,11 @@ export function needsWorker(file: () => URL): () => void {
   }
 }
 
-/** With the parts it loads: its file alone, copied beside a bundle, could not start. */
 function isThere(file: () => URL): boolean {
   try {
-    const worker = file()
-    const parts = readFileSync(worker, 'utf8').matchAll(/^import .*"(\.\/[^"]+)";$/gm)
-    return [...parts].every(([, part = '']) => existsSync(new URL(part, worker)))
+    return existsSync(file())
   } catch {
-    // It cannot be read; or this is a bundle of CommonJS, which does not know its own address.
+    // A bundle of CommonJS does not know its own address.
     return false
   }
 }
