@@ -38,17 +38,17 @@ const uiBuilt = at('dist', '.built-ui')
 export function build() {
   if (isBuilt()) return
   say('Building.')
-  removeBuilt()
+  rmSync(at('dist', 'types'), { recursive: true, force: true })
   run(process.execPath, [at('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'])
+  removeParts()
   run(process.execPath, [at('scripts', 'bundle.mjs')])
   writeFileSync(built, '')
 }
 
-/** What an earlier build left, but for the UI: parts have other names each time. */
-function removeBuilt() {
-  if (!existsSync(at('dist'))) return
-  for (const name of readdirSync(at('dist'))) {
-    if (name !== 'web' && at('dist', name) !== uiBuilt) rmSync(at('dist', name), { recursive: true })
+/** Of an earlier build: they have other names each time. Not before the sources are known to be right. */
+function removeParts() {
+  for (const entry of readdirSync(at('dist'), { withFileTypes: true })) {
+    if (entry.isFile() && at('dist', entry.name) !== uiBuilt) rmSync(at('dist', entry.name))
   }
 }
 

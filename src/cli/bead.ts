@@ -6,7 +6,7 @@ import { readBeads } from '../formats/beads/index.ts'
 import type { Bead, BeadSummary } from '../index.ts'
 import { importBeads } from './import-beads.ts'
 import { making, reading, writing } from './open.ts'
-import { examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from './options.ts'
+import { cursorText, examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from './options.ts'
 import { progressLine } from './progress.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { fields, table } from './table.ts'
@@ -68,7 +68,7 @@ export function addBead(program: Command): void {
     .option('--state <LIST>', `only these: ${BeadState.options.join(', ')}`, someOf(BeadState.options))
     .option('--ready', 'only those that wait for nothing')
     .option('--limit <N>', 'how many', wholeNumber, 50)
-    .option('--cursor <CURSOR>', 'go on where an earlier list ended')
+    .option('--cursor <CURSOR>', 'go on where an earlier list ended', cursorText)
     .action(async (_: unknown, command: Command) => {
       type Options = GlobalOptions & { state?: BeadState[]; ready?: boolean; limit: number; cursor?: string }
       const options = command.optsWithGlobals<Options>()

@@ -6,7 +6,7 @@ import { FeatureState } from '../events/work.ts'
 import type { Feature, FeatureSummary, TaskGraph } from '../index.ts'
 import { graphLines, summaryLines } from './graph-lines.ts'
 import { making, reading, writing } from './open.ts'
-import { examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from './options.ts'
+import { cursorText, examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { fields, table } from './table.ts'
 import { errorStyle, note, printJson, printLines, style } from './terminal.ts'
@@ -76,7 +76,7 @@ export function addFeature(program: Command): void {
     .description('Lists features by priority, the oldest first.')
     .option('--state <LIST>', `only these: ${FeatureState.options.join(', ')}`, someOf(FeatureState.options))
     .option('--limit <N>', 'how many', wholeNumber, 50)
-    .option('--cursor <CURSOR>', 'go on where an earlier list ended')
+    .option('--cursor <CURSOR>', 'go on where an earlier list ended', cursorText)
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<ListOptions>()
       const { state: states, limit, cursor, json } = options

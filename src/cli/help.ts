@@ -7,12 +7,13 @@ export function addHelp(program: Command): void {
     .command('help')
     .summary('display help for a command')
     .argument('[command...]', 'a command')
-    .action((names: string[], _: unknown, command: Command) => {
+    .action(async (names: string[], _: unknown, command: Command) => {
       let found: Command = program
       for (const name of names) {
         const next = found.commands.find(one => one.name() === name || one.aliases().includes(name))
-        if (!next) return command.error(`error: unknown command '${name}'`)
-        found = next
+        // As without `help`: with what it may have been meant to be.
+        if (!next && found.commands.length > 0) await found.parseAsync([name], { from: 'user' })
+        found = next ?? command.error(`error: unknown command '${name}'`)
       }
       found.help()
     })

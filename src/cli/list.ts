@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { Colloquy, Conversation, ConversationStatus, Session, SessionStatus, WorkItem } from '../index.ts'
 import { findConversation } from './find.ts'
 import { otherProjects, reading } from './open.ts'
-import { examples, type GlobalOptions, someOf, wholeNumber } from './options.ts'
+import { cursorText, examples, type GlobalOptions, someOf, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { table } from './table.ts'
 import { errorStyle, note, printJson, printLines, style } from './terminal.ts'
@@ -42,7 +42,7 @@ export function addList(program: Command): void {
     .option('--conversation <ID>', 'with --sessions: only those of one conversation')
     .option('--agent <NAME>', 'with --sessions: only those of one agent')
     .option('--limit <N>', 'how many', wholeNumber, 20)
-    .option('--cursor <CURSOR>', 'go on where an earlier list ended')
+    .option('--cursor <CURSOR>', 'go on where an earlier list ended', cursorText)
     .addHelpText(
       'after',
       examples(

@@ -21,6 +21,12 @@ export function wholeNumberOrNone(text: string): number {
   return /^0+$/.test(text) ? 0 : wholeNumber(text)
 }
 
+/** An empty one would be the first page again, and a script that goes on as long as there is one would never end. */
+export function cursorText(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty: there was no further page.')
+  return text
+}
+
 /** 0 to 9. */
 export function priorityNumber(text: string): number {
   if (!/^\d$/.test(text)) throw new InvalidArgumentError('It must be a number from 0, the most urgent, to 9.')

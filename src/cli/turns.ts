@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { Colloquy, Turn } from '../index.ts'
 import { conversationOf } from './conversation-of.ts'
 import { reading, writing } from './open.ts'
-import { examples, type GlobalOptions, wholeNumber } from './options.ts'
+import { cursorText, examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { columns, note, printJson, printLines, style } from './terminal.ts'
 import { cut } from './text-width.ts'
@@ -27,7 +27,7 @@ export function addTurns(program: Command): void {
     )
     .argument('<conversation>', 'id of a conversation, or of a session on it')
     .option('--limit <N>', 'how many', wholeNumber, 10)
-    .option('--cursor <NEXT>', 'go on where the last page ended')
+    .option('--cursor <NEXT>', 'go on where the last page ended', cursorText)
     .addOption(new Option('--context', 'what an orchestrator is told, as JSON').conflicts(['undo', 'clearLoop']))
     .addOption(new Option('--undo', 'take the newest decision back').conflicts('clearLoop'))
     .option('--clear-loop', 'let routing go on')

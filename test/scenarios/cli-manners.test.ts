@@ -26,13 +26,13 @@ describe('help', () => {
       run(['list', '--help']),
       run(['help', 'store', 'copy']),
       run(['help', 'nope']),
-      run(['help', 'store', 'nope', '--json']),
+      run(['help', 'store', 'elsewhere', '--json']),
     ])
     expect(named).toMatchObject({ exitCode: 0, stdout: asked.stdout })
     expect(nested.stdout).toContain('Usage: colloquy store copy')
     expect(unknown).toMatchObject({ exitCode: 2, stdout: '' })
     expect(unknown.stderr).toContain("unknown command 'nope'")
-    expect(below.error()).toMatchObject({ code: 'usage', message: "unknown command 'nope'" })
+    expect(below.error()).toMatchObject({ code: 'usage', message: "unknown command 'elsewhere'" })
   })
 
   it('is told to whoever names no command', async () => {
@@ -44,15 +44,21 @@ describe('help', () => {
 
 describe('wrong usage', () => {
   it('exits with 2 and says what is wrong', async () => {
-    const [unknown, missing, value, mixed, json] = await Promise.all([
+    const [unknown, unhelped, ended, missing, value, mixed, json] = await Promise.all([
       run(['lst']),
+      run(['help', 'lst']),
+      run(['list', '--cursor', '']),
       run(['show']),
       run(['list', '--limit', 'many']),
       run(['list', '--sessions', '--type', 'bead']),
       run(['list', '--json', '--bogus']),
     ])
-    expect([unknown, missing, value, mixed, json].map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2])
-    expect(unknown.stderr).toContain("colloquy: unknown command 'lst' (Did you mean list?)")
+    const all = [unknown, unhelped, ended, missing, value, mixed, json]
+    expect(all.map(({ exitCode }) => exitCode)).toEqual(all.map(() => 2))
+    for (const { stderr } of [unknown, unhelped]) {
+      expect(stderr).toContain("colloquy: unknown command 'lst' (Did you mean list?)")
+    }
+    expect(ended.stderr).toContain('It must not be empty: there was no further page.')
     expect(missing.stderr).toContain("missing required argument 'id'")
     expect(value.stderr).toContain('It must be a whole number from 1 on.')
     expect(mixed.stderr).toContain('--type does not go with --sessions')
