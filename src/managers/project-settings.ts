@@ -152,7 +152,10 @@ function requestSettings(input: ProjectOptions['requests']): RequestSettings {
 function settingsIn(options: SettingsInput): SettingsInput {
   const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
   const given = defined({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive }) as SettingsInput
-  parseInput(KeepingInput, given)
+  // Never is never wrong for these two, and asking the schema takes as long as reading a session.
+  const isNever = ([name, value]: [string, unknown]) =>
+    value === null && (name === 'sessionExpiresInMs' || name === 'sweepEveryMs')
+  if (!Object.entries(given).every(isNever)) parseInput(KeepingInput, given)
   return given
 }
 

@@ -31,14 +31,10 @@ export interface TeamSettingsInput {
 }
 
 /** @throws {InvalidInput} when the phases do not fit together, or a duration is none */
-export function completeTeamSettings({
-  phases,
-  turns = {},
-  executionLeaseMs = minute,
-}: TeamSettingsInput): TeamSettings {
+export function completeTeamSettings({ phases, turns = {}, executionLeaseMs: given }: TeamSettingsInput): TeamSettings {
   const { loops = {}, timeoutMs = 30 * minute, leaseMs = 2 * minute } = turns
   const durations = { timeoutMs: DurationMs, leaseMs: DurationMs, executionLeaseMs: DurationMs }
-  checkDurations({ timeoutMs, leaseMs, executionLeaseMs }, durations)
+  checkDurations({ timeoutMs: turns.timeoutMs, leaseMs: turns.leaseMs, executionLeaseMs: given }, durations)
   return {
     phases: phaseSetOf(phases),
     turns: {
@@ -49,6 +45,6 @@ export function completeTeamSettings({
           ? 'off'
           : { ...defaultLoopSettings, ...loops, clearOn: { ...defaultLoopSettings.clearOn, ...loops.clearOn } },
     },
-    executionLeaseMs,
+    executionLeaseMs: given ?? minute,
   }
 }
