@@ -549,3 +549,30 @@ describe('a file of an earlier schema', () => {
     expect(await (await openAt(path)).verify()).toMatchObject({ clean: false })
   })
 })
+
+describe('a store of many conversations', () => {
+  it('gives what is due for the archive behind thousands that are not, a stretch at a time', async () => {
+    const { store } = await openSqlite()
+    const made = Array.from({ length: 5000 }, (_, i) => store.append(into(`c${i}`, begun())))
+    await Promise.all(made)
+    await store.append(into('done', [begun(), { type: 'conversation.completed' }]))
+    const due: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = { limit: 10, ...(cursor !== undefined && { cursor }) }
+      const { items, next } = await store.archivable(project, { completed: true }, page)
+      due.push(...items.map(head => head.info.id))
+      cursor = next
+    } while (cursor !== undefined)
+    expect(due).toEqual(['done'])
+  })
+
+  it('counts what a project holds beside the thread that writes', async () => {
+    const { store } = await openSqlite()
+    await store.append(into('c', [begun(), said('x')]))
+    let hasTurned = false
+    setImmediate(() => (hasTurned = true))
+    expect(await store.totals(project)).toMatchObject({ conversations: 1, messages: 1 })
+    expect(hasTurned).toBe(true)
+  })
+})

@@ -2,14 +2,7 @@
 import { maximumIdBytes } from '../../events/id.ts'
 import { workItemKey } from '../../events/work-item.ts'
 import { numbersIn } from '../../log/cursor.ts'
-import type {
-  ConversationQuery,
-  DamagedConversation,
-  Listed,
-  ProjectTotals,
-  SessionQuery,
-  WorkQuery,
-} from '../../log/directory.ts'
+import type { ConversationQuery, DamagedConversation, Listed, SessionQuery, WorkQuery } from '../../log/directory.ts'
 import { infoIn } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead } from '../../views/conversation.ts'
@@ -43,22 +36,6 @@ export function directory({ database, heads }: { database: Database; heads: Head
     projects: database.prepare(
       `select id from projects where length(cast(id as blob)) <= ${maximumIdBytes} order by id`,
     ),
-    counts: database.prepare(`
-      select (select count(*) from conversations where project = ?1),
-             (select count(*) from sessions where project = ?1 and status <> 'deleted'),
-             (select coalesce(sum(
-                (select version from events where position = ${newestPosition('c.conversation')})
-                - iif(json_valid(c.info), coalesce(json_extract(c.info, '$.branchOf.version'), 0), 0)), 0)
-              from conversations c where c.project = ?1),
-             (select coalesce(sum(iif(json_valid(head), json_extract(head, '$.compactions'), 0)), 0)
-              from sessions where project = ?1)`),
-    sums: database.prepare(`
-      select total(e.messages), total(e.tokens), total(e.input), total(e.output)
-      from conversations c join lanes l using (conversation)
-      join events e on e.position = coalesce(
-        (select position from recent where lane = l.lane order by version desc limit 1),
-        (select position from places where lane = l.lane order by version desc limit 1))
-      where c.project = ?`),
   }
 
   function pageOf(
@@ -217,35 +194,10 @@ export function directory({ database, heads }: { database: Database; heads: Head
     }
   }
 
-  function totals(project: string): ProjectTotals {
-    const row = heads.projectRow(project)
-    if (row === undefined) {
-      return { conversations: 0, sessions: 0, events: 0, compactions: 0, messages: 0, tokens: 0, input: 0, output: 0 }
-    }
-    const [conversationCount, sessionCount, events, compactions] = sql.counts.get(row) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    const [messages, tokens, input, output] = sql.sums.get(row) as [number, number, number, number]
-    return {
-      conversations: conversationCount,
-      sessions: sessionCount,
-      events,
-      compactions,
-      messages,
-      tokens,
-      input,
-      output,
-    }
-  }
-
   return {
     conversations,
     workItems,
     sessions,
-    totals,
     projects: () => (sql.projects.all() as Array<[string]>).map(([id]) => id),
   }
 }

@@ -204,7 +204,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => lists.sessions(query)),
     projects: () => reading(() => lists.projects()),
-    totals: project => reading(() => lists.totals(project)),
+    totals: project => side.call('totals', project),
 
     landmark: (project, conversationId, version) => side.call('landmark', { project, conversationId, version }),
 

@@ -15,14 +15,20 @@ import { lastUse, newestPosition } from './places.ts'
 /** A head is read with the newest event. */
 const hasHead = `exists (select 1 from events e where e.position = ${newestPosition('c.conversation')})`
 
+/** Looked through for one page, whoever's they are: some 5 ms. What is due behind them is found with the next. */
+const lookedThrough = 5000
+
 export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {
   const sql = {
     expiring: database.prepare(`
       select s.id, s.conversation from sessions s
       where s.project = ? and s.status = 'active' and s.expires_at <= ? order by s.expires_at limit ?`),
+    stretch: database.prepare(`
+      select conversation from conversations where conversation > ? order by conversation limit 1 offset ${lookedThrough - 1}`),
+    // The `+` keeps SQLite from looking at all of the project, and sorting it, for every page.
     archivable: database.prepare(`
       select c.conversation, c.id from conversations c
-      where c.project = ?1 and c.conversation > ?6 and c.status <> 'archived' and ${hasHead} and (
+      where +c.project = ?1 and c.conversation > ?6 and c.conversation <= ?7 and c.status <> 'archived' and ${hasHead} and (
         (c.status = 'completed' and ?2)
         or (?3 is not null and c.created_at <= ?3)
         or (?4 is not null and c.recent_at <= ?4
@@ -84,15 +90,16 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       if (projectRow === undefined) return { items: [] }
       const { completed = false, createdBefore = null, inactiveSince = null } = due
       const [after = 0] = cursor === undefined ? [] : numbersIn(cursor, 1)
+      const [upTo] = (sql.stretch.get(after) as [number] | undefined) ?? []
       const values = [projectRow, completed ? 1 : 0, createdBefore, inactiveSince, limit + 1, after]
-      const rows = sql.archivable.all(...values) as Array<[number, string]>
-      const last = rows[limit - 1]
+      const rows = sql.archivable.all(...values, upTo ?? Number.MAX_SAFE_INTEGER) as Array<[number, string]>
+      const next = rows.length > limit ? rows[limit - 1]![0] : upTo
       return {
         items: headsOf(
           project,
           rows.slice(0, limit).map(([, id]) => [id]),
         ),
-        ...(rows.length > limit && last && { next: String(last[0]) }),
+        ...(next !== undefined && { next: String(next) }),
       }
     },
 

@@ -8,6 +8,7 @@ import { auditor } from './beside/audit.ts'
 import { exporter } from './beside/export.ts'
 import { openSearchIndex } from './beside/open-search-index.ts'
 import { searcher } from './beside/search.ts'
+import { totaller } from './beside/totals.ts'
 import { type Database, openDatabase } from './database.ts'
 import { directory } from './directory.ts'
 import { readEpoch } from './epoch.ts'
@@ -91,7 +92,7 @@ it('lists, heads, windows, reading, archives, audit and what is due', () => {
     lists.sessions({ project, ...where, ...page })
   }
   lists.conversations({ project, status: ['active'], type: 'feature', cursor: '5.5' })
-  lists.totals(project)
+  totaller(noted)(project)
   const windows = windowReader({ database: noted, heads })
   const window = { project, conversationId: 'c', viewer: everything, kinds: ['talk'] as const, start: 0, kept: [] }
   windows.messages(window, { limit: 10 })
@@ -101,4 +102,15 @@ it('lists, heads, windows, reading, archives, audit and what is due', () => {
   auditor(noted)({ project, actor: 'dev', ...times })
   expect(asked.size).toBeGreaterThan(50)
   expect(scansIn(database, asked)).toEqual([])
+})
+
+it('what is due for the archive is found in the order of its pages: no page is sorted out of all there is', () => {
+  const { database } = given()
+  const asked = new Set<string>()
+  const noted = noting(database, asked)
+  const access = { reading: async <T>(read: () => T) => read(), writing: async <T>(write: () => T) => write() }
+  maintenance({ database: noted, heads: headStore(noted), ...access })
+  const [archivable] = [...asked].filter(sql => sql.includes(`status <> 'archived'`))
+  const plan = database.prepare(`explain query plan ${archivable}`).all() as Array<[number, number, number, string]>
+  expect(plan.map(([, , , step]) => step).filter(step => step.includes('TEMP B-TREE'))).toEqual([])
 })

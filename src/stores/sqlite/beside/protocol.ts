@@ -2,7 +2,7 @@
 
 import type { Origin } from '../../../events/recorded.ts'
 import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from '../../../log/accounts.ts'
-import type { Landmark, Listed } from '../../../log/directory.ts'
+import type { Landmark, Listed, ProjectTotals } from '../../../log/directory.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
 
@@ -28,6 +28,7 @@ export interface Operations {
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
   landmark: { takes: { project: string; conversationId: string; version: number }; gives: Landmark | undefined }
+  totals: { takes: string; gives: ProjectTotals }
   audit: { takes: AuditQuery; gives: Listed<AuditEntry> }
   spending: { takes: string; gives: ProjectSpending }
   spendingOf: {

@@ -1,6 +1,6 @@
 /**
- * The worker beside the engine's thread: search, verify, export, purge, restore, the full-text feed and checkpoints, on
- * connections of its own and in short slices, so that neither appends nor streams wait for them.
+ * The worker beside the engine's thread: search, totals, verify, export, purge, restore, the full-text feed and
+ * checkpoints, on connections of its own and in short slices, so that neither appends nor streams wait for them.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -20,6 +20,7 @@ import { repairer } from './repair.ts'
 import { placeRepairer } from './repair-places.ts'
 import { searcher } from './search.ts'
 import type { SearchIndex } from './search-index.ts'
+import { totaller } from './totals.ts'
 import { verifier } from './verify.ts'
 
 type Handlers = {
@@ -84,6 +85,7 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restoring = once(() => importer(log()))
+const totals = once(() => totaller(log()))
 const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
@@ -105,6 +107,7 @@ const handlers: Handlers = {
     if (known && query.version - known.conversation.version < landmarkEvery) return known
     return indexed(() => search().landmark(query))
   },
+  totals: project => totals()(project),
   audit: query => audit()(query),
   spending: project => indexed(() => index().spending.ofProject(project)),
   spendingOf: ({ project, conversationIds }) =>
