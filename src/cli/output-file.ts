@@ -1,6 +1,7 @@
 /** A file that is there whole or not at all, and never in place of another by accident. */
+import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -23,8 +24,10 @@ export async function writeFile(
   const named = resolve(path)
   const target = followed(named)
   refuseExisting(named, force)
-  const draft = `${target}.${process.pid}.part`
+  // By chance: in containers one process has the number of the other before it.
+  const draft = `${target}.${randomBytes(6).toString('hex')}.part`
   try {
+    await removeLeftDrafts(target)
     const source = Readable.from(chunks, { objectMode: true })
     // Who could not read the file that is replaced cannot read this one either.
     const replaced = statSync(target, { throwIfNoEntry: false })
@@ -41,6 +44,22 @@ export async function writeFile(
     throw naming(error, named)
   }
   return { path: named, bytes: (await stat(target)).size }
+}
+
+/** A draft that nobody wrote to for so long is of an export that was killed. */
+const draftIsLeftAfterMs = 60 * 60_000
+
+/** What was killed while it wrote the same file: nobody misses it, and what is erased in the store would stay in it. */
+async function removeLeftDrafts(target: string): Promise<void> {
+  const [folder, prefix] = [dirname(target), `${basename(target)}.`]
+  // A folder may be for writing only.
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(prefix) || !/^[0-9a-f]+\.part$/.test(name.slice(prefix.length))) continue
+    const path = join(folder, name)
+    const written = await stat(path).catch(() => undefined)
+    if (written && Date.now() - written.mtimeMs > draftIsLeftAfterMs)
+      await rm(path, { force: true }).catch(() => undefined)
+  }
 }
 
 /** The system says what went wrong with a write, but not of which file. */

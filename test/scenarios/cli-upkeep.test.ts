@@ -7,6 +7,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -178,6 +179,16 @@ describe('colloquy export', () => {
     expect(readFileSync(output, 'utf8').trimEnd().split('\n')).toHaveLength(5)
     if (process.platform !== 'win32') expect(statSync(output).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
+  })
+
+  it('removes what an export to the same file left when it was killed, and not what another is writing', async () => {
+    const { store, id, folder } = await withConversation()
+    const output = join(folder, 'out.jsonl')
+    const [left, begun, own] = ['aa01bb02cc03', 'dd04ee05ff06', 'mine'].map(name => `${output}.${name}.part`)
+    for (const path of [left!, begun!, own!]) writeFileSync(path, 'half')
+    for (const path of [left!, own!]) utimesSync(path, 0, 0)
+    expect(await cliOn(store)('export', id, '--output', output)).toMatchObject({ exitCode: 0, stderr: '' })
+    expect([left, begun, own].map(path => existsSync(path!))).toEqual([false, true, true])
   })
 
   it.runIf(process.platform !== 'win32')(

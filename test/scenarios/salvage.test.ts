@@ -1,6 +1,6 @@
 /** What a rescued file still knows beside its conversations: idempotency keys and what was purged. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
@@ -131,5 +131,9 @@ it('[P13] has its name when it is whole: a salvage that is killed leaves nothing
   child.kill('SIGKILL')
   await ended
   expect(existsSync(`${file}-rescued`)).toBe(false)
+  const own = `${file}-rescued-salvage-mine`
+  writeFileSync(own, 'somebody else’s')
   expect((await rescue()).salvaged).toMatchObject({ losses: [], conversations: 2 })
+  const left = readdirSync(dirname(file)).filter(name => name.includes('-salvage-'))
+  expect(left, 'what the killed one left').toEqual([basename(own)])
 })

@@ -4,8 +4,8 @@
  * A conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps. Where the
  * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew.
  */
-import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { StoreFull, StoreReadOnly, StoreUnusable } from '../../errors.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
 import { headerOf } from '../../log/archive-check.ts'
@@ -52,6 +52,7 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
     // Once more: somebody may have made it while we read.
     refuseExisting(to)
     renameSync(draft, to)
+    removeLeftFolders(to)
     return salvaged
   } catch (error) {
     closeAnyhow(target)
@@ -65,13 +66,34 @@ function refuseExisting(to: string): void {
   if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
 }
 
+const folderMark = '-salvage-'
+
 /** A folder of our own, on the same disk as the new file. */
 function folderBeside(to: string): string {
   try {
     makeFolder(dirname(to))
-    return mkdtempSync(`${to}-salvage-`)
+    return mkdtempSync(`${to}${folderMark}`)
   } catch (error) {
     throw asStoreError(error, to)
+  }
+}
+
+/**
+ * What salvages of the same file left that were killed: each is as large as the store. Now that the file has its name,
+ * one that may still be at work will be refused and needs its folder no more.
+ */
+function removeLeftFolders(to: string): void {
+  const beside = dirname(resolve(to))
+  const prefix = `${basename(to)}${folderMark}`
+  try {
+    for (const one of readdirSync(beside, { withFileTypes: true })) {
+      const isOurs = one.isDirectory() && one.name.startsWith(prefix) && /^\w{6}$/.test(one.name.slice(prefix.length))
+      if (isOurs && readdirSync(join(beside, one.name)).every(name => /^(new|colloquy)\.db/.test(name))) {
+        rmSync(join(beside, one.name), { recursive: true, force: true })
+      }
+    }
+  } catch {
+    // What was rescued is there; that something lies beside it is no reason to say otherwise.
   }
 }
 
