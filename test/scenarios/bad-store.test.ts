@@ -362,6 +362,24 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect(readdirSync(folder)).toEqual([])
   })
 
+  it('takes no archive of a purge: nothing is purged, and no half file is left behind', async () => {
+    const { file } = await givenStore()
+    const folder = smallDisk()!
+    onTestFinished(() => removeDisk(folder))
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, archives: folder })
+    onTestFinished(() => colloquy.close())
+    const { id } = await colloquy.conversations.createConversation({ title: 'kept' })
+    const { bavail, bsize } = statfsSync(folder)
+    writeFileSync(join(folder, 'ballast'), Buffer.alloc(bavail * bsize))
+    await expect(colloquy.conversations.purge(id)).rejects.toMatchObject({
+      code: 'store/full',
+      message: expect.stringContaining('Nothing was purged; free some room'),
+    })
+    expect(readdirSync(folder)).toEqual(['ballast'])
+    rmSync(join(folder, 'ballast'))
+    expect(await colloquy.conversations.purge(id)).toMatchObject({ conversationId: id, events: 1 })
+  })
+
   it('takes no new store, and says so', async () => {
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))

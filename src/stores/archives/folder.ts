@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ColloquyError, NotFound, StoreFailed } from '../../errors.ts'
+import { ColloquyError, NotFound, StoreFailed, StoreFull } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 import { makeFolder } from '../../log/make-folder.ts'
 import { linesOf, packed, unpacked } from './lines.ts'
@@ -31,6 +31,10 @@ export function folderArchives(folder: string): ArchivePlace {
         await rm(draft, { force: true }).catch(() => undefined)
         // It is the lines that failed, not the file.
         if (error instanceof ColloquyError) throw error
+        if (isDiskFull(error)) {
+          const message = `The archive ${path} was not written: the disk is full. Nothing was purged; free some room and try again.`
+          throw new StoreFull(message, { path }, { cause: error })
+        }
         const message = error instanceof Error ? error.message : String(error)
         throw new StoreFailed(
           `The archive ${path} could not be written (${message}). Nothing was purged.`,
@@ -60,6 +64,10 @@ export function folderArchives(folder: string): ArchivePlace {
       }
     },
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
 /** A draft that nobody wrote to for so long is of a purge that was cut off. */
