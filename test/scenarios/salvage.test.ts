@@ -1,5 +1,5 @@
 /** What a rescued file still knows beside its conversations: idempotency keys and what was purged. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -136,4 +136,24 @@ it('[P13] has its name when it is whole: a salvage that is killed leaves nothing
   expect((await rescue()).salvaged).toMatchObject({ losses: [], conversations: 2 })
   const left = readdirSync(dirname(file)).filter(name => name.includes('-salvage-'))
   expect(left, 'what the killed one left').toEqual([basename(own)])
+})
+
+it('[P13] is not mixed with what the write-ahead log of a file that was there before holds', async () => {
+  const { file, rescue } = await given()
+  const { rescued } = await rescue()
+  const wal = `${file}-rescued-wal`
+  await rescued.conversations.createConversation({ title: 'In the log of the first' })
+  const left = readFileSync(wal)
+  await rescued.close()
+  rmSync(`${file}-rescued`)
+  writeFileSync(wal, left)
+
+  await expect(salvage(file, `${file}-rescued`)).rejects.toMatchObject({
+    code: 'store/unusable',
+    message: expect.stringContaining(wal),
+  })
+  expect(existsSync(`${file}-rescued`)).toBe(false)
+  rmSync(wal)
+  const again = await rescue()
+  expect((await again.rescued.conversations.listConversations()).items).toHaveLength(again.salvaged.conversations)
 })

@@ -4,7 +4,17 @@
  * A conversation that lost rows is rescued with what is left of it, and `verify` on the new file names the gaps. Where the
  * first page keeps SQLite from reading the others, a private copy is read whose first page is made anew.
  */
-import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StoreFull, StoreReadOnly, StoreUnusable } from '../../errors.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
@@ -64,6 +74,13 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
 
 function refuseExisting(to: string): void {
   if (existsSync(to)) throw new StoreUnusable(`${to} exists already; salvage writes a new file.`, { path: to })
+  const wal = `${to}-wal`
+  if ((statSync(wal, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  // SQLite would take it for the new file's own, and put what it holds in place of what was rescued.
+  throw new StoreUnusable(
+    `${wal} is the write-ahead log of a file that was there before, and would be taken for the new one's. Nothing was written; move it away, or name another file.`,
+    { path: to },
+  )
 }
 
 const folderMark = '-salvage-'
