@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { type Colloquy, openColloquy } from 'colloquy'
+import { type Colloquy, copyStore, openColloquy, storeStatus } from 'colloquy'
 import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../support/cli.ts'
@@ -340,13 +340,18 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     await again.close()
   })
 
-  it('takes no export and nothing salvaged: which file is told, and none is left behind', async () => {
+  async function givenLargeStore() {
     const { file } = await givenStore()
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
     const { id } = await colloquy.conversations.createConversation({ title: 'large' })
     for (let number = 0; number < 10; number++)
       await colloquy.conversations.addEvent(id, { role: 'user', content: `${number} ${'x'.repeat(500_000)}` })
     await colloquy.close()
+    return { file, id }
+  }
+
+  it('takes no export and nothing salvaged: which file is told, and none is left behind', async () => {
+    const { file, id } = await givenLargeStore()
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
     const output = join(folder, 'large.jsonl')
@@ -360,6 +365,18 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
       message: expect.stringContaining(rescued),
     })
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('takes no copy: the full disk is told by the file that is on it', async () => {
+    const { file } = await givenLargeStore()
+    const folder = smallDisk()!
+    onTestFinished(() => removeDisk(folder))
+    const to = join(folder, 'copy.db')
+    await expect(copyStore({ from: `sqlite:${file}`, to: `sqlite:${to}` })).rejects.toMatchObject({
+      code: 'store/full',
+      message: expect.stringContaining(to),
+    })
+    expect((await storeStatus(`sqlite:${to}`)).projects).toEqual([])
   })
 
   it('takes no archive of a purge: nothing is purged, and no half file is left behind', async () => {

@@ -1,6 +1,6 @@
 /** The file as a store that is copied from or into. */
 import { resolve } from 'node:path'
-import { type CopyableStore, type CopyableTarget, copiedName } from '../../log/copy.ts'
+import { type CopyableStore, type CopyableTarget, type CopyTarget, copiedName } from '../../log/copy.ts'
 import { copyTarget, discardCopy } from './copy-in.ts'
 import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'
@@ -18,16 +18,25 @@ export async function sqliteCopySource(path: string): Promise<CopyableStore> {
 /** Opens or makes a file to copy into. */
 export async function sqliteCopyTarget(path: string): Promise<CopyableTarget> {
   const database = open(resolve(path), { readOnly: false })
-  const guarded = async <T>(work: () => T) => {
+  const guarded = async <T>(work: () => T | Promise<T>) => {
     try {
-      return work()
+      return await work()
     } catch (error) {
       throw asStoreError(error, database.path)
     }
   }
+  /** Else what goes wrong here would be told of the store that is copied from. */
+  const telling = (target: CopyTarget): CopyTarget => ({
+    ...target,
+    putConversations: conversations => guarded(() => target.putConversations(conversations)),
+    putEvents: events => guarded(() => target.putEvents(events)),
+    putSessions: sessions => guarded(() => target.putSessions(sessions)),
+    putKeys: keys => guarded(() => target.putKeys(keys)),
+    publish: () => guarded(() => target.publish()),
+  })
   return {
     ...copyable(database),
-    begin: (project, from) => guarded(() => copyTarget(database, project, from, Date.now)),
+    begin: (project, from) => guarded(() => telling(copyTarget(database, project, from, Date.now))),
     unfinished: () => guarded(() => allNames(database).flatMap(name => copiedName(name) || [])),
     discard: project => guarded(() => discardCopy(database, project)),
   }
@@ -69,8 +78,13 @@ function copyable(database: Database): CopyableStore {
       }
     },
     async close() {
-      if (!database.readOnly) database.exec('pragma wal_checkpoint(truncate)')
-      database.close()
+      try {
+        if (!database.readOnly) database.exec('pragma wal_checkpoint(truncate)')
+      } catch {
+        // What was copied stands in the write-ahead log then; and what went wrong before is what should be told.
+      } finally {
+        database.close()
+      }
     },
   }
 }
