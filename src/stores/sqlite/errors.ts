@@ -1,6 +1,6 @@
 /** Turns the driver's errors into ours, by SQLite's primary result code. */
 import { statfsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import {
   ColloquyError,
   IllegalState,
@@ -132,7 +132,7 @@ export function asStoreError(error: unknown, path: string): Error {
       )
     case code.readOnly:
       return new StoreReadOnly(
-        `${path} cannot be written. Check its permissions and those of its folder.`,
+        `${path} cannot be written. Check its permissions, those of its folder, and those of ${basename(path)}-wal beside it.`,
         facts,
         because,
       )
