@@ -28,7 +28,10 @@ export interface Session extends SessionHead {
 }
 
 export async function sessionFrom({ store, clock }: Engine, head: SessionHead): Promise<Session> {
-  const [now, total] = await Promise.all([store.measure(windowOf(head)), store.measure(lifeOf(head))])
+  // Most were never cleared: their window is their whole life, and asked for once.
+  const isWhole = head.windowStart === 0 && head.kept.length === 0
+  const window = store.measure(windowOf(head))
+  const [now, total] = await Promise.all([window, isWhole ? window : store.measure(lifeOf(head))])
   const lastActivityAt =
     now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
   const expiry = expiryOf(head, Date.parse(lastActivityAt))

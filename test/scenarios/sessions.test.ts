@@ -100,6 +100,18 @@ describe('finding a session', () => {
     } while (cursor)
     expect(seen).toEqual(['f6', 'f5', 'f4', 'f3', 'f2', 'f1', 'f0'])
   })
+
+  it('lets others have their turn while a long page of sessions is put together', async () => {
+    const { colloquy } = await opened()
+    const features = Array.from({ length: 120 }, (_, index) => ({ ...feature, featureId: `feature ${index}` }))
+    await Promise.all(features.map(one => colloquy.sessions.getOrCreateSession(one)))
+    let turns = 0
+    const listed = colloquy.sessions.listSessions({ limit: 120 })
+    const ended = listed.then(() => true)
+    while (!(await Promise.race([ended, new Promise(resolve => setImmediate(resolve, false))]))) turns++
+    expect((await listed).items).toHaveLength(120)
+    expect(turns).toBeGreaterThan(0)
+  })
 })
 
 describe('messages', () => {
