@@ -224,6 +224,19 @@ describe('damage to rows', () => {
   const tampered = async (sql: string) => openAt(await tamperedFile(sql))
   const inB = `conversation = (select conversation from conversations where id = 'b')`
 
+  it('a file that has lost what it says of itself is read, searched, followed and written, and verify says so', async () => {
+    const store = await tampered('delete from meta')
+    expect((await store.conversations({ project })).items).toHaveLength(3)
+    expect(await store.search({ project, text: 'two' })).toHaveLength(3)
+    const position = await store.position()
+    const { events } = await store.append(into('b', [said('b four')]))
+    const followed = store.subscribe({ project, from: position })[Symbol.asyncIterator]()
+    expect((await followed.next()).value).toMatchObject({ version: events[0]!.version })
+    await followed.return?.()
+    const what = 'the file does not say any more how far its log went'
+    expect(await store.verify()).toMatchObject({ clean: false, damages: [{ what }] })
+  })
+
   it.each([
     ['a changed body', `update events set body = replace(body, 'two', 'TWO') where ${inB} and version = 4`, [4]],
     ['another actor', `update events set actor = 'eve' where ${inB} and version in (3, 5)`, [3, 5]],

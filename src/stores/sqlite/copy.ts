@@ -4,6 +4,7 @@ import { type CopyableStore, type CopyableTarget, type CopyTarget, copiedName } 
 import { copyTarget, discardCopy } from './copy-in.ts'
 import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'
+import { newEpoch } from './epoch.ts'
 import { asStoreError } from './errors.ts'
 import { migrate, readAsToday, refuseForeign } from './migrate.ts'
 
@@ -62,7 +63,9 @@ function open(path: string, { readOnly }: { readOnly: boolean }): Database {
 }
 
 function copyable(database: Database): CopyableStore {
-  const [epoch] = database.prepare(`select value from meta where name = 'epoch'`).get() as [string]
+  const found = database.prepare(`select value from meta where name = 'epoch'`).get() as [string] | undefined
+  // Damage may have taken it away; then nothing is gone on with.
+  const [epoch] = found ?? [newEpoch()]
   return {
     name: database.path,
     epoch,

@@ -11,14 +11,16 @@ export function readEpoch(database: Database): string {
   const values = database.prepare(`
     select (select value from meta where name = 'file'), (select value from meta where name = 'epoch')`)
   const file = identityOf(database.path)
-  const [knownFile, knownEpoch] = values.get() as [string | null, string]
-  if (knownFile === file) return knownEpoch
+  const [knownFile, knownEpoch] = values.get() as [string | null, string | null]
+  if (knownFile === file && knownEpoch !== null) return knownEpoch
   if (database.readOnly) return newEpoch()
   database.prepareToWrite()
   return inTransaction(database, () => {
     // Read again under the lock: another process may have noticed first.
-    const [known, old] = values.get() as [string | null, string]
-    const epoch = known === null || known === file ? old : newEpoch()
+    const [known, old] = values.get() as [string | null, string | null]
+    const isCopy = known !== null && known !== file
+    // Damage can take away what it says of itself: then nobody goes on in it on a guess either.
+    const epoch = isCopy || old === null ? newEpoch() : old
     const put = database.prepare(
       'insert into meta (name, value) values (?, ?) on conflict do update set value = excluded.value',
     )

@@ -28,3 +28,10 @@ export function positionParts(position: string): PositionParts {
   if (!match || !Number.isSafeInteger(row)) throw new PositionUnknown(position, 'it is not a position')
   return { epoch: match[1]!, row, check: match[3]! }
 }
+
+/**
+ * Behind which the next position is handed out at least, whatever was removed there, as an expression of SQL. Damage may
+ * have taken it away: then the log itself is all that is known.
+ */
+export const positionFloor = (schema: 'main' | 'log' = 'main') =>
+  `coalesce((select cast(value as integer) from ${schema}.meta where name = 'position_floor'), 0)`

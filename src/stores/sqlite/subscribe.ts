@@ -13,7 +13,7 @@ import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } fr
 import type { Database } from './database.ts'
 import { asStoreError, isBusy } from './errors.ts'
 import type { HeadStore } from './heads.ts'
-import { checkOf, positionParts, positionText } from './position.ts'
+import { checkOf, positionFloor, positionParts, positionText } from './position.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from './rows.ts'
 
 interface Entry {
@@ -52,7 +52,7 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
     inConversation: database.prepare(feedWhere('e.position > ? and e.position <= ? and +e.conversation = ?')),
     last: database.prepare('select position, hash from events order by position desc limit 1'),
     hashAt: database.prepare('select hash from events where position = ?'),
-    floor: database.prepare(`select value from meta where name = 'position_floor'`),
+    floor: database.prepare(`select ${positionFloor()}`),
     newestPurge: database.prepare('select coalesce(max(purge), 0) from purges'),
   }
   const loadBlob = blobLoader(database)
@@ -74,9 +74,9 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
   let forgettings = 0
 
   function lastRow(): { row: number; hash: Uint8Array | undefined } {
-    const [floor] = sql.floor.get() as [string]
+    const [floor] = sql.floor.get() as [number]
     const found = sql.last.get() as [number, Uint8Array] | undefined
-    if (!found || found[0] < Number(floor)) return { row: Number(floor), hash: undefined }
+    if (!found || found[0] < floor) return { row: floor, hash: undefined }
     return { row: found[0], hash: found[1] }
   }
 

@@ -22,6 +22,7 @@ import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'
 import { filing } from '../places.ts'
+import { positionFloor } from '../position.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
@@ -69,7 +70,7 @@ export interface ConversationImport {
 export function conversationImporter(database: Database) {
   const heads = headStore(database)
   const sql = {
-    floor: database.prepare(`select value from meta where name = 'position_floor'`),
+    floor: database.prepare(`select ${positionFloor()}`),
     last: database.prepare('select max(position) from events'),
     purged: database.prepare(`
       select p.hash, p.archive from purges p join projects using (project)
@@ -104,7 +105,7 @@ export function conversationImporter(database: Database) {
   function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
-    let position = Math.max(Number((sql.floor.get() as [string])[0]), (sql.last.get() as [number | null])[0] ?? 0)
+    let position = Math.max((sql.floor.get() as [number])[0], (sql.last.get() as [number | null])[0] ?? 0)
     const base = baseOf(project, lines[0]!, strict)
     let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
     let entry: ConversationEntry | undefined

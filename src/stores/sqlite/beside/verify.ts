@@ -14,6 +14,7 @@ import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { headStore } from '../heads.ts'
 import { inVersionOrder, newestPosition } from '../places.ts'
+import { positionFloor } from '../position.ts'
 import { blobLoader } from '../rows.ts'
 import { isMeant, isUnplaced, sameAsEvent } from './checked.ts'
 
@@ -37,9 +38,9 @@ export function verifier(database: Database) {
       where ${isMeant}`),
     // Positions are handed out one by one: what is neither there nor purged was taken out by hand.
     missing: database.prepare(`
-      select max(coalesce((select max(position) from events), 0), cast(value as integer))
-        - (select count(*) from events) - (select coalesce(sum(events), 0) from purges)
-      from meta where name = 'position_floor'`),
+      select max(coalesce((select max(position) from events), 0), ${positionFloor()})
+        - (select count(*) from events) - (select coalesce(sum(events), 0) from purges)`),
+    floor: database.prepare(`select 1 from meta where name = 'position_floor'`),
     places: database.prepare(`
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
       where ${isMeant} order by c.conversation`),
@@ -88,6 +89,9 @@ export function verifier(database: Database) {
         database.rollback()
       }
       onProgress(events, total)
+    }
+    if (!sql.floor.get()) {
+      damages.push({ project: '', conversationId: '', what: 'the file does not say any more how far its log went' })
     }
     const missing = (sql.missing.get() as [number])[0] - gaps
     if (missing > 0 && project === undefined) {
