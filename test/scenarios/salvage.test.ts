@@ -54,7 +54,30 @@ function spoilPagesWith(file: string, text: string, most: number): number {
   return pages.length
 }
 
+/** Changes the one place of a text in a file that a question to it shows, and leaves the others as they are. */
+function spoilShown(file: string, text: string, question: string): void {
+  const bytes = readFileSync(file)
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) {
+    const spoilt = Buffer.from(bytes)
+    spoilt[at] = spoilt[at]! ^ 2
+    writeFileSync(file, spoilt)
+    const database = new DatabaseSync(file, { readOnly: true })
+    const shown = JSON.stringify(database.prepare(question).all())
+    database.close()
+    if (shown.includes(spoilt.toString('utf8', at, at + text.length))) return
+  }
+  throw new Error(`nothing shows ${text}`)
+}
+
 describe('a rescued file', () => {
+  it('[P13] has a conversation under its id, although a bit of it is turned where its row says it', async () => {
+    const { file, session, rescue } = await given()
+    spoilShown(file, session.conversationId, 'select id from conversations not indexed')
+    const { salvaged, rescued } = await rescue()
+    expect(salvaged.losses).toEqual([])
+    expect(await rescued.conversations.getMessages(session.conversationId)).toMatchObject([message])
+  })
+
   it('[P3] gives the first result to a call that is repeated by its key', async () => {
     const { rescue, repeat, said, session } = await given()
     const { salvaged, rescued } = await rescue()

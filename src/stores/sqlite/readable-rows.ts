@@ -6,6 +6,7 @@ import { statSync } from 'node:fs'
 import { StoreDamaged } from '../../errors.ts'
 import { type Audience, audienceOfKey } from '../../events/audience.ts'
 import { type ArchiveRow, archiveColumns, archiveColumnsWithoutHashes } from '../../log/archived-rows.ts'
+import { parsedOr } from '../../log/fold.ts'
 import type { LaneKind } from '../../log/lane.ts'
 import type { Database } from './database.ts'
 import { sqliteCode } from './errors.ts'
@@ -57,6 +58,15 @@ export function isWhole({ events, losses }: Readable): boolean {
   return losses.length === 0 && ![...events.values()].some(list => list.some(one => one.damaged))
 }
 
+/** A conversation says its id three times: in its row, in the index over them, and in its head. Two of them know it. */
+function idBy([own, inIndex, inHead]: readonly [string, string | undefined, unknown]): string {
+  return inIndex !== undefined && inIndex === inHead ? inIndex : own
+}
+
+function idIn(info: string): unknown {
+  return parsedOr<{ id?: unknown }>(info, () => ({})).id
+}
+
 export function readable(source: Database): Readable {
   const losses: string[] = []
   const table = <R extends unknown[]>(name: TableName): R[] => scan<R>(source, name, losses)
@@ -76,17 +86,19 @@ export function readable(source: Database): Readable {
     ).map(([conversation, id, project]) => [conversation, { id, project, info: '' }]),
   )
   for (const [conversation, id, project, info] of table<[number, string, number, string]>('conversations')) {
-    conversations.set(conversation, { id, project, info })
+    const inIndex = conversations.get(conversation)?.id
+    conversations.set(conversation, { id: idBy([id, inIndex, idIn(info)]), project, info })
   }
   const lanes: Readable['lanes'] = new Map()
   for (const [lane, conversation, audienceKey, kind] of table<[number, number, string, LaneKind]>('lanes')) {
-    const audience = audienceOfKey(audienceKey)
+    // In a damaged row a column may hold anything.
+    const audience = audienceOfKey(String(audienceKey))
     if (audience) lanes.set(lane, { conversation, audienceKey, kind, audience })
   }
   const blobs = new Map(
     table<[number, string, Uint8Array]>('blobs').map(([, digest, json]) => [
       digest,
-      Buffer.from(json).toString('utf8'),
+      Buffer.from(json instanceof Uint8Array ? json : '').toString('utf8'),
     ]),
   )
   const events = new Map<number, SalvagedRow[]>()
