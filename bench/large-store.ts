@@ -43,10 +43,9 @@ async function build(conversations: number, messagesEach: number, tell: Tell): P
         if (index % 1000 === 0) tell(`building ${count(conversations)} conversations: ${count(index)}`)
         const session = await newSession(colloquy, `conversation ${index}`)
         sessions[index] = session
-        const said = Array.from({ length: messagesEach }, () =>
-          colloquy.sessions.addMessage(session, { role: 'user', content: next() }),
-        )
-        await Promise.all(said)
+        for (let message = 0; message < messagesEach; message++) {
+          await colloquy.sessions.addMessage(session, { role: 'user', content: next() })
+        }
       }
     }
     await Promise.all(Array.from({ length: atOnce }, grow))
