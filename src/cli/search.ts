@@ -95,7 +95,7 @@ export function addSearch(program: Command): void {
         })
         if (json) return printJson(found)
         const most = text === '' ? limit : titlesShown
-        const titles = conversation === undefined ? found.conversations.slice(0, most) : []
+        const titles = found.conversations.slice(0, most)
         if (found.messages.length + titles.length === 0) {
           const { project } = colloquy
           note(safeLine(`Nothing found in project "${project}".${otherProjects(project, await colloquy.projects())}`))

@@ -7,6 +7,8 @@ import type { Viewer } from './visibility.ts'
 
 /** Which conversations to look in: those that pass all that is given. */
 export interface SearchedConversations {
+  /** This one. */
+  conversationId?: string
   /** Somebody of this name said something in it. */
   participant?: string
   /** This agent has, or had, a session on it. */
@@ -21,8 +23,7 @@ export interface SearchQuery extends SearchedConversations {
   project: string
   /** What a person typed. Words are stemmed; "quoted words" stand together. */
   text: string
-  conversationId?: string
-  /** That conversation is a branch: what its parent says up to there is searched too. */
+  /** The conversation to look in is a branch: what its parent says up to there is searched too. */
   branchOf?: BranchPoint
   author?: string
   role?: Role

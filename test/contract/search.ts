@@ -356,32 +356,81 @@ function describeFilters(open: OpenStore): void {
 }
 
 function describeRanking(open: OpenStore): void {
-  it('words that most messages have say nothing, unless there are no others', async () => {
-    const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
-    const { found } = await given(open, 'login without it', ...common, 'the form to login')
-    expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
-    expect(await found('the form', { limit: 50 })).toHaveLength(50)
-    expect(await found('the')).toHaveLength(20)
+  describe.each([
+    ['everywhere', {}],
+    ['in one conversation', { conversationId: 'c' }],
+  ] as const)('%s', (_, where) => {
+    const searchOf = async (...texts: string[]) => {
+      const { found } = await given(open, ...texts)
+      return (text: string, more: Partial<SearchQuery> = {}) => found(text, { ...where, ...more })
+    }
+
+    it('words that most messages have say nothing, unless there are no others', async () => {
+      const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
+      const found = await searchOf('login without it', ...common, 'the form to login')
+      expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
+      expect(await found('the form', { limit: 50 })).toHaveLength(50)
+      expect(await found('the')).toHaveLength(20)
+    })
+
+    it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {
+      const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
+      const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
+      const found = await searchOf(...one.slice(15), ...both, ...one.slice(0, 15))
+      const pages: Array<string | undefined> = []
+      for (let offset = 0; offset < 360; offset += 120)
+        pages.push(...(await found('apple pear', { limit: 120, offset })))
+      expect(new Set(pages.slice(0, 320))).toEqual(new Set(both))
+      expect(new Set(pages.slice(320))).toEqual(new Set(one))
+      expect(pages).toHaveLength(350)
+
+      const ofOneWord: Array<string | undefined> = []
+      for (let offset = 0; offset < 360; offset += 120)
+        ofOneWord.push(...(await found('apple', { limit: 120, offset })))
+      expect(new Set(ofOneWord).size).toBe(350)
+    })
+
+    it('the message with more of the words comes first', async () => {
+      const found = await searchOf('the login form', 'the login page and its form', 'a page', 'nothing')
+      expect((await found('login page form'))[0]).toBe('the login page and its form')
+    })
+
+    it('of two messages with one word each, the one with the rarer word comes first', async () => {
+      const often = Array.from({ length: 20 }, (_, index) => `the form number${index}`)
+      const found = await searchOf('the invoice number20', 'nothing', 'nothing', ...often)
+      expect((await found('form invoice'))[0]).toBe('the invoice number20')
+    })
+
+    it('of two messages with the same words, the shorter one comes first', async () => {
+      const found = await searchOf('payment', `payment ${'and other things '.repeat(20)}`, 'nothing')
+      expect((await found('payment'))[0]).toBe('payment')
+    })
   })
 
-  it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {
-    const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
-    const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
-    const { found } = await given(open, ...one.slice(15), ...both, ...one.slice(0, 15))
-    const pages: Array<string | undefined> = []
-    for (let offset = 0; offset < 360; offset += 120) pages.push(...(await found('apple pear', { limit: 120, offset })))
-    expect(new Set(pages.slice(0, 320))).toEqual(new Set(both))
-    expect(new Set(pages.slice(320))).toEqual(new Set(one))
-    expect(pages).toHaveLength(350)
-
-    const ofOneWord: Array<string | undefined> = []
-    for (let offset = 0; offset < 360; offset += 120) ofOneWord.push(...(await found('apple', { limit: 120, offset })))
-    expect(new Set(ofOneWord).size).toBe(350)
-  })
-
-  it('the message with more of the words comes first', async () => {
-    const { found } = await given(open, 'the login form', 'the login page and its form', 'a page', 'nothing')
-    expect((await found('login page form'))[0]).toBe('the login page and its form')
+  it('a search in one conversation finds what a search everywhere finds there', async () => {
+    const word = fc.constantFrom('apple', 'pear', 'plum', 'fig', 'date')
+    const text = fc.array(word, { minLength: 1, maxLength: 6 }).map(words => words.join(' '))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ into: fc.constantFrom('c', 'd'), text, author: fc.constantFrom('pm', 'dev') }), {
+          maxLength: 30,
+        }),
+        text,
+        fc.constantFrom({}, { author: 'pm' }, { before: 8 }, { author: 'nobody' }),
+        async (messages, query, filter) => {
+          const { store } = await open()
+          for (const id of ['c', 'd']) await store.append(into(id, begun()))
+          for (const one of messages) await store.append(into(one.into, said(one.text, { author: one.author })))
+          const everywhere = await store.search({ project, text: query, limit: 100, ...filter })
+          const here = await store.search({ project, text: query, limit: 100, conversationId: 'c', ...filter })
+          const versions = (hits: SearchHit[]) => hits.map(hit => hit.version).sort((a, b) => a - b)
+          expect(versions(here)).toEqual(versions(everywhere.filter(hit => hit.conversationId === 'c')))
+          expect(here).toEqual([...here].sort((a, b) => b.score - a.score))
+          await store.close()
+        },
+      ),
+      { numRuns: 10 },
+    )
   })
 
   it('neighbours that have the words a message lacks lift it', async () => {
@@ -570,6 +619,17 @@ function describeTitles(open: OpenStore): void {
       (await store.searchTitles({ project, text: 'login page', archived })).map(hit => hit.conversationId)
     expect(await found(true)).toEqual(['c0'])
     expect(await found(false)).toEqual(['c1'])
+  })
+
+  it('of one conversation, as long as it is like what was asked for', async () => {
+    const { store } = await titled('Login page one', 'Login page two')
+    const found = async (text: string, conversationId: string) =>
+      (await store.searchTitles({ project, text, conversationId })).map(hit => hit.conversationId)
+    expect(await found('login page', 'c1')).toEqual(['c1'])
+    expect(await found('', 'c1')).toEqual(['c1'])
+    expect(await found('invoice', 'c1')).toEqual([])
+    expect(await found('login page', 'none')).toEqual([])
+    expect(await found('login page', 'a\0b')).toEqual([])
   })
 
   it('a page at a time, nothing twice and nothing left out', async () => {

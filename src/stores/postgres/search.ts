@@ -237,11 +237,12 @@ export function searcher({
 
   async function titles(query: TitleQuery): Promise<TitleHit[]> {
     const project = await projects.find(query.project)
-    const named = [query.participant, query.agent, query.phase]
+    const named = [query.conversationId, query.participant, query.agent, query.phase]
     if (project === undefined || named.some(name => name !== undefined && idProblem(name))) return []
     const wanted = query.text.trim()
     const grams = trigramsOf(wanted)
     const { where, values } = conditions('c.project', project)
+    if (query.conversationId !== undefined) where('c.id = ?', query.conversationId)
     conversationConditions(query, where)
     // A head may be damaged, so the server does not parse it; what else has these letters in it is told apart below.
     if (query.phase !== undefined) where('strpos(c.info, ?) > 0', `"phase":${JSON.stringify(query.phase)}`)

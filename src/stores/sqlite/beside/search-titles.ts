@@ -17,12 +17,13 @@ export function titleSearcher(database: Database) {
 
   return (query: TitleQuery): TitleHit[] => {
     const project = findProject.get(query.project) as [number] | undefined
-    const named = [query.participant, query.agent, query.phase]
+    const named = [query.conversationId, query.participant, query.agent, query.phase]
     if (!project || named.some(name => name !== undefined && idProblem(name))) return []
     const wanted = query.text.trim()
     const grams = trigramsOf(wanted)
     const { where, text, values } = conditions()
     where('c.project = ?', project[0])
+    if (query.conversationId !== undefined) where('c.id = ?', query.conversationId)
     conversationConditions(query, where, 'c.conversation')
     if (query.phase !== undefined) where(`json_valid(c.info) and json_extract(c.info, '$.phase') = ?`, query.phase)
     if (query.since !== undefined) {
@@ -34,13 +35,13 @@ export function titleSearcher(database: Database) {
     if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
     // Nothing was asked for at all.
     if (wanted === '' && values.length === 1) return []
-    // A text too short for trigrams is looked for as it is, in the most recent titles. `cross` keeps the order: the
-    // titles first.
-    const [from, order] =
-      grams.size === 0
-        ? ['log.conversations c', 'c.recent_at desc, c.conversation desc']
-        : ['titles t cross join log.conversations c on c.conversation = t.rowid', 't.rank']
-    if (grams.size > 0) where('titles match ?', anyGram(grams))
+    // A text too short for trigrams is looked for as it is, in the most recent titles, and one conversation has one.
+    // `cross` keeps the order: the titles first.
+    const byGrams = grams.size > 0 && query.conversationId === undefined
+    const [from, order] = byGrams
+      ? ['titles t cross join log.conversations c on c.conversation = t.rowid', 't.rank']
+      : ['log.conversations c', 'c.recent_at desc, c.conversation desc']
+    if (byGrams) where('titles match ?', anyGram(grams))
     const rows = database
       .prepare(
         `select c.id, c.info, c.recent_at from ${from} where ${text()} order by ${order} limit ${titlesLookedAt}`,

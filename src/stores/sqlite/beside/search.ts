@@ -19,17 +19,19 @@ import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import { blobLoader } from '../rows.ts'
 import { conversationMark, projectMark, textsLike } from './place-marks.ts'
 import type { Operations } from './protocol.ts'
+import {
+  byScore,
+  type Candidate,
+  positionsIn,
+  rarity,
+  type Searched,
+  type SeesLane,
+  searcherHere,
+  type WeighedTerm,
+} from './search-here.ts'
 import type { SearchIndex } from './search-index.ts'
 import { titleSearcher } from './search-titles.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'
-
-type Candidate = {
-  position: number
-  conversation: number
-  version: number
-  lane: number
-  score: number
-}
 
 /** Where to look: a project, or one conversation of it; and the mark that everything there has, if that tells it apart. */
 interface Place {
@@ -43,21 +45,22 @@ interface Place {
  * takes seconds: unless there are no others, they find nothing, and only lift what has them.
  */
 interface Words {
-  telling: readonly Term[]
-  common: readonly Term[]
+  telling: readonly WeighedTerm[]
+  common: readonly WeighedTerm[]
 }
 
-type SeesLane = (lane: number) => boolean
-
 const neighbourReach = 2
-/** Whether most messages have a word is judged by the newest. Where there are few, all may be ranked. */
+/** How many messages have a word is judged by the newest. Where there are few, all may be ranked. */
 const newest = { positions: 2000, leastMessages: 500 }
+/** Of one conversation, so many are ranked one by one sooner than by SQLite, which looks at all conversations for it. */
+const fewHere = 1000
 const longestShown = 16 * 1024
 const marks = { open: '\u0002', close: '\u0003' }
 
 export function searcher({ database, landmarks }: SearchIndex) {
   const sql = {
     project: database.prepare('select project from log.projects where id = ?'),
+    name: database.prepare('select 1 from names where text = ?'),
     conversation: database.prepare(`
       select c.conversation from log.conversations c join log.projects p using (project) where p.id = ? and c.id = ?`),
     audienceKey: database.prepare('select audience_key from log.lanes where lane = ?'),
@@ -83,6 +86,7 @@ export function searcher({ database, landmarks }: SearchIndex) {
       select rowid, snippet(shown, 0, '${marks.open}', '${marks.close}', '…', 40) from temp.shown where shown match ?`),
   }
   const blobs = blobLoader(database)
+  const here = searcherHere(database)
 
   function messages(query: SearchQuery): SearchHit[] {
     const asked = termsOf(query.text)
@@ -96,6 +100,7 @@ export function searcher({ database, landmarks }: SearchIndex) {
 
     /** At least `count` of them, where there are so many. */
     function ranked(count: number): Candidate[] {
+      if (isFewHere()) return rankedHere(count)
       const first = covering() ?? lift(having(anyOf(telling), blockSize))
       if (count <= first.length || first.length < blockSize) return first
       const wanted = wholeBlocks(count)
@@ -115,12 +120,29 @@ export function searcher({ database, landmarks }: SearchIndex) {
       return found.length < blockSize ? undefined : lift(found, true)
     }
 
+    function isFewHere(): boolean {
+      return place!.conversation !== undefined && count(textsLike(anyOf(telling), place!.mark), fewHere + 1) <= fewHere
+    }
+
+    function rankedHere(count: number): Candidate[] {
+      const asked = searched(query, place!, textsLike(anyOf(telling), place!.mark))
+      const { found, having } = here.ranked(place!.conversation!, { ...asked, telling, sees })
+      return inBlocks(found.slice(0, wholeBlocks(count))).flatMap(block =>
+        liftByNeighbours(block, { words, sees, having: () => having }),
+      )
+    }
+
     function having(match: string, most: number): Candidate[] {
-      return candidates(query, place!, { match: textsLike(match, place!.mark), most, sees })
+      return candidates(searched(query, place!, textsLike(match, place!.mark)), { most, sees })
     }
 
     function lift(found: Candidate[], haveAll = false): Candidate[] {
-      return liftByNeighbours(found, { words, mark: place!.mark, sees, haveAll })
+      if (haveAll) return liftByNeighbours(found, { words, sees })
+      const having = (positions: readonly number[]) => {
+        const among = JSON.stringify(positions)
+        return telling.map(({ match }) => positionsIn(sql.having.all(textsLike(match, place!.mark), among)))
+      }
+      return liftByNeighbours(found, { words, sees, having })
     }
   }
 
@@ -131,20 +153,21 @@ export function searcher({ database, landmarks }: SearchIndex) {
 
   function wordsIn(terms: readonly Term[]): Words {
     const [messages, before] = sql.newest.get() as [number, number]
-    const isCommon = ({ match }: Term) => {
+    const weighed = terms.map(({ match }) => {
       const [having] = sql.newestHaving.get(textsLike(match), before) as [number]
-      return having > messages / 2
-    }
-    const common = terms.length < 2 || messages < newest.leastMessages ? [] : terms.filter(isCommon)
-    if (common.length === terms.length) return { telling: terms, common: [] }
-    return { telling: terms.filter(term => !common.includes(term)), common }
+      return { match, weight: rarity(having, messages), isCommon: having > messages / 2 }
+    })
+    const common = terms.length < 2 || messages < newest.leastMessages ? [] : weighed.filter(term => term.isCommon)
+    if (common.length === terms.length) return { telling: weighed, common: [] }
+    return { telling: weighed.filter(term => !common.includes(term)), common }
   }
 
-  /** Undefined where there is no such project or conversation. */
+  /** Undefined where there is no such project or conversation, or nobody who is asked for. */
   function placeOf({
     project: name,
     conversationId,
     author,
+    role,
     phase,
     participant,
     agent,
@@ -154,6 +177,8 @@ export function searcher({ database, landmarks }: SearchIndex) {
     if (named.some(one => one !== undefined && idProblem(one))) return undefined
     const project = (sql.project.get(name) as [number] | undefined)?.[0]
     if (project === undefined) return undefined
+    // Nobody need look through everything for what nobody said.
+    if ([author, role, phase, participant].some(one => one !== undefined && !sql.name.get(one))) return undefined
     if (conversationId !== undefined) {
       const found = sql.conversation.get(name, conversationId) as [number] | undefined
       return found && { project, conversation: found[0], mark: conversationMark(found[0]) }
@@ -163,27 +188,9 @@ export function searcher({ database, landmarks }: SearchIndex) {
     return { project, ...(projects > 1 && { mark: projectMark(project) }) }
   }
 
-  function candidates(
-    query: SearchQuery,
-    { project, conversation }: Place,
-    { match, most, sees }: { match: string; most: number; sees: SeesLane },
-  ): Candidate[] {
-    const { where, text, values } = conditions()
-    where('words match ?', match)
-    where('d.project = ?', project)
-    if (conversation !== undefined) where('d.conversation = ?', conversation)
-    if (query.author !== undefined) where('d.author = (select name from names where text = ?)', query.author)
-    if (query.role !== undefined) where('d.role = (select name from names where text = ?)', query.role)
-    if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
-    if (query.before !== undefined) where('d.version < ?', query.before)
-    if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
-    if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
-    conversationConditions(query, where, 'd.conversation')
-    // `cross` keeps the order: the words first. Otherwise a range of versions is taken first, and each is looked up in them.
+  function candidates({ from, values }: Searched, { most, sees }: { most: number; sees: SeesLane }): Candidate[] {
     const statement = database.prepare(`
-      select d.position, d.conversation, d.version, d.lane, -rank as score
-      from words cross join docs d on d.position = words.rowid
-      where ${text()} order by rank`)
+      select d.position, d.conversation, d.version, d.lane, -rank as score from ${from} order by rank`)
     const found: Candidate[] = []
     for (const row of statement.iterate(...values)) {
       const [position, conversation, version, lane, score] = row as [number, number, number, number, number]
@@ -209,22 +216,26 @@ export function searcher({ database, landmarks }: SearchIndex) {
     }
   }
 
-  /** `haveAll`: all of them have every telling word, so nobody need look for those around them. */
+  /**
+   * `having` gives which of some positions, or of all there are, have each of the telling words. Without it all of them
+   * have every one, so nobody need look for those around them.
+   */
   function liftByNeighbours(
     found: Candidate[],
-    { words, mark, sees, haveAll }: { words: Words; mark: string | undefined; sees: SeesLane; haveAll: boolean },
+    {
+      words,
+      sees,
+      having,
+    }: { words: Words; sees: SeesLane; having?: (positions: readonly number[]) => Array<ReadonlySet<number>> },
   ): Candidate[] {
     const { telling, common } = words
     if (telling.length + common.length < 2 || found.length === 0) return found
-    const neighbourhoods = found.map(one => (haveAll ? [] : around(one, sees)))
-    const everywhere = JSON.stringify([...new Set(neighbourhoods.flat())])
-    const toldBy = haveAll
-      ? []
-      : telling.map(({ match }) => positions(sql.having.all(textsLike(match, mark), everywhere)))
+    const neighbourhoods = found.map(one => (having ? around(one, sees) : []))
+    const toldBy = having?.([...new Set(neighbourhoods.flat())]) ?? []
     const themselves = JSON.stringify(found.map(one => one.position))
-    const inCommon = common.map(({ match }) => positions(sql.lookedUp.all(textsLike(match), themselves)))
+    const inCommon = common.map(({ match }) => positionsIn(sql.lookedUp.all(textsLike(match), themselves)))
     const ranked = found.map((one, index) => {
-      let covered = haveAll ? telling.length : 0
+      let covered = having ? 0 : telling.length
       for (const having of toldBy) {
         if (having.has(one.position)) covered++
         else if (neighbourhoods[index]!.some(position => having.has(position))) covered += 0.5
@@ -305,17 +316,26 @@ function allOf(terms: readonly Term[]): string {
   return terms.map(term => term.match).join(' AND ')
 }
 
-function positions(rows: unknown[]): Set<number> {
-  return new Set((rows as Array<[number]>).map(([position]) => position))
-}
-
 /** `coverage` is how much of what was asked for it has, a word nearby counted half. */
 function lifted(one: Candidate, coverage: number): Candidate {
   return { ...one, score: one.score * (0.25 + coverage) }
 }
 
-function byScore(a: Candidate, b: Candidate): number {
-  return b.score - a.score || b.position - a.position
+/** What is asked of the index for one match. */
+function searched(query: SearchQuery, { project, conversation }: Place, match: string): Searched {
+  const { where, text, values } = conditions()
+  where('words match ?', match)
+  where('d.project = ?', project)
+  if (conversation !== undefined) where('d.conversation = ?', conversation)
+  if (query.author !== undefined) where('d.author = (select name from names where text = ?)', query.author)
+  if (query.role !== undefined) where('d.role = (select name from names where text = ?)', query.role)
+  if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
+  if (query.before !== undefined) where('d.version < ?', query.before)
+  if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
+  if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
+  conversationConditions(query, where, 'd.conversation')
+  // `cross` keeps the order: the words first. Otherwise a range of versions is taken first, and each is looked up in them.
+  return { from: `words cross join docs d on d.position = words.rowid where ${text()}`, values }
 }
 
 /** Plain text and the places of the marks in it. */
