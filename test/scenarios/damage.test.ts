@@ -22,10 +22,10 @@ function given(): { file: string; written: Written[] } {
   return { file, written }
 }
 
-/** Changes one byte of a text that stands in the file once. */
-function flip(file: string, text: string): void {
+/** Changes one byte of a text, of the first one that stands behind a place in the file. */
+function flip(file: string, text: string, from = 0): void {
   const bytes = readFileSync(file)
-  const at = bytes.indexOf(text)
+  const at = bytes.indexOf(text, from)
   expect(at).toBeGreaterThan(0)
   bytes[at + Math.floor(text.length / 2)]! ^= 1
   writeFileSync(file, bytes)
@@ -43,6 +43,13 @@ function rootOf(file: string, table: string): number {
   const { rootpage } = connection.prepare('select rootpage from sqlite_schema where name = ?').get(table)
   connection.close()
   return Number(rootpage)
+}
+
+function firstId(file: string, table: string): string {
+  const connection = new DatabaseSync(file, { readOnly: true })
+  const { id } = connection.prepare(`select id from ${table} limit 1`).get()
+  connection.close()
+  return String(id)
 }
 
 function zero(file: string, page: number): void {
@@ -239,6 +246,29 @@ describe('a damaged head', () => {
 })
 
 describe('a damaged file', () => {
+  it('[P13] of an index alone is named by verify, and all it no longer leads to can be rescued, and what was written since', async () => {
+    for (const table of ['projects', 'conversations', 'sessions']) {
+      const { file, written } = given()
+      const index = `sqlite_autoindex_${table}_1`
+      flip(file, firstId(file, table), (rootOf(file, index) - 1) * 4096)
+      const colloquy = await opened(file)
+      const report = await colloquy.verify({ allProjects: true })
+      expect(report.damages.map(one => one.what)).toContainEqual(expect.stringContaining(index))
+      const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'since' })
+      await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'written since' })
+      await colloquy.close()
+
+      const to = `${file}-rescued`
+      await salvage(file, to)
+      const rescued = await opened(to)
+      for (const { conversationId, messages } of written) {
+        expect(compare(messages, await allMessages(rescued, conversationId)).wrong).toEqual([])
+      }
+      expect(await rescued.sessions.getAllMessages(session.id)).toMatchObject([{ content: 'written since' }])
+      expect((await rescued.verify({ allProjects: true })).damages).toEqual([])
+    }
+  })
+
   it('[P13] that was cut off is refused with the way out, and its front part can be rescued', async () => {
     const { file, written } = given()
     truncateSync(file, Math.floor((readFileSync(file).length * 3) / 4))
