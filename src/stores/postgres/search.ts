@@ -8,7 +8,7 @@ import type { Audience } from '../../events/audience.ts'
 import { idProblem } from '../../events/id.ts'
 import type { Role } from '../../events/message.ts'
 import { shownInfo } from '../../log/fold.ts'
-import { inBlocks, wholeBlocks } from '../../log/ranking.ts'
+import { inBlocks, prominence, rarity, wholeBlocks } from '../../log/ranking.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../log/search.ts'
 import { termsOf, titleScore, trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
@@ -53,8 +53,6 @@ const titlesLookedAt = 5000
 const longestShown = 16 * 1024
 /** Counting further would not change the order. */
 const countLimit = 5_000
-/** Of BM25, as SQLite has them. */
-const bm25 = { k1: 1.2, b: 0.75 }
 
 export function searcher({
   database,
@@ -95,11 +93,7 @@ export function searcher({
     )
     return all.map((stems, at) => {
       const [total, having] = rows[at]!
-      return {
-        stems,
-        match: `(${matches[at]})`,
-        weight: Math.max(1e-6, Math.log((total - having + 0.5) / (having + 0.5) + 1)),
-      }
+      return { stems, match: `(${matches[at]})`, weight: rarity(having, total) }
     })
   }
 
@@ -294,7 +288,7 @@ function scored(rows: readonly CandidateRow[], terms: readonly Term[]): Candidat
     let score = 0
     for (const { stems, weight } of terms) {
       const count = Math.min(...stems.map(stem => counts?.[stem] ?? 0))
-      score += (weight * count * (bm25.k1 + 1)) / (count + bm25.k1 * (1 - bm25.b + (bm25.b * length) / average))
+      score += weight * prominence(count, length, average)
     }
     return { conversation, version, score }
   })

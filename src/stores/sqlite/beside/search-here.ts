@@ -5,6 +5,7 @@
  * BM25 as SQLite has it, but for two things: how rare a word is comes with it, the same for a branch and its parent, and
  * how often it stands in a message is not asked.
  */
+import { prominence } from '../../../log/ranking.ts'
 import type { Term } from '../../../log/search-terms.ts'
 import type { Database } from '../database.ts'
 import type { Value } from '../statement.ts'
@@ -44,8 +45,6 @@ interface Ranked {
 
 type Row = [position: number, version: number, lane: number, sizes: Uint8Array | null]
 
-const bm25 = { k1: 1.2, b: 0.75 }
-
 export function searcherHere(database: Database) {
   const having = database.prepare('select rowid from words where words match ?')
 
@@ -61,8 +60,7 @@ export function searcherHere(database: Database) {
     const found = rows.map(([position, version, lane], index): Candidate => {
       let weight = 0
       for (const [term, those] of toldBy.entries()) if (those.has(position)) weight += telling[term]!.weight
-      const share = (bm25.k1 + 1) / (1 + bm25.k1 * (1 - bm25.b + (bm25.b * lengths[index]!) / average))
-      return { position, conversation, version, lane, score: weight * share }
+      return { position, conversation, version, lane, score: weight * prominence(1, lengths[index]!, average) }
     })
     return { found: found.sort(byScore), having: toldBy }
   }
@@ -76,11 +74,6 @@ export function positionsIn(rows: unknown[]): Set<number> {
 
 export function byScore(a: Candidate, b: Candidate): number {
   return b.score - a.score || b.position - a.position
-}
-
-/** How much a word tells that so many of some messages have. */
-export function rarity(having: number, messages: number): number {
-  return Math.log(1 + (Math.max(0, messages - having) + 0.5) / (having + 0.5))
 }
 
 /** How many words a text has, as FTS5 notes it: numbers of seven bits a byte, the highest first, one for each column. */

@@ -9,7 +9,7 @@ import { idProblem } from '../../../events/id.ts'
 import type { Role } from '../../../events/message.ts'
 import type { Landmark } from '../../../log/directory.ts'
 import { shownInfo } from '../../../log/fold.ts'
-import { blockSize, inBlocks, wholeBlocks } from '../../../log/ranking.ts'
+import { blockSize, inBlocks, rarity, wholeBlocks } from '../../../log/ranking.ts'
 import type { SearchHit, SearchQuery } from '../../../log/search.ts'
 import { type Term, termsOf } from '../../../log/search-terms.ts'
 import { seam, searchableText } from '../../../log/searchable.ts'
@@ -23,7 +23,6 @@ import {
   byScore,
   type Candidate,
   positionsIn,
-  rarity,
   type Searched,
   type SeesLane,
   searcherHere,
