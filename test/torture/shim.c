@@ -80,12 +80,15 @@ static void record(uint32_t kind, int error, uint64_t at, const void *data, uint
   if (bytes) put(data, bytes);
 }
 
-static int isControl(const char *path) {
-  const char *name = strrchr(path, '/');
-  return name && strcmp(name, "/control") == 0;
+static int is_named(const char *path, const char *name) {
+  const char *end = strrchr(path, '/');
+  return end && strcmp(end + 1, name) == 0;
 }
 
-static int may_fail(const char *path) { return armed && (!only || strstr(path, only)); }
+/* Not what the program that is watched tells its watchers. */
+static int may_fail(const char *path) {
+  return armed && (!only || strstr(path, only)) && !is_named(path, "control") && !is_named(path, "acks");
+}
 
 /* offset < 0: at the file's own position. */
 static ssize_t do_write(int fd, const void *data, size_t size, off64_t offset) {
@@ -94,11 +97,11 @@ static ssize_t do_write(int fd, const void *data, size_t size, off64_t offset) {
     return offset < 0 ? syscall(SYS_write, fd, data, size) : syscall(SYS_pwrite64, fd, data, size, offset);
   }
   pthread_mutex_lock(&lock);
-  if (isControl(path)) armed = size > 0 && *(const char *)data == '1';
+  if (is_named(path, "control")) armed = size > 0 && *(const char *)data == '1';
   off64_t at = offset < 0 ? lseek64(fd, 0, SEEK_CUR) : offset;
   size_t taken = size;
   int error = 0;
-  if (!isControl(path) && may_fail(path)) {
+  if (may_fail(path)) {
     if (fail_next) {
       fail_next = 0;
       error = error_number;
