@@ -23,10 +23,10 @@ const migrations: readonly string[] = [log, places, due, work, nodes, checksums]
 export const newestSchema = migrations.length
 
 /** `found` is what `refuseForeign` saw. */
-export function migrate(database: Database, found: number): void {
-  if (found === migrations.length) return
+export function migrate(database: Database, found: number, to = newestSchema): void {
+  if (found === to) return
   database.prepareToWrite()
-  while (schemaVersion(database) < migrations.length) {
+  while (schemaVersion(database) < to) {
     inTransaction(database, () => {
       // Read again under the lock: another process may have taken this step meanwhile.
       const version = schemaVersion(database)
@@ -69,7 +69,7 @@ export function refuseForeign(database: Database): number {
   return found
 }
 
-function schemaVersion(database: Database, name = 'main'): number {
+export function schemaVersion(database: Database, name = 'main'): number {
   const [[version]] = database.prepare(`pragma ${name}.user_version`).all() as [[number]]
   return version
 }

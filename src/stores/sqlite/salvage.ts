@@ -31,6 +31,7 @@ import { hasSoundHeader, isShorterThanAPage, mendFirstPage } from './first-page.
 import { migrate } from './migrate.ts'
 import { inOrderOf, isWhole, type Readable, readable, type SalvagedRow, tables, tablesIn } from './readable-rows.ts'
 import { putRecords } from './rescued-records.ts'
+import { mendShapes, misshapenTables } from './table-shapes.ts'
 
 export interface Salvaged {
   conversations: number
@@ -123,35 +124,48 @@ function closeAnyhow(database: Database | undefined): void {
 }
 
 function readableAnyhow(from: string, to: string): Readable {
-  const rows = readableIn(from)
-  if (rows && (isWhole(rows) || hasSoundHeader(from))) return rows
+  const found = readableIn(from)
+  const hasSoundFirstPage = found !== undefined && hasSoundHeader(from)
+  if (found && !found.isMisshapen && (hasSoundFirstPage || isWhole(found.rows))) return found.rows
   try {
-    return readableInCopy(from, to)
+    return readableInCopy({ from, to, hasSoundFirstPage })
   } catch (error) {
-    if (rows) return rows
+    if (found) return found.rows
     throw error
   }
 }
 
-/** Undefined where the file's first page keeps SQLite from reading the others. */
-function readableIn(from: string): Readable | undefined {
+/** Undefined where the file's first page, or what it says of its tables, keeps SQLite from reading the others. */
+function readableIn(from: string): { rows: Readable; isMisshapen: boolean } | undefined {
   if (isShorterThanAPage(from)) return undefined
   const source = openedIfSound(from)
   if (!source) return undefined
   try {
     if (tablesIn(source).length < Object.keys(tables).length) return undefined
-    return readable(source)
+    return { rows: readable(source), isMisshapen: misshapenTables(source).length > 0 }
   } finally {
     source.close()
   }
 }
 
-/** With a first page made anew. Beside the new file, where there must be room for as much anyway. */
-function readableInCopy(from: string, to: string): Readable {
+/**
+ * With what is damaged of its first page and of its list of tables made anew. Beside the new file, where there must be room
+ * for as much anyway.
+ */
+function readableInCopy({
+  from,
+  to,
+  hasSoundFirstPage,
+}: {
+  from: string
+  to: string
+  hasSoundFirstPage: boolean
+}): Readable {
   const { folder, copy } = copyOf(from, to)
   let source: Database | undefined
   try {
-    mendFirstPage(copy)
+    if (!hasSoundFirstPage) mendFirstPage(copy)
+    mendShapes(copy)
     source = openedIfSound(copy)
     const found = source ? tablesIn(source) : []
     if (!source || !found.includes('events') || !found.includes('conversations')) throw nothingToSalvage(from, source)

@@ -16,6 +16,7 @@ import { headStore } from '../heads.ts'
 import { inVersionOrder, newestPosition } from '../places.ts'
 import { positionFloor } from '../position.ts'
 import { blobLoader } from '../rows.ts'
+import { misshapenTables } from '../table-shapes.ts'
 import { isMeant, isUnplaced, sameAsEvent } from './checked.ts'
 
 type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
@@ -68,9 +69,12 @@ export function verifier(database: Database) {
 
   return async ({ project, onProgress }: { project?: string; onProgress: Progress }): Promise<VerifyReport> => {
     const damages: Damage[] = []
-    for (const row of sql.structure.all() as Array<[string]>) {
-      if (row[0] !== 'ok') damages.push({ project: '', conversationId: '', what: `file structure: ${row[0]}` })
-    }
+    const ofTheFile = (what: string) =>
+      damages.push({ project: '', conversationId: '', what: `file structure: ${what}` })
+    for (const table of misshapenTables(database)) ofTheFile(`the table ${table} is not described as it was made`)
+    // Whatever is read by such a description would be told as damage of what is whole.
+    if (damages.length > 0) return { conversations: 0, events: 0, damages, clean: false }
+    for (const [found] of sql.structure.all() as Array<[string]>) if (found !== 'ok') ofTheFile(found)
     const [total] = sql.count.get(project ?? null) as [number]
     const places = sql.places.all(project ?? null) as Array<[number, string, string]>
     let events = 0
