@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
 import { checkOwnWords } from './commands/own-words.ts'
-import { KeyReused } from './errors.ts'
+import { InvalidInput, KeyReused } from './errors.ts'
 import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Proposal } from './log/event-log.ts'
@@ -81,6 +81,8 @@ export function engine({
     newId,
     traced,
     execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {
+      const odd = oddWrite(options)
+      if (odd) return Promise.reject(new InvalidInput(...odd))
       const { idempotencyKey, expectedVersion = 'any', fence } = options
       const proposal: Proposal = {
         project,
@@ -106,6 +108,24 @@ export function engine({
       return () => listeners.delete(listener)
     },
   }
+}
+
+/**
+ * The option that cannot be, and why. By hand: every append comes by here. Unknown names too: a write without the key that
+ * was meant would be done twice.
+ */
+function oddWrite(options: WriteOptions): [field: string, problem: string] | undefined {
+  if (typeof options !== 'object' || options === null) return ['write', 'must be an object such as { idempotencyKey }']
+  for (const name in options) {
+    if (name !== 'idempotencyKey' && name !== 'expectedVersion' && name !== 'fence')
+      return [name, 'is no option of a write: idempotencyKey, expectedVersion and fence are']
+  }
+  const { idempotencyKey, expectedVersion, fence } = options
+  if (idempotencyKey !== undefined && typeof idempotencyKey !== 'string') return ['idempotencyKey', 'must be a text']
+  if (expectedVersion !== undefined && !(Number.isInteger(expectedVersion) && expectedVersion >= 0))
+    return ['expectedVersion', 'must be a version: a whole number, 0 or more']
+  const isFence = typeof fence?.name === 'string' && Number.isInteger(fence.generation)
+  return fence === undefined || isFence ? undefined : ['fence', 'must be what a claim or a lease gave']
 }
 
 /**

@@ -17,11 +17,25 @@ export function jsonCopy(value: unknown, field: string, depth = 0): unknown {
       if (value === null) return null
       if (Array.isArray(value)) return value.map(item => jsonCopy(item ?? null, field, depth + 1))
       if ('toJSON' in value && typeof value.toJSON === 'function') return jsonCopy(value.toJSON(), field, depth + 1)
+      refuseOtherThanFields(value, field)
       return objectCopy(value, field, depth)
     default:
       throw new InvalidInput(field, `must be JSON, and a ${typeof value} is not`)
   }
 }
+
+/** What a Map, an Error or bytes hold is not in their fields: nothing, or something else, would be stored of them. */
+function refuseOtherThanFields(value: object, field: string): void {
+  const kind = Object.prototype.toString.call(value).slice(8, -1)
+  const isOfFields = kind === 'Object' || (!builtIn.has(kind) && !ArrayBuffer.isView(value))
+  if (!isOfFields) throw new InvalidInput(field, `must be JSON, and ${kind} is not: say what of it is to be stored`)
+}
+
+/** Their tags. A class of the caller's own may have any other. */
+const builtIn = new Set([
+  ...['Error', 'DOMException', 'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'RegExp', 'Promise', 'Generator'],
+  ...['Number', 'String', 'Boolean', 'Symbol', 'BigInt', 'ArrayBuffer', 'SharedArrayBuffer', 'Blob', 'File'],
+])
 
 function objectCopy(value: object, field: string, depth: number): Record<string, unknown> {
   const copy: Record<string, unknown> = {}

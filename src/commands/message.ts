@@ -1,4 +1,5 @@
 /** Somebody says something: a caller's message checked, and the fact that is recorded of it. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { ContentTooLarge, InvalidInput } from '../errors.ts'
 import { type Audience, everyone } from '../events/audience.ts'
@@ -32,7 +33,7 @@ const SeedMetadata = z.object({
   internal: z.boolean().optional().catch(undefined),
   tokens: z.object({ input: Tokens, output: Tokens }).optional().catch(undefined),
   toolUse: z
-    .object({ name: z.string().min(1), input: z.unknown(), result: z.unknown() })
+    .object({ name: z.string().min(1), input: z.unknown().optional(), result: z.unknown().optional() })
     .optional()
     .catch(undefined),
 })
@@ -46,7 +47,7 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
   }
   const { content, parts: given = [], metadata: _, envelope, ...rest } = parseInput(MessageInput, input)
   // As it was given: the schema's copy has lost a key called `__proto__`.
-  const { known, left } = fromSeed(input.metadata)
+  const { known, left } = fromSeed(input)
   const { tokens, toolUse, ...fields } = known
   const parts: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
   for (const part of given) parts.push(plainPart(part))
@@ -76,16 +77,25 @@ function isPlain(input: MessageInput): input is { role: Role; content: string } 
 
 const roles: ReadonlySet<unknown> = new Set(Role.options)
 
-/** Seed 000 puts some of these into `metadata`; they are taken from there, and the rest stays free metadata. */
-function fromSeed(metadata: Metadata | undefined): {
+/**
+ * Seed 000 puts some of these into `metadata`; they are taken from there, and the rest stays free metadata: what the
+ * message says itself too, and what has more in it than the seed knows.
+ */
+function fromSeed({ metadata, ...own }: MessageInput): {
   known: z.output<typeof SeedMetadata>
   left: Metadata | undefined
 } {
   if (metadata === undefined) return { known: {}, left: undefined }
-  const known = SeedMetadata.parse(metadata)
+  const { tokens, ...known } = SeedMetadata.parse(metadata)
+  const taken = withoutUndefined({
+    ...Object.fromEntries(Object.entries(known).filter(([key]) => own[key as keyof typeof own] === undefined)),
+    ...(own.usage === undefined && { tokens }),
+  })
   const left = jsonCopy(metadata, 'metadata') as Metadata
-  for (const [key, value] of Object.entries(known)) if (value !== undefined) delete left[key]
-  return { known, left: Object.keys(left).length > 0 ? left : undefined }
+  for (const [key, value] of Object.entries(taken)) {
+    if (isDeepStrictEqual(jsonCopy(value, 'metadata'), left[key])) delete left[key]
+  }
+  return { known: taken, left: Object.keys(left).length > 0 ? left : undefined }
 }
 
 function plainPart(part: Part): Part {

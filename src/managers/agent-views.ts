@@ -14,10 +14,11 @@ import { type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import { continuation, type PastHeads } from './past-heads.ts'
 import { type References, type UnresolvedReference, unresolvedLine } from './references.ts'
-import type { RequestOptions } from './request-settings.ts'
+import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { sessionBefore } from './session-before.ts'
 import type { SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
+import { checkedTrigger } from './trigger.ts'
 
 /** An agent by its name, or one of its sessions where it has several on the conversation. */
 export type AgentReference = string | { sessionId: string }
@@ -162,15 +163,19 @@ export function agentViews({
   }
 
   /** A view ends at the message it answers: what came later is for the next one. */
-  async function asked(conversation: ConversationHead, { trigger, budget, strategy, recall }: AgentViewOptions) {
+  async function asked(conversation: ConversationHead, given: AgentViewOptions) {
+    if (typeof given !== 'object' || given === null)
+      throw new InvalidInput('options', 'must be an object with a trigger')
+    const { budget, strategy, recall } = given
+    const trigger = checkedTrigger(given.trigger)
     const asOf =
       typeof trigger === 'string' ? conversation.version : (await triggering(conversation, trigger.messageId)).version
-    const options: RequestOptions = {
+    const options = checkedOptions({
       asOf,
       ...(budget !== undefined && { budget }),
-      ...(strategy && { strategy }),
+      ...(strategy !== undefined && { strategy }),
       ...(recall !== undefined && { recall }),
-    }
+    })
     return { trigger, asOf, options }
   }
 

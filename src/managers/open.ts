@@ -83,6 +83,7 @@ export interface OpenOptions
  * @throws {ModelKeyMissing} when the model is given by name and its provider's key is missing
  */
 export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
+  refuseOtherThanOptions(given)
   const options = given.configuration === undefined ? given : await withConfiguration(given, given.configuration)
   refuseOddOptions(options)
   const root = rootAbove(process.cwd())
@@ -169,12 +170,40 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   return opening
 }
 
+function refuseOtherThanOptions(given: OpenOptions): void {
+  if (typeof given !== 'object' || given === null)
+    throw new InvalidInput('options', `must be an object such as { store: 'sqlite:path' }`)
+  const { configuration } = given
+  if (configuration !== undefined && configuration !== true && typeof configuration !== 'string')
+    throw new InvalidInput('configuration', 'must be true or the path of a file')
+}
+
+/** So that one that is misspelt is not passed over: what it was to change would stay as it is without a word. */
+// biome-ignore format: a plain list
+const optionNames: Readonly<Record<keyof OpenOptions, true>> = {
+  store: true, project: true, projects: true, root: true, configuration: true, readOnly: true,
+  actor: true, channel: true, clock: true, ids: true, tokens: true, tracer: true,
+  durability: true, busyTimeoutMs: true, maxMessageBytes: true, archives: true, archive: true, sweepEveryMs: true,
+  sessionExpiresInMs: true, sharing: true, features: true, redact: true, references: true, resolvers: true,
+  model: true, requests: true, agents: true, work: true, dispatch: true,
+  phases: true, turns: true, executionLeaseMs: true,
+}
+
 /**
- * What would otherwise come out only with the first message, and under another name.
+ * What would otherwise come out only with the first message and under another name, or not at all.
  *
  * @throws {InvalidInput} naming the option
  */
-function refuseOddOptions({ clock, ids, tokens, durability, busyTimeoutMs, archives }: OpenOptions): void {
+function refuseOddOptions(given: OpenOptions): void {
+  const unknown = Object.keys(given).find(name => !Object.hasOwn(optionNames, name))
+  if (unknown !== undefined)
+    throw new InvalidInput(unknown, 'is no option of openColloquy: docs/options.md has them all')
+  const { clock, ids, tokens, durability, busyTimeoutMs, archives, resolvers } = given
+  for (const name of ['readOnly', 'redact'] as const) {
+    if (given[name] !== undefined && typeof given[name] !== 'boolean')
+      throw new InvalidInput(name, 'must be true or false')
+  }
+  if (resolvers !== undefined && !Array.isArray(resolvers)) throw new InvalidInput('resolvers', 'must be a list')
   if (clock !== undefined && typeof clock !== 'function') throw new InvalidInput('clock', 'must be a function')
   if (ids !== undefined && typeof ids !== 'function') throw new InvalidInput('ids', 'must be a function')
   const isCounter = typeof tokens === 'object' && typeof tokens?.count === 'function'

@@ -1,4 +1,7 @@
 /** How requests are put together where a caller does not say otherwise. */
+import { z } from 'zod'
+import { parseInput } from '../commands/input.ts'
+import { SessionConfigured } from '../events/session.ts'
 import { defaultStrategy, type Strategy } from '../events/strategy.ts'
 import type { SettingSource } from '../request/ledger.ts'
 import type { ModelLimits } from '../request/models.ts'
@@ -15,6 +18,23 @@ export interface RequestOptions {
   reserve?: number
   /** Only what was there at this version of the conversation. Default: all there is. */
   asOf?: number
+}
+
+const { strategy, budget, model, recall } = SessionConfigured.shape.requests.shape
+
+/** Of a caller's own. */
+const GivenOptions = z.strictObject({
+  strategy: strategy.unwrap().unwrap().optional(),
+  budget: budget.unwrap().unwrap().optional(),
+  model: model.unwrap().unwrap().optional(),
+  recall: recall.unwrap().unwrap().optional(),
+  reserve: z.int().nonnegative().optional(),
+  asOf: z.int().nonnegative().optional(),
+})
+
+/** @throws {InvalidInput} naming an option that cannot be */
+export function checkedOptions(options: RequestOptions | undefined): RequestOptions {
+  return options === undefined ? {} : (parseInput(GivenOptions, options) as RequestOptions)
 }
 
 export interface RequestSettings {

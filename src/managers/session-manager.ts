@@ -30,7 +30,7 @@ import type { AgentRequest } from './agent-request.ts'
 import type { MessagePage } from './long-reads.ts'
 import { continuation } from './past-heads.ts'
 import { checkPage } from './queries.ts'
-import type { RequestOptions } from './request-settings.ts'
+import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
@@ -41,6 +41,7 @@ import { firstSystemMessage, newestReadable, pageOf } from './session-messages.t
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
+import { checkedTrigger } from './trigger.ts'
 
 /** Which sessions worked on an item, by the item's state at the time (seed 002). */
 export interface SessionLinks {
@@ -264,21 +265,21 @@ export class SessionManager {
    *
    * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
    */
-  buildRequest(
+  async buildRequest(
     sessionId: string,
     message: string | { messageId: string },
     options?: RequestOptions,
   ): Promise<AgentRequest> {
-    return this.#requests().build(sessionId, message, options)
+    return this.#requests().build(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
   /** The same without any side effect: nothing is compacted, gathered or recorded. */
-  previewRequest(
+  async previewRequest(
     sessionId: string,
     message: string | { messageId: string },
     options?: RequestOptions,
   ): Promise<AgentRequest> {
-    return this.#requests().preview(sessionId, message, options)
+    return this.#requests().preview(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
   /** Compacts now, whatever the size. */

@@ -1,5 +1,5 @@
 /** The message a request is for: a text, or a stored message, which then stands in the request once. */
-import { NotFound } from '../errors.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
 import type { Store } from '../log/store.ts'
 import { windowOf } from '../log/windows.ts'
 import { imagesIn } from '../request/images.ts'
@@ -18,6 +18,13 @@ export interface TriggerInput {
   /** What was read of the window. */
   read: readonly Message[]
   section: (text: string) => TextSection
+}
+
+/** @throws {InvalidInput} when it is neither a text nor a message by its id */
+export function checkedTrigger<T extends string | { messageId: string }>(asked: T): T {
+  const isOne = typeof asked === 'string' || (typeof asked === 'object' && typeof asked?.messageId === 'string')
+  if (!isOne) throw new InvalidInput('message', 'must be a text, or a message by its id: { messageId }')
+  return asked
 }
 
 /** A text that the newest unanswered message of the person has already is that message: it stands there once. */

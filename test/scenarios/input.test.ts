@@ -119,6 +119,48 @@ describe('content', () => {
     expect(JSON.stringify(message?.metadata)).toBe('{"__proto__":{"a":1},"constructor":2}')
   })
 
+  it('with what is not JSON anywhere is refused, and not stored as an empty object', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const values = [new Error('full'), new Map([['a', 1]]), new Set([1]), /a/, Promise.resolve(1), Uint8Array.of(1)]
+    for (const value of [...values, Object(5), Object('s'), new ArrayBuffer(1)]) {
+      const result = { type: 'tool-result', callId: 'c', output: { value } } as const
+      for (const message of [{ metadata: { value } }, { parts: [result] }, { envelope: [value] }]) {
+        const adding = colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a', ...message })
+        await expect(adding).rejects.toMatchObject({ code: 'input/invalid' })
+      }
+    }
+    class Point {
+      x = 1
+    }
+    const at = new Date(0)
+    const metadata = { point: new Point(), at, bare: Object.assign(Object.create(null), { y: 2 }) }
+    const said = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a', metadata })
+    expect(said.metadata).toEqual({ point: { x: 1 }, at: at.toISOString(), bare: { y: 2 } })
+    expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+
+  it('keeps what its metadata has more than the seeds know, and what it says twice', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const say = (message: object) =>
+      colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a', ...message })
+    const toolUse = { name: 'grep', input: { q: 'x' }, result: 'no', isError: true }
+    expect(await say({ metadata: { toolUse, tokens: { input: 1, output: 2, cacheRead: 9 } } })).toMatchObject({
+      parts: [{ type: 'text' }, { type: 'tool-call', name: 'grep' }, { type: 'tool-result', output: 'no' }],
+      usage: { input: 1, output: 2 },
+      metadata: { toolUse, tokens: { input: 1, output: 2, cacheRead: 9 } },
+    })
+    expect(await say({ iteration: 1, metadata: { iteration: 2 } })).toMatchObject({
+      iteration: 1,
+      metadata: { iteration: 2 },
+    })
+    const called = await say({ metadata: { toolUse: { name: 'grep', input: {} }, taskId: 't' } })
+    expect(called.parts.map(part => part.type)).toEqual(['text', 'tool-call'])
+    expect(called).toMatchObject({ taskId: 't' })
+    expect(called.metadata).toBeUndefined()
+  })
+
   it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -146,6 +188,15 @@ describe('content', () => {
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'user', content: 'x', contnet: 'y' } as never
     await expect(colloquy.sessions.addMessage(session.id, message)).rejects.toThrow(/contnet/)
+    for (const inside of [
+      { parts: [{ type: 'file', name: 'x', data: 'base64' }] },
+      { content: 'x', usage: { input: 1, output: 2, total: 3 } },
+      { content: 'x', audience: { to: 'everyone', agents: ['qa'] } },
+    ]) {
+      const adding = colloquy.sessions.addMessage(session.id, { role: 'user', ...inside } as never)
+      await expect(adding).rejects.toThrow(/data|total|agents/)
+    }
+    expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
   })
 })
 
@@ -311,6 +362,23 @@ describe('[P3] once', () => {
     })
   })
 
+  it.each([
+    ['write', 'my-key'],
+    ['write', null],
+    ['idempotencykey', { idempotencykey: 'x' }],
+    ['idempotencyKey', { idempotencyKey: 5 }],
+    ['expectedVersion', { expectedVersion: '2' }],
+    ['expectedVersion', { expectedVersion: Number.NaN }],
+    ['fence', { fence: null }],
+    ['fence', { fence: 'x' }],
+  ])('an odd %s among what a write is told is refused by name, and nothing is written', async (field, write) => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const adding = colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a' }, write as object)
+    await expect(adding).rejects.toMatchObject({ code: 'input/invalid', field })
+    expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
+  })
+
   it('a wrong expected version changes nothing and says where the log is', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -420,8 +488,49 @@ describe('options', () => {
     ['sharing.thread', { sharing: { thread: 'everything' } }],
     ['phases', { phases: 5 }],
     ['phases.initial', { phases: { initial: 5, phases: {} } }],
+    ['durabilty', { durabilty: 'relaxed' }],
+    ['readOnly', { readOnly: 'false' }],
+    ['redact', { redact: 'false' }],
+    ['resolvers', { resolvers: 5 }],
+    ['configuration', { configuration: false }],
   ])('%s that cannot be is refused by name', async (field, options) => {
     await expect(opened(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
+  })
+
+  it('that are none are refused', async () => {
+    for (const none of [null, 'sqlite::memory:', 5]) {
+      await expect(openColloquy(none as never)).rejects.toMatchObject({ code: 'input/invalid', field: 'options' })
+    }
+  })
+
+  it('of a request that cannot be are refused by name, of an agent too', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession(feature)
+    await sessions.addMessage(id, { role: 'user', content: 'hello' })
+    await sessions.buildRequest(id, 'hi')
+    const odd: Array<[string, object]> = [
+      ['budget', { budget: Number.NaN }],
+      ['budget', { budget: '8000' }],
+      ['strategy', { strategy: 'recent' }],
+      ['strategy.name', { strategy: { name: 'nope' } }],
+      ['strategy.messages', { strategy: { name: 'recent', messages: -1 } }],
+    ]
+    for (const [field, options] of odd) {
+      for (const asked of [
+        sessions.buildRequest(id, 'x', options),
+        sessions.previewRequest(id, 'x', options),
+        conversations.buildAgentMessages(conversationId, 'pm', { trigger: 'x', ...options }),
+      ]) {
+        await expect(asked).rejects.toMatchObject({ code: 'input/invalid', field })
+      }
+    }
+    for (const message of [undefined, null, 5, {}]) {
+      await expect(sessions.previewRequest(id, message as never)).rejects.toMatchObject({ code: 'input/invalid' })
+    }
+    await expect(sessions.previewRequest(id, 'x', { modle: 'y' } as object)).rejects.toThrow(/modle/)
+    const recent = await sessions.previewRequest(id, 'x', { strategy: { name: 'recent' } as never })
+    expect(recent.strategy).toBe('recent')
   })
 })
 
