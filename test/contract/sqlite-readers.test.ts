@@ -1,6 +1,9 @@
-/** What those who follow a file are told when it goes bad under them. */
+/** What those who follow a file are told while another process writes to it, and when it goes bad under them. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, openSync, truncateSync, writeSync } from 'node:fs'
-import { ColloquyError } from 'colloquy'
+import { fileURLToPath } from 'node:url'
+import { ColloquyError, type Store } from 'colloquy'
 import { expect, it } from 'vitest'
 import { begun, into, refusal, said } from '../support/builders.ts'
 import { openSqlite } from './open-sqlite.ts'
@@ -39,3 +42,43 @@ it.each(Object.entries(ruin))(
   },
   30_000,
 )
+
+it('whoever pages through several lanes misses nothing that another process says in them meanwhile', async () => {
+  const { store, path } = await openSqlite()
+  await store.append(into('c', begun()))
+  const messages = 1500
+  const program = fileURLToPath(new URL('processes/take-turns.mjs', import.meta.url))
+  const writer = spawn(process.execPath, [program, path, String(messages)], { stdio: ['ignore', 'ignore', 'inherit'] })
+  let isDone = false
+  const ended = once(writer, 'exit').finally(() => {
+    isDone = true
+  })
+  const viewer = { sees: 'as-session', sessionId: 's', agentName: 'dev' } as const
+  const window: Parameters<Store['messages']>[0] = {
+    project,
+    conversationId: 'c',
+    viewer,
+    kinds: ['talk'],
+    start: 0,
+    kept: [],
+  }
+  const seen: number[] = []
+  let holes = 0
+  for (let isLast = false; !isLast; ) {
+    isLast = isDone
+    for (let more = true; more; ) {
+      const page = await store.messages(window, { after: seen.at(-1) ?? 1, limit: 100 })
+      seen.push(...page.map(message => message.version))
+      more = page.length > 0
+    }
+    const newest = (await store.messages(window, { limit: 50 })).map(message => message.version)
+    const sums = await store.measure(window)
+    holes += newest.filter((version, index) => index > 0 && version !== newest[index - 1]! + 1).length
+    // Whatever was read first is there to be measured too.
+    if (newest.length > 0 && sums.messages < newest.at(-1)! - 1) holes++
+    await new Promise(setImmediate)
+  }
+  expect(await ended).toEqual([0, null])
+  expect(seen).toEqual(Array.from({ length: messages }, (_, index) => index + 2))
+  expect(holes).toBe(0)
+}, 60_000)

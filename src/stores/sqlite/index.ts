@@ -32,7 +32,7 @@ import { filing } from './places.ts'
 import { reader } from './read.ts'
 import { sameFile } from './same-file.ts'
 import { feed } from './subscribe.ts'
-import { inTransaction } from './transaction.ts'
+import { inTransaction, snapshots } from './transaction.ts'
 import { commitsBeforeGrowth, growWal } from './wal.ts'
 import { windowReader } from './windows.ts'
 import { type Writer, writer } from './writer.ts'
@@ -160,6 +160,17 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     })
   }
 
+  const inSnapshot = snapshots(database)
+  /** What takes several questions. What is kept is looked at within: it must not be older than what is read beside it. */
+  function readingAtOnce<T>(read: () => T): Promise<T> {
+    return reading(() =>
+      inSnapshot(() => {
+        heads.refresh()
+        return read()
+      }),
+    )
+  }
+
   function writing<T>(change: () => T, lightly?: () => T | undefined): Promise<T> {
     if (closed) return Promise.reject(new StoreClosed())
     if (readOnly) return Promise.reject(new StoreReadOnly(`${file} was opened for reading only.`, { path: file }))
@@ -189,8 +200,8 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     ...keeper.leases({ reading, writing }),
     ...nodeRegister({ database, clock, reading, writing }),
 
-    messages: (window, page) => reading(() => windows.messages(window, page)),
-    measure: window => reading(() => windows.measure(window)),
+    messages: (window, page) => readingAtOnce(() => windows.messages(window, page)),
+    measure: window => readingAtOnce(() => windows.measure(window)),
     async message(project, id) {
       const places = await side.call('find', id)
       return reading(() => places.map(place => windows.message(project, id, place)).find(found => found !== undefined))
@@ -231,7 +242,11 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       const places = await reading(() => known.filter(place => windows.message(project, messageId, place)))
       for (const place of places) await side.call('expectErase', place)
       try {
-        const erased = await writing(() => erase(request, places))
+        const erased = await writing(() => {
+          // Nobody is handed it any more, from when the log says that it is gone.
+          windows.forget()
+          return erase(request, places)
+        })
         return { ...erased, ...(await scrubbed()) }
       } catch (error) {
         for (const place of places) await side.call('callOffErase', place).catch(() => undefined)
