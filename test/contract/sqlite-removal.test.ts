@@ -79,6 +79,34 @@ describe('an erase that is refused', () => {
   })
 })
 
+describe('an erase', () => {
+  it('[P4] leaves nobody among those who spent something whose only message it took', async () => {
+    const { store } = await openSqlite()
+    const secret = said('secret', { usage, author: 'jane' })
+    await store.append(into('c', [begun(), secret, said('other', { usage, author: 'dev' })]))
+    expect(Object.keys((await store.spending!(project)).agents).sort()).toEqual(['dev', 'jane'])
+    await store.erase({ project, messageId: secret.messageId, origin })
+    expect(Object.keys((await store.spending!(project)).agents)).toEqual(['dev'])
+  })
+
+  it('[P4] is seen by every read from when the log says so', async () => {
+    const { store } = await openSqlite()
+    const secret = said(`a ${marker} secret`)
+    await store.append(into('c', [begun(), secret]))
+    const viewer = { sees: 'everything' } as const
+    const window = { project, conversationId: 'c', viewer, kinds: ['talk'] as const, start: 0, kept: [] }
+    const read = async () => JSON.stringify(await store.messages(window, { limit: 10, shared: true }))
+    // More than once: then it is kept in memory.
+    for (let time = 0; time < 3; time++) expect(await read()).toContain(marker)
+    const updates = store.subscribe({ project, from: await store.position() })
+    const erasing = store.erase({ project, messageId: secret.messageId, origin })
+    expect((await updates.next()).value?.event.type).toBe('message.erased')
+    expect(await read()).not.toContain(marker)
+    await erasing
+    await updates.return?.(undefined)
+  })
+})
+
 describe('an erase that another process hears of first', () => {
   it('[P4] takes the words out there, and nothing has to be built again', async () => {
     const { store, path, another } = await openSqlite()

@@ -48,6 +48,8 @@ export function spendingKeeper(database: Database) {
       on conflict do update set messages = messages + excluded.messages, tokens = tokens + excluded.tokens,
         input = input + excluded.input, output = output + excluded.output, cost = cost + excluded.cost,
         calls = calls + excluded.calls, unpriced = unpriced + excluded.unpriced`),
+    // Nothing is left of them, their names neither.
+    dropEmpty: database.prepare('delete from spent where conversation = ? and messages = 0 and calls = 0'),
     forget: database.prepare('delete from spent where conversation = ?'),
     project: database.prepare('select project from log.projects where id = ?'),
     all: database.prepare(`select ${sums} from ${ofProject}`),
@@ -84,7 +86,9 @@ export function spendingKeeper(database: Database) {
     /** Takes one event out again, while its content is still there. */
     takeOut(conversation: number, event: StoredEvent): void {
       const spent = spentIn(event)
-      if (spent) write(conversation, spent, -1)
+      if (!spent) return
+      write(conversation, spent, -1)
+      sql.dropEmpty.run(conversation)
     },
     forget: (conversation: number) => sql.forget.run(conversation),
     ofProject(id: string): ProjectSpending {
