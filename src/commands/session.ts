@@ -87,12 +87,13 @@ export function clearMessages(sessionId: string): Decision {
   }
 }
 
-/** `keeps` is the version of a message, found beforehand; it stands in the log, so it cannot change meanwhile. */
+/** `keeps` is the version of a message, found beforehand. Somebody may have cleared the window since: then it is gone. */
 export function resetSession(sessionId: string, keeps: number | undefined): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     openConversationIn(heads, session.conversationId)
-    return [{ type: 'session.reset', sessionId, kept: keeps === undefined ? [] : [keeps] }]
+    const isThere = keeps !== undefined && (keeps > session.windowStart || session.kept.includes(keeps))
+    return [{ type: 'session.reset', sessionId, kept: isThere ? [keeps] : [] }]
   }
 }
 

@@ -15,6 +15,7 @@ import { type MeantSession, meantSession, type SessionOptions, titleOf } from '.
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
+import { VersionConflict } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
@@ -49,6 +50,9 @@ export interface SessionLinks {
   /** Session ids, oldest first; the key is '' for sessions without a state. */
   states: Record<string, string[]>
 }
+
+/** Whoever meets a writer at every look is told so. */
+const mostLooks = 20
 
 const ResetOptions = z.object({ options: z.object({ keepSystemMessage: z.boolean().optional() }) })
 
@@ -189,10 +193,12 @@ export class SessionManager {
     write?: WriteOptions,
   ): Promise<Session> {
     const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
-    const head = keepSystemMessage ? await this.#known(sessionId) : undefined
-    const first = head && (await firstSystemMessage(this.#engine, head))
-    const decide = command.resetSession(sessionId, first)
-    return this.#change(sessionId, decide, ['resetSession', sessionId, keepSystemMessage], write)
+    const look = async (head: SessionHead | undefined) => {
+      const first = keepSystemMessage && head ? await firstSystemMessage(this.#engine, head) : undefined
+      // One that comes meanwhile is to be kept as well.
+      return { decide: command.resetSession(sessionId, first), isFleeting: keepSystemMessage && first === undefined }
+    }
+    return this.#changeAsSeen(sessionId, look, ['resetSession', sessionId, keepSystemMessage], write)
   }
 
   /** Makes it read-only. It can be viewed, and reopened. */
@@ -203,11 +209,13 @@ export class SessionManager {
 
   /** @throws {IllegalState} when another session took its place, and is in use */
   async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
-    const head = await this.#known(sessionId)
-    const other = head && (await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head)))
-    const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
-    const decide = command.reopenSession(sessionId, rival)
-    return this.#change(sessionId, decide, ['reopenSession', sessionId], write)
+    const look = async (head: SessionHead | undefined) => {
+      const other = head && (await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head)))
+      const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
+      // It may be deleted meanwhile, or come back to life.
+      return { decide: command.reopenSession(sessionId, rival), isFleeting: rival?.status === 'expired' }
+    }
+    return this.#changeAsSeen(sessionId, look, ['reopenSession', sessionId], write)
   }
 
   /** Ends it now, as if it had not been used for long; `getOrCreateSession` gives its successor. */
@@ -405,6 +413,27 @@ export class SessionManager {
   ): Promise<Session> {
     const { session } = await this.#execute(sessionId, decide, asked, options)
     return this.#session(session!)
+  }
+
+  /** A change that hangs on what was looked at before: where somebody wrote meanwhile, it is looked at again. */
+  async #changeAsSeen(
+    sessionId: string,
+    look: (head: SessionHead | undefined) => Promise<{ decide: Decision; isFleeting: boolean }>,
+    asked: readonly unknown[],
+    write: WriteOptions | undefined,
+  ): Promise<Session> {
+    for (let tries = 1; ; tries++) {
+      const head = await this.#known(sessionId)
+      const conversation = head && (await this.#engine.store.conversation(this.#scope.project, head.conversationId))
+      const { decide, isFleeting } = await look(head)
+      const options = isFleeting && conversation ? { expectedVersion: conversation.version, ...write } : write
+      try {
+        return await this.#change(sessionId, decide, asked, options)
+      } catch (error) {
+        const isMoved = error instanceof VersionConflict && write?.expectedVersion === undefined
+        if (!isMoved || tries === mostLooks) throw error
+      }
+    }
   }
 
   async #messages(sessionId: string, kinds: readonly LaneKind[], page: MessagePage): Promise<Message[]> {

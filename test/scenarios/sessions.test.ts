@@ -1,6 +1,6 @@
 /** Sessions as their users see them: found, filled, cleared, put away, and never losing a message. */
-import { NotFound, SessionClosed } from 'colloquy'
-import { describe, expect, it } from 'vitest'
+import { NotFound, openColloquy, SessionClosed } from 'colloquy'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { hour, opened } from '../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
@@ -326,6 +326,45 @@ describe('[P4] nothing is deleted by use', () => {
     expect((await colloquy.sessions.listSessions()).items).toEqual([])
     expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['still there'])
     expect((await colloquy.sessions.getOrCreateSession(feature)).id).not.toBe(session.id)
+  })
+})
+
+describe('what two programs do at the same moment', () => {
+  /** The second one writes at once; the first has written several things just before, so its next write waits a turn. */
+  async function two() {
+    const { colloquy: first, store, now, pass } = await opened()
+    const second = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null, clock: now })
+    onTestFinished(() => second.close())
+    const other = await first.sessions.getOrCreateSession({ ...feature, featureId: 'other' })
+    const busy = () =>
+      Promise.all([1, 2].map(() => first.sessions.addMessage(other.id, { role: 'user', content: 'busy' })))
+    return { first, second, busy, pass }
+  }
+
+  it('a reset keeps a system message that comes with it, and brings none back that was cleared', async () => {
+    const { first, second, busy } = await two()
+    const { id } = await first.sessions.getOrCreateSession(feature)
+    const contents = async () => (await second.sessions.getAllMessages(id)).map(message => message.content)
+    await first.sessions.addMessage(id, { role: 'user', content: 'hello' })
+    await busy()
+    const system = { role: 'system', content: 'rules' } as const
+    await Promise.all([first.sessions.resetSession(id), second.sessions.addMessage(id, system)])
+    expect(await contents()).toEqual(['rules'])
+    await busy()
+    await Promise.all([second.sessions.clearMessages(id), first.sessions.resetSession(id)])
+    expect(await contents()).toEqual([])
+  })
+
+  it('a session that is deleted while the one before it is reopened stays deleted', async () => {
+    const { first, second, pass } = await two()
+    const asked = { ...feature, expiresInMs: 1000 }
+    const before = await first.sessions.getOrCreateSession(asked)
+    await first.sessions.archiveSession(before.id)
+    const after = await first.sessions.getOrCreateSession(asked)
+    pass(hour)
+    await Promise.all([second.sessions.deleteSession(after.id), first.sessions.reopenSession(before.id)])
+    await expect(second.sessions.getSession(after.id)).rejects.toMatchObject({ code: 'not-found' })
+    expect((await first.sessions.getSession(before.id)).status).toBe('active')
   })
 })
 
