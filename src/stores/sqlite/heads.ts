@@ -81,7 +81,6 @@ export function headStore(database: Database) {
   let seenVersion = -1
   let generation = 0
   let fresh = false
-  let isAsked = false
   let refreshedAt = 0
 
   const sql = {
@@ -161,9 +160,7 @@ export function headStore(database: Database) {
     const now = performance.now()
     if (fresh && now - refreshedAt < 1) return
     refreshedAt = now
-    // At first nothing is kept: whoever opens to ask one thing need not wait for an answer nobody needs.
-    if (isAsked || seenVersion !== -1) refresh()
-    isAsked = true
+    refresh()
     if (fresh) return
     fresh = true
     process.nextTick(() => {
