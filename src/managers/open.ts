@@ -17,6 +17,7 @@ import type { Dispatcher } from '../work/dispatcher.ts'
 import { archivesProblem, defaultArchives, openArchives } from './archive-places.ts'
 import { autorun } from './autorun.ts'
 import type { Colloquy } from './colloquy.ts'
+import type { Configuration } from './configuration.ts'
 import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch-settings.ts'
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
@@ -178,9 +179,13 @@ function refuseOtherThanOptions(given: OpenOptions): void {
     throw new InvalidInput('configuration', 'must be true or the path of a file')
 }
 
-/** So that one that is misspelt is not passed over: what it was to change would stay as it is without a word. */
+/**
+ * So that one that is misspelt is not passed over: what it was to change would stay as it is without a word. A
+ * configuration may be handed in whole, with what is for the server in it.
+ */
 // biome-ignore format: a plain list
-const optionNames: Readonly<Record<keyof OpenOptions, true>> = {
+const optionNames: Readonly<Record<keyof OpenOptions | keyof Configuration, true>> = {
+  server: true,
   store: true, project: true, projects: true, root: true, configuration: true, readOnly: true,
   actor: true, channel: true, clock: true, ids: true, tokens: true, tracer: true,
   durability: true, busyTimeoutMs: true, maxMessageBytes: true, archives: true, archive: true, sweepEveryMs: true,

@@ -17,6 +17,8 @@ requests:
   strategy: sliding_window
   models:
     house:small: { contextWindow: 20000, outputLimit: 2000 }
+server:
+  port: 4040
 `
 
 describe('a configuration file', () => {
