@@ -6,7 +6,7 @@
  * and every way out is recorded. What others say meanwhile is told at the next step, and answered once.
  */
 import { LeaseLost } from '../errors.ts'
-import type { Usage } from '../events/message.ts'
+import { Usage } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { RunOutcome } from '../events/run.ts'
 import type { AnswerPart, ModelAnswer } from '../models/answer.ts'
@@ -143,7 +143,8 @@ async function store(
     replyTo: trigger.id,
     // Calls alone are nothing a person reads in a chat.
     ...(!parts.some(part => part.type === 'text') && { internal: true }),
-    ...(usage && { usage }),
+    // A model of somebody's own may tell more than the log knows.
+    ...(usage && { usage: Usage.parse(usage) }),
     metadata: { run: desk.runId, model: model.name, ...(cutOff !== undefined && { cutOff }) },
     acknowledges: seen,
   })

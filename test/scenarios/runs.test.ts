@@ -55,7 +55,8 @@ describe('a run', () => {
     let stored = 0
     const model = scriptedModel(async () => {
       stored = (await colloquy.sessions.getAllMessages(id)).length
-      return { reasoning: 'Small.', text: 'Three tasks.', usage: { input: 900, output: 30, cost: 0.01 } }
+      const usage = { input: 900, output: 30, cost: 0.01, total: 930 }
+      return { reasoning: 'Small.', text: 'Three tasks.', usage }
     })
     const result = await colloquy.agents.run(id, { message: 'Plan the login page', model })
     expect(stored).toBe(1)
