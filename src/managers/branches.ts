@@ -1,6 +1,8 @@
 /** Branches of a conversation: made by reference, compared, and their conclusion taken back. */
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import * as command from '../commands/conversation.ts'
+import { parseInput } from '../commands/input.ts'
 import { addToConversation } from '../commands/message.ts'
 import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
 import { IllegalState, InvalidInput } from '../errors.ts'
@@ -54,6 +56,9 @@ export interface Branches {
   ): Promise<Message>
 }
 
+const BranchAsked = z.strictObject({ title: z.string().optional(), tracingId: z.string().optional() })
+const MergeAsked = z.strictObject({ conclusion: z.string().optional(), author: z.string().optional() })
+
 export function branches({ engine, scope, scribe }: { engine: Engine; scope: Scope; scribe: Scribe }): Branches {
   const { store } = engine
   const { project } = scope
@@ -89,7 +94,8 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
   }
 
   return {
-    async branch(from, asked, { title, tracingId }, write) {
+    async branch(from, asked, options, write) {
+      const { title, tracingId } = parseInput(BranchAsked, options)
       const { info } = from
       const version = asked ?? from.version
       const past =
@@ -123,7 +129,8 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       return { common: point, left: leftSince, right: rightSince, differences: differences(left.info, right.info) }
     },
 
-    async merge(branch, { conclusion, author }, write) {
+    async merge(branch, options, write) {
+      const { conclusion, author } = parseInput(MergeAsked, options)
       const { id, title, branchOf, summary } = branch.info
       if (!branchOf) throw new IllegalState(`Conversation ${id} is no branch: there is nothing to take it back to.`)
       const text = conclusion ?? summary ?? (await lastAnswer(branch))

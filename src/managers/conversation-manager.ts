@@ -9,7 +9,7 @@ import { addToConversation, opening, pinMessage } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
 import { firstPhase } from '../commands/phase.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { ConversationPurged, NotFound } from '../errors.ts'
+import { ConversationPurged, InvalidInput, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -38,7 +38,7 @@ import { type Conversation, shown } from './conversation.ts'
 import { type ErasedMessage, eraseMessage } from './erase-message.ts'
 import { eventsIn, type MessagePage, messagesIn } from './long-reads.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
-import { checkConversationQuery, checkEventRange, checkPage, checkSearch } from './queries.ts'
+import { checkAsked, checkPage } from './queries.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import type { Team } from './team.ts'
 import { TeamConversations } from './team-conversations.ts'
@@ -131,13 +131,14 @@ export class ConversationManager extends TeamConversations {
 
   /** The conversation of a work item, if there is one. */
   async findConversation(workItem: WorkItem): Promise<Conversation | undefined> {
+    checkAsked('workItem', { workItem })
     const head = await this.#engine.store.conversationOf(this.#scope.project, workItem)
     return head && shown(head)
   }
 
   /** Most recently active first. One too damaged to be shown is named in `damaged`, and hides no other. */
   async listConversations(query: Omit<ConversationQuery, 'project'> = {}): Promise<Listed<Conversation>> {
-    checkConversationQuery(query)
+    checkAsked('conversations', query)
     const { items, ...rest } = await this.#engine.store.conversations({ ...query, project: this.#scope.project })
     return { items: items.map(shown), ...rest }
   }
@@ -194,6 +195,7 @@ export class ConversationManager extends TeamConversations {
     agent: AgentReference,
     options: { trigger?: { messageId: string }; forMs?: number } = {},
   ): Promise<Claim> {
+    checkAsked('claim', options)
     return this.#views.claim(await this.#head(conversationId), agent, options)
   }
 
@@ -203,12 +205,14 @@ export class ConversationManager extends TeamConversations {
    * @throws {LeaseLost} when it ran out or somebody else took it
    */
   async renewClaim(fence: Claim['fence'], forMs = defaultClaimMs): Promise<string> {
+    checkAsked('claimed', { fence, forMs })
     const { project } = this.#scope
     return (await this.#engine.store.renew({ ...fence, project, forMs })).expiresAt
   }
 
   /** Gives a claim back, by its fence. */
-  releaseClaim(fence: Claim['fence']): Promise<void> {
+  async releaseClaim(fence: Claim['fence']): Promise<void> {
+    checkAsked('claimed', { fence })
     return this.#engine.store.release({ ...fence, project: this.#scope.project })
   }
 
@@ -224,7 +228,7 @@ export class ConversationManager extends TeamConversations {
     conversationId: string,
     range: Omit<EventRange, 'project' | 'conversationId'> = {},
   ): Promise<RecordedEvent[]> {
-    checkEventRange(range)
+    checkAsked('events', range)
     const { info } = await this.#head(conversationId)
     const { branchOf } = info
     const { project } = this.#scope
@@ -311,6 +315,8 @@ export class ConversationManager extends TeamConversations {
    * @throws {IllegalState} when it is there already, of another project, damaged or not whole
    */
   async restoreLines(lines: AsyncIterable<string>): Promise<Conversation> {
+    if (typeof lines?.[Symbol.asyncIterator] !== 'function')
+      throw new InvalidInput('lines', 'must be what `export` gives, or lines read one after another')
     const { project, ...origin } = this.#scope
     return shown(await this.#engine.store.restore({ project, lines, origin }))
   }
@@ -326,6 +332,7 @@ export class ConversationManager extends TeamConversations {
 
   /** Step by step, what happened and how the conversation stood after it. */
   async *replay(conversationId: string, range: { from?: number; to?: number } = {}): AsyncIterableIterator<ReplayStep> {
+    checkAsked('replay', range)
     yield* this.#past.replay(await this.#head(conversationId), range)
   }
 
@@ -361,8 +368,10 @@ export class ConversationManager extends TeamConversations {
    * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters;
    * without any filter either, nothing: `listConversations` gives all.
    */
-  async search(asked: Omit<SearchQuery, 'project' | 'text'> & { text?: string }): Promise<SearchResult> {
-    checkSearch(asked)
+  async search(
+    asked: Omit<SearchQuery, 'project' | 'text' | 'branchOf' | 'viewer'> & { text?: string },
+  ): Promise<SearchResult> {
+    checkAsked('search', asked)
     const query = { ...asked, text: asked.text ?? '' }
     const { project } = this.#scope
     const { store } = this.#engine
@@ -387,7 +396,9 @@ export class ConversationManager extends TeamConversations {
    *
    * @throws {ConversationDamaged} when records of it are damaged, so that its archive could not be restored
    */
-  async purge(conversationId: string, reason?: string, { signal }: { signal?: AbortSignal } = {}): Promise<Purged> {
+  async purge(conversationId: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<Purged> {
+    checkAsked('purge', options)
+    const { signal } = options
     const { project, ...origin } = this.#scope
     const place = await this.#archives()
     const to = signal === undefined ? place : breakable(place, signal)

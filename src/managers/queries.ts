@@ -1,78 +1,106 @@
-/** What callers ask for, checked: a mistake in a question would otherwise look like an answer with nothing in it. */
+/**
+ * What callers ask for, checked: a mistake in a question would otherwise look like an answer with nothing in it, and a
+ * misspelt filter like an answer to it.
+ */
 import { z } from 'zod'
+import { DurationMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
 import { InvalidInput } from '../errors.ts'
 import { Role } from '../events/message.ts'
+import { BeadState, FeatureState, TaskState } from '../events/work.ts'
 import { WorkItem } from '../events/work-item.ts'
-import type { ConversationQuery, SessionQuery } from '../log/directory.ts'
-import type { EventRange } from '../log/event-log.ts'
-import type { SearchQuery } from '../log/search.ts'
+import type { Progress } from '../log/upkeep.ts'
 import type { ConversationStatus } from '../views/conversation.ts'
 import type { SessionStatus } from '../views/session.ts'
 
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
-const Time = z.string().refine(text => !Number.isNaN(Date.parse(text)), 'must be an ISO time')
+/** `Date.parse` alone makes 2001 of "1", and the 2nd of March of the 30th of February. */
+const Time = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], 'must be an ISO time')
 const Page = { cursor: z.string().optional(), limit: Limit.optional() }
 
-const ConversationsAsked = z.object({
-  ...Page,
-  status: z.array(z.enum(['active', 'completed', 'archived'] satisfies ConversationStatus[])).optional(),
-  type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
-  branchesOf: z.string().optional(),
-})
+const isFunction = (value: unknown) => typeof value === 'function'
+const isSignal = (value: unknown) => isFunction((value as Partial<AbortSignal> | null)?.addEventListener)
+const Signal = z.custom<AbortSignal>(isSignal, 'must be an AbortSignal')
 
-const SessionsAsked = z.object({
-  ...Page,
-  status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'] satisfies SessionStatus[])).optional(),
-  conversationId: z.string().optional(),
-  workItem: WorkItem.optional(),
-  agentName: z.string().optional(),
-})
-
-const EventsAsked = z.object({
-  from: Version.optional(),
-  to: Version.optional(),
-  limit: Limit.optional(),
-  backwards: z.boolean().optional(),
-  facts: z.boolean().optional(),
-})
-
-const SearchAsked = z.object({
-  text: z.string().optional(),
-  conversationId: z.string().optional(),
-  author: z.string().optional(),
-  role: Role.optional(),
-  phase: z.string().optional(),
-  participant: z.string().optional(),
-  agent: z.string().optional(),
-  workItem: WorkItem.optional(),
-  archived: z.boolean().optional(),
-  before: Version.optional(),
-  since: Time.optional(),
-  until: Time.optional(),
-  limit: Limit.optional(),
-  offset: Version.optional(),
-})
-
-/** @throws {InvalidInput} naming the field */
-export function checkConversationQuery(query: Omit<ConversationQuery, 'project'>): void {
-  parseInput(ConversationsAsked, query)
+const asked = {
+  conversations: z.strictObject({
+    ...Page,
+    status: z.array(z.enum(['active', 'completed', 'archived'] satisfies ConversationStatus[])).optional(),
+    type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
+    branchesOf: z.string().optional(),
+  }),
+  sessions: z.strictObject({
+    ...Page,
+    status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'] satisfies SessionStatus[])).optional(),
+    conversationId: z.string().optional(),
+    workItem: WorkItem.optional(),
+    agentName: z.string().optional(),
+  }),
+  features: z.strictObject({ ...Page, states: z.array(FeatureState).optional() }),
+  tasks: z.strictObject({ states: z.array(TaskState).optional() }),
+  beads: z.strictObject({ ...Page, states: z.array(BeadState).optional() }),
+  events: z.strictObject({
+    from: Version.optional(),
+    to: Version.optional(),
+    limit: Limit.optional(),
+    backwards: z.boolean().optional(),
+    facts: z.boolean().optional(),
+  }),
+  replay: z.strictObject({ from: Version.optional(), to: Version.optional() }),
+  search: z.strictObject({
+    text: z.string().optional(),
+    conversationId: z.string().optional(),
+    author: z.string().optional(),
+    role: Role.optional(),
+    phase: z.string().optional(),
+    participant: z.string().optional(),
+    agent: z.string().optional(),
+    workItem: WorkItem.optional(),
+    archived: z.boolean().optional(),
+    before: Version.optional(),
+    since: Time.optional(),
+    until: Time.optional(),
+    limit: Limit.optional(),
+    offset: Version.optional(),
+  }),
+  audit: z.strictObject({
+    ...Page,
+    actor: z.string().optional(),
+    channel: z.string().optional(),
+    requestId: z.string().optional(),
+    type: z.string().optional(),
+    conversationId: z.string().optional(),
+    since: Time.optional(),
+    until: Time.optional(),
+  }),
+  totals: z.strictObject(Page),
+  updates: z.strictObject({
+    from: z.string().optional(),
+    conversationId: z.string().optional(),
+    sessionId: z.string().optional(),
+    name: z.string().optional(),
+    signal: Signal.optional(),
+  }),
+  upkeep: z.strictObject({
+    onProgress: z.custom<Progress>(isFunction, 'must be a function').optional(),
+    allProjects: z.boolean().optional(),
+  }),
+  purge: z.strictObject({ signal: Signal.optional() }),
+  claim: z.strictObject({
+    trigger: z.strictObject({ messageId: z.string() }).optional(),
+    forMs: DurationMs.optional(),
+  }),
+  claimed: z.object({
+    fence: z.strictObject({ name: z.string(), generation: z.int() }),
+    forMs: DurationMs.optional(),
+  }),
+  workItem: z.object({ workItem: WorkItem }),
 }
 
 /** @throws {InvalidInput} naming the field */
-export function checkSessionQuery(query: Omit<SessionQuery, 'project'>): void {
-  parseInput(SessionsAsked, query)
-}
-
-/** @throws {InvalidInput} naming the field */
-export function checkEventRange(range: Omit<EventRange, 'project' | 'conversationId'>): void {
-  parseInput(EventsAsked, range)
-}
-
-/** @throws {InvalidInput} naming the field */
-export function checkSearch(query: Partial<SearchQuery>): void {
-  parseInput(SearchAsked, query)
+export function checkAsked(what: keyof typeof asked, given: object): void {
+  parseInput(asked[what], given)
 }
 
 /**
@@ -82,6 +110,10 @@ export function checkSearch(query: Partial<SearchQuery>): void {
  */
 export function checkPage(page: { limit?: number; before?: number; after?: number }): void {
   if (typeof page !== 'object' || page === null) throw new InvalidInput('page', 'must be an object')
+  for (const name in page) {
+    if (name !== 'limit' && name !== 'before' && name !== 'after')
+      throw new InvalidInput(name, 'there is no such field: limit, before and after are')
+  }
   const { limit, before, after } = page
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new InvalidInput('limit', 'must be a positive whole number')

@@ -9,6 +9,7 @@ import { idProblem } from '../events/id.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Nodes } from '../log/nodes.ts'
 import type { Store } from '../log/store.ts'
+import type { Progress } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
 import { modelQueues } from '../models/open.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
@@ -26,6 +27,7 @@ import { keepingAlive } from './keeping-alive.ts'
 import { runOrchestrator } from './orchestrations.ts'
 import { past } from './past.ts'
 import type { AllProjectParts, ProjectParts } from './project-parts.ts'
+import { checkAsked } from './queries.ts'
 import { references } from './references.ts'
 import type { RunKeeper } from './run-keeper.ts'
 import { SessionManager } from './session-manager.ts'
@@ -177,23 +179,25 @@ export class Scoped implements Colloquy {
   readonly subscribe: Colloquy['subscribe'] = options =>
     keepingAlive(updates(this.#opened.store, this.project, options ?? {}))
 
-  readonly verify: Colloquy['verify'] = ({ onProgress, allProjects = false } = {}) =>
-    this.#opened.store.verify({
-      ...(!allProjects && { project: this.project }),
-      ...(onProgress && { onProgress }),
-    })
+  readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#looksAfter(options))
 
-  readonly repair: Colloquy['repair'] = async ({ onProgress, allProjects = false } = {}) => {
+  readonly repair: Colloquy['repair'] = async (options = {}) => {
     const { store } = this.#opened
     if (!store.repair) throw new StoreUnusable('This store cannot be repaired: it derives nothing from its log.')
-    return store.repair({ ...(!allProjects && { project: this.project }), ...(onProgress && { onProgress }) })
+    return store.repair(this.#looksAfter(options))
   }
 
   readonly stats: Colloquy['stats'] = () => this.#opened.store.totals(this.project)
 
-  readonly totals: Colloquy['totals'] = page => this.#opened.totals(this.project, page)
+  readonly totals: Colloquy['totals'] = async (page = {}) => {
+    checkAsked('totals', page)
+    return this.#opened.totals(this.project, page)
+  }
 
-  readonly audit: Colloquy['audit'] = (query = {}) => this.#opened.store.audit({ ...query, project: this.project })
+  readonly audit: Colloquy['audit'] = async (query = {}) => {
+    checkAsked('audit', query)
+    return this.#opened.store.audit({ ...query, project: this.project })
+  }
 
   readonly queues: Colloquy['queues'] = () => {
     const { store, live, runs } = this.#opened
@@ -212,6 +216,12 @@ export class Scoped implements Colloquy {
   readonly projects: Colloquy['projects'] = () => this.#opened.store.projects()
 
   readonly close: Colloquy['close'] = () => this.#opened.close()
+
+  #looksAfter(options: { onProgress?: Progress; allProjects?: boolean }) {
+    checkAsked('upkeep', options)
+    const { onProgress, allProjects = false } = options
+    return { ...(!allProjects && { project: this.project }), ...(onProgress && { onProgress }) }
+  }
 
   get #base() {
     return { engine: this.#opened.engine, scope: this.#scope, scribe: this.#own.scribe }

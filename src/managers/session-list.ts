@@ -7,7 +7,7 @@ import type { Engine, Scope } from '../engine.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Listed } from '../log/directory.ts'
 import type { SessionStatus } from '../views/session.ts'
-import { checkSessionQuery } from './queries.ts'
+import { checkAsked } from './queries.ts'
 import { type Session, sessionFrom } from './session.ts'
 
 export interface ListSessions {
@@ -30,7 +30,7 @@ export async function listedSessions(
   { project }: Scope,
   query: ListSessions,
 ): Promise<Listed<Session>> {
-  checkSessionQuery(query)
+  checkAsked('sessions', query)
   const { status, limit = 50 } = query
   const now = engine.clock()
   const items: Session[] = []

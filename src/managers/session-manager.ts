@@ -30,7 +30,7 @@ import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../views/se
 import type { AgentRequest } from './agent-request.ts'
 import type { MessagePage } from './long-reads.ts'
 import { continuation } from './past-heads.ts'
-import { checkPage } from './queries.ts'
+import { checkAsked, checkPage } from './queries.ts'
 import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
@@ -54,7 +54,8 @@ export interface SessionLinks {
 /** Whoever meets a writer at every look is told so. */
 const mostLooks = 20
 
-const ResetOptions = z.object({ options: z.object({ keepSystemMessage: z.boolean().optional() }) })
+const ResetOptions = z.object({ options: z.strictObject({ keepSystemMessage: z.boolean().optional() }) })
+const OutsideId = z.object({ system: Id, outsideId: Id.nullable() })
 
 export class SessionManager {
   readonly #engine: Engine
@@ -129,6 +130,7 @@ export class SessionManager {
 
   /** Links from a work item and its states to the sessions that worked on it. */
   async getSessionLinks(workItem: WorkItem): Promise<SessionLinks> {
+    checkAsked('workItem', { workItem })
     const { project } = this.#scope
     const conversation = await this.#engine.store.conversationOf(project, workItem)
     const states = new Map<string, string[]>()
@@ -242,8 +244,7 @@ export class SessionManager {
     outsideId: string | null,
     write?: WriteOptions,
   ): Promise<Session> {
-    parseInput(Id, system)
-    if (outsideId !== null) parseInput(Id, outsideId)
+    parseInput(OutsideId, { system, outsideId })
     const decide = command.linkSession(sessionId, system, outsideId)
     return this.#change(sessionId, decide, ['setOutsideId', sessionId, system, outsideId], write)
   }

@@ -44,10 +44,12 @@ export interface SessionRequests {
   readonly contexts: SessionContexts
 }
 
-const KeepInput = z.union([
-  z.strictObject({ tokens: z.int().nonnegative() }),
-  z.strictObject({ messages: z.int().nonnegative() }),
-])
+const CompactInput = z.strictObject({
+  keep: z
+    .union([z.strictObject({ tokens: z.int().nonnegative() }), z.strictObject({ messages: z.int().nonnegative() })])
+    .optional(),
+  budget: z.int().positive().optional(),
+})
 
 export function sessionRequests({
   engine,
@@ -137,10 +139,10 @@ export function sessionRequests({
       })
     },
 
-    async forceCompact(sessionId, { keep, budget } = {}) {
-      const checked = keep && parseInput(KeepInput, keep)
+    async forceCompact(sessionId, asked = {}) {
+      const { keep, budget } = parseInput(CompactInput, asked)
       const options = { recall: false, ...(budget !== undefined && { budget }) }
-      return compaction.run(await packedAnyway(await access.markedHead(sessionId), options), 'forced', checked)
+      return compaction.run(await packedAnyway(await access.markedHead(sessionId), options), 'forced', keep)
     },
   }
 }

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
 import { type Update, type UpdateNamed, updateNames, updateOf } from '../views/update.ts'
 import type { UpdatesOptions } from './colloquy.ts'
+import { checkAsked } from './queries.ts'
 
 /** Subscribers at the end of the log are handed the same events, and so the same updates. */
 const made = new WeakMap<RecordedEvent, Update>()
@@ -19,13 +20,14 @@ function sharedUpdate(event: RecordedEvent): Update {
 /**
  * The log's own subscription, named and filtered. It starts where the log is when this is called.
  *
- * @throws {InvalidInput} when there are no updates of that name
+ * @throws {InvalidInput} naming an option that cannot be, such as a name that no update has
  */
 export function updates<Name extends Update['name']>(
   store: Store,
   project: string,
   options: UpdatesOptions<Name>,
 ): AsyncIterableIterator<UpdateNamed<Name>> {
+  checkAsked('updates', options)
   const { conversationId, sessionId, name, from, signal } = options
   if (name !== undefined && !updateNames.includes(name))
     throw new InvalidInput('name', `must be one of ${updateNames.join(', ')}`)

@@ -25,6 +25,7 @@ import type { WorkState } from '../views/work.ts'
 import { firstState } from '../views/work-moves.ts'
 import { type Bead, type BeadMove, type BeadSummary, Beads } from './beads.ts'
 import { type Feature, type FeatureSummary, Features, type WorkPage } from './features.ts'
+import { checkAsked } from './queries.ts'
 import { type ReadyItem, type ReadyQuery, readyWork } from './ready-work.ts'
 import type { Session } from './session.ts'
 import type { SessionManager } from './session-manager.ts'
@@ -68,7 +69,8 @@ export class WorkManager {
   }
 
   /** By priority, the oldest first. */
-  listFeatures(query: { states?: readonly FeatureState[] } & WorkPage = {}): Promise<Listed<FeatureSummary>> {
+  async listFeatures(query: { states?: readonly FeatureState[] } & WorkPage = {}): Promise<Listed<FeatureSummary>> {
+    checkAsked('features', query)
     return this.#features.list(query)
   }
 
@@ -104,7 +106,9 @@ export class WorkManager {
   }
 
   /** In the order they were planned. */
-  async listTasks(featureId: string, { states }: { states?: readonly TaskState[] } = {}): Promise<TaskNode[]> {
+  async listTasks(featureId: string, query: { states?: readonly TaskState[] } = {}): Promise<TaskNode[]> {
+    checkAsked('tasks', query)
+    const { states } = query
     const { tasks } = await this.#tasks.graph(featureId)
     return states ? tasks.filter(task => states.includes(task.state)) : tasks
   }
@@ -134,7 +138,8 @@ export class WorkManager {
   }
 
   /** By priority, the oldest first. */
-  listBeads(query: { states?: readonly BeadState[] } & WorkPage = {}): Promise<Listed<BeadSummary>> {
+  async listBeads(query: { states?: readonly BeadState[] } & WorkPage = {}): Promise<Listed<BeadSummary>> {
+    checkAsked('beads', query)
     return this.#beads.list(query)
   }
 

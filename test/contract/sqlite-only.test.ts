@@ -146,6 +146,18 @@ describe('a file that was copied to another place', () => {
     await again.append(into('c', said('next')))
     expect(textsIn(await take(again.subscribe({ project, from }), 1))).toEqual(['next'])
   })
+
+  it('[P2] is the same store each time it is opened for reading only', async () => {
+    const { copy, atCopy } = await copied()
+    const reading = () => sqliteStore(copy, { clock: Date.now, readOnly: true })
+    const first = await reading()
+    expect(await resuming(first, atCopy)).toBeInstanceOf(PositionUnknown)
+    const [begun] = await take(first.subscribe({ project, from: 'start' }), 1)
+    await first.close()
+    const again = await reading()
+    onTestFinished(() => again.close())
+    expect(textsIn(await take(again.subscribe({ project, from: begun!.position }), 1))).toEqual(['in the copy'])
+  })
 })
 
 describe('a closed store', () => {

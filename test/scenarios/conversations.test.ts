@@ -111,17 +111,23 @@ describe('a project', () => {
     await colloquy.work.addBead({ beadId: 'b-1', title: 'A bead' })
     const other = colloquy.as({ project: 'bank' })
     const own = await other.conversations.createConversation({ title: 'of the bank' })
-    const stray = { project: 'shop', conversationId: id } as object
-    const ids = ({ items }: { items: ReadonlyArray<object> }) => items.map(item => 'id' in item && item.id)
-    expect(ids(await other.conversations.listConversations({ project: 'shop' } as object))).toEqual([own.id])
-    expect(ids(await other.sessions.listSessions({ project: 'shop' } as object))).toEqual([])
-    expect(ids(await other.work.listFeatures({ project: 'shop' } as object))).toEqual([])
-    expect(ids(await other.work.listBeads({ project: 'shop' } as object))).toEqual([])
-    const events = await other.conversations.getEvents(own.id, stray)
-    expect(events.map(({ project, conversationId }) => [project, conversationId])).toEqual([['bank', own.id]])
     const { fence } = await colloquy.conversations.claim(id, 'dev')
-    await other.conversations.releaseClaim({ ...fence, ...stray })
-    await expect(other.conversations.renewClaim({ ...fence, ...stray })).rejects.toMatchObject({ code: 'lease/lost' })
+    const stray = { project: 'shop' } as object
+    const asked: Array<() => Promise<unknown>> = [
+      () => other.conversations.listConversations(stray),
+      () => other.conversations.search({ text: 'shop', ...stray }),
+      () => other.conversations.getEvents(own.id, stray),
+      () => other.conversations.getEvents(own.id, { conversationId: id } as object),
+      () => other.sessions.listSessions(stray),
+      () => other.work.listFeatures(stray),
+      () => other.work.listBeads(stray),
+      () => other.work.listTasks('login', stray),
+      () => other.audit(stray),
+      () => other.totals(stray),
+      () => other.conversations.releaseClaim({ ...fence, ...stray }),
+      () => other.conversations.renewClaim({ ...fence, ...stray }),
+    ]
+    for (const ask of asked) await expect(ask(), String(ask)).rejects.toMatchObject({ code: 'input/invalid' })
     await colloquy.conversations.renewClaim(fence)
   })
 })

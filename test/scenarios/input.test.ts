@@ -428,14 +428,55 @@ describe('questions', () => {
       ['status.0', () => conversations.listConversations({ status: [odd('gone')] })],
       ['status.0', () => sessions.listSessions({ status: [odd('gone')] })],
       ['since', () => conversations.search({ text: 'hello', since: 'yesterday' })],
+      ['since', () => conversations.search({ text: 'hello', since: '2026-02-30' })],
+      ['until', () => colloquy.audit({ until: '1' })],
       ['limit', () => conversations.search({ text: 'hello', limit: -1 })],
       ['role', () => conversations.search({ text: 'hello', role: odd('robot') })],
       ['idempotencyKey', () => sessions.addMessage(id, { role: 'user', content: 'x' }, { idempotencyKey: odd(5) })],
+      ['workItem', () => conversations.findConversation(odd(undefined))],
+      ['workItem.type', () => sessions.getSessionLinks(odd({ type: 'x' }))],
+      ['input', () => conversations.claim(conversationId, 'pm', odd(null))],
+      ['forMs', () => conversations.claim(conversationId, 'pm', { forMs: Number.NaN })],
+      ['fence', () => conversations.releaseClaim(odd('x'))],
+      ['forMs', () => conversations.renewClaim({ name: 'x', generation: 1 }, -1)],
+      ['input', () => conversations.branch(conversationId, 1, odd(null))],
+      ['lines', () => conversations.restoreLines(odd(undefined))],
+      ['signal', () => conversations.purge(conversationId, 'why', { signal: odd('now') })],
+      ['keep', () => sessions.forceCompact(id, { keep: odd(Number.NaN) })],
+      ['budget', () => sessions.forceCompact(id, { budget: Number.NaN })],
+      ['system', () => sessions.setOutsideId(id, '', 'x')],
+      ['outsideId', () => sessions.setOutsideId(id, 'claude', '')],
+      ['input', () => colloquy.verify(odd(null))],
+      ['limit', () => colloquy.totals({ limit: Number.NaN })],
+      ['limit', () => colloquy.audit({ limit: -1 })],
+      ['signal', async () => colloquy.subscribe({ signal: odd('x') })],
+      ['from', () => conversations.replay(conversationId, { from: -1 }).next()],
     ]
     for (const [field, ask] of asked) {
       await expect(ask(), String(ask)).rejects.toMatchObject({ code: 'input/invalid', field })
     }
     expect(await sessions.getAllMessages(id)).toHaveLength(1)
+  })
+
+  it('with a filter that is misspelt are refused by its name, and not answered as if it were not there', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id, conversationId } = await sessions.getOrCreateSession(feature)
+    const odd = (value: object) => value as never
+    const asked: Array<[field: string, ask: () => Promise<unknown>]> = [
+      ['autor', () => conversations.search(odd({ text: 'hello', autor: 'pm' }))],
+      ['agent', () => sessions.listSessions(odd({ agent: 'pm' }))],
+      ['statuses', () => conversations.listConversations(odd({ statuses: ['active'] }))],
+      ['limt', () => sessions.getAllMessages(id, odd({ limt: 1 }))],
+      ['fom', () => conversations.getEvents(conversationId, odd({ fom: 2 }))],
+      ['options.keepSystemMesage', () => sessions.resetSession(id, odd({ keepSystemMesage: false }))],
+      ['alProjects', () => colloquy.verify(odd({ alProjects: true }))],
+      ['actr', () => colloquy.audit(odd({ actr: 'me' }))],
+      ['form', async () => colloquy.subscribe(odd({ form: 'start' }))],
+    ]
+    for (const [field, ask] of asked) {
+      await expect(ask(), String(ask)).rejects.toMatchObject({ code: 'input/invalid', field })
+    }
   })
 
   it('without a text give the conversations that pass the filters', async () => {

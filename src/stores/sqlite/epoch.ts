@@ -2,7 +2,7 @@
  * Which store this is. A file that was copied, or put back from a backup, is another store: positions handed out by
  * the old one must not resume in it. A new inode gives it away, and it then gets an epoch of its own.
  */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Database } from './database.ts'
 import { inTransaction } from './transaction.ts'
@@ -13,7 +13,7 @@ export function readEpoch(database: Database): string {
   const file = identityOf(database.path)
   const [knownFile, knownEpoch] = values.get() as [string | null, string | null]
   if (knownFile === file && knownEpoch !== null) return knownEpoch
-  if (database.readOnly) return newEpoch()
+  if (database.readOnly) return knownEpoch === null ? newEpoch() : epochOfCopy(knownEpoch, file)
   database.prepareToWrite()
   return inTransaction(database, () => {
     // Read again under the lock: another process may have noticed first.
@@ -28,6 +28,11 @@ export function readEpoch(database: Database): string {
     put.run('epoch', epoch)
     return epoch
   })
+}
+
+/** Who may only read cannot note a new one, and yet goes on tomorrow where it stopped today. */
+function epochOfCopy(epoch: string, file: string): string {
+  return createHash('sha256').update(`${epoch} ${file}`).digest('base64url').slice(0, 12)
 }
 
 export function newEpoch(): string {
