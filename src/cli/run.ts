@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Approvals, Colloquy, TeamOptions } from '../index.ts'
 import { exitCode } from './failure.ts'
-import { making, writing } from './open.ts'
+import { writing } from './open.ts'
 import { examples, type GlobalOptions, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { whenStopped } from './stopping.ts'
@@ -123,7 +123,7 @@ async function attended(
     ...(unchanged !== undefined && { unchanged }),
   }
   try {
-    await making(options, async colloquy => {
+    await writing(options, async colloquy => {
       const { result, lines, isDone } = await work(colloquy, {
         signal: stopping.signal,
         limits,

@@ -25,7 +25,7 @@ export function storePlace(
   const file = resolve(url.slice('sqlite:'.length))
   if (!isThere(file) && !mayMake) {
     throw new StoreUnusable(
-      `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. openColloquy makes a new one.`,
+      `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. 'colloquy chat', 'colloquy feature add' and openColloquy make a new one.`,
       { path: file },
     )
   }
