@@ -54,7 +54,7 @@ function sideLines({ conversationId, title, version, messages, tokens, newest }:
 
 const differenceColumns: Column<Comparison['differences'][number]>[] = [
   { heading: 'DIFFERS', of: ({ field }) => safeLine(field) },
-  { heading: 'LEFT', of: ({ left }) => valueText(left) },
+  { heading: 'LEFT', of: ({ left }) => valueText(left), gives: true },
   { heading: 'RIGHT', of: ({ right }) => valueText(right), gives: true },
 ]
 

@@ -119,7 +119,7 @@ async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<v
   await printLines(
     table<Session>(page.items, [
       { heading: 'ID', of: item => safeLine(item.id) },
-      { heading: 'AGENT', of: item => style.bold(safeLine(item.agentName)) },
+      { heading: 'AGENT', of: item => style.bold(safeLine(item.agentName)), gives: true },
       { heading: 'WORK ITEM', of: aboutText, gives: true },
       { heading: 'STATUS', of: item => statusText(item.status) },
       { heading: 'MESSAGES', of: item => count(item.stats.messages), align: 'right' },

@@ -1,4 +1,4 @@
-/** Rows under headings. On a terminal one column gives way so that each row stays on its line. */
+/** Rows under headings. On a terminal some columns give way so that each row stays on its line. */
 import { columns, style } from './terminal.ts'
 import { cut, padEnd, padStart, textWidth } from './text-width.ts'
 
@@ -7,27 +7,28 @@ export interface Column<T> {
   /** Safe text; colours allowed. */
   of(row: T): string
   align?: 'right'
-  /** The column that is cut when the terminal is too narrow. */
+  /** It is cut when the terminal is too narrow; of several, the widest first. */
   gives?: boolean
 }
 
 const gap = '  '
 const narrowest = 12
 
-export function table<T>(rows: readonly T[], shape: ReadonlyArray<Column<T>>): string[] {
+export function table<T>(rows: readonly T[], shape: ReadonlyArray<Column<T>>, room = columns()): string[] {
   const cells = rows.map(row => shape.map(column => column.of(row)))
   const widths = shape.map((column, index) =>
     Math.max(textWidth(column.heading), ...cells.map(row => textWidth(row[index]!))),
   )
-  const giving = shape.findIndex(column => column.gives)
-  const excess = widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1)) - columns()
-  if (giving >= 0 && excess > 0) {
-    widths[giving] = Math.max(Math.min(narrowest, widths[giving]!), widths[giving]! - excess)
+  let excess = widths.reduce((sum, width) => sum + width, gap.length * (widths.length - 1)) - room
+  for (; excess > 0; excess--) {
+    const widest = Math.max(...widths.filter((_, index) => shape[index]!.gives))
+    if (widest <= narrowest) break
+    widths[widths.findIndex((width, index) => shape[index]!.gives && width === widest)]!--
   }
   const line = (texts: readonly string[]) =>
     texts
       .map((text, index) => {
-        const fitted = index === giving ? cut(text, widths[index]!) : text
+        const fitted = shape[index]!.gives ? cut(text, widths[index]!) : text
         return shape[index]!.align === 'right' ? padStart(fitted, widths[index]!) : padEnd(fitted, widths[index]!)
       })
       .join(gap)
