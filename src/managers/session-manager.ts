@@ -8,14 +8,12 @@ import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToSession } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
-import { firstPhase } from '../commands/phase.ts'
 import type { PhaseSet } from '../commands/phase-set.ts'
 import * as command from '../commands/session.ts'
-import { type MeantSession, meantSession, type SessionOptions, titleOf } from '../commands/session-options.ts'
+import { type MeantSession, meantSession, type SessionOptions } from '../commands/session-options.ts'
 import type { CheckpointDiff } from '../compaction/diff.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
-import { VersionConflict } from '../errors.ts'
 import type { Checkpoint } from '../events/checkpoint.ts'
 import type { SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
@@ -28,20 +26,20 @@ import { type LaneKind, laneKinds } from '../log/lane.ts'
 import type { Message } from '../views/message.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
+import { changeAsSeen } from './change-as-seen.ts'
 import type { MessagePage } from './long-reads.ts'
-import { continuation } from './past-heads.ts'
 import { checkAsked, checkPage } from './queries.ts'
 import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { recordedMessage, type Scribe } from './scribe.ts'
 import { type Session, type SessionStats, sessionFrom } from './session.ts'
 import { type SessionAccess, sessionAccess } from './session-access.ts'
-import { sessionBefore } from './session-before.ts'
 import type { FoundItem } from './session-checkpoints.ts'
 import { type ListSessions, listedSessions } from './session-list.ts'
 import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import type { Settings } from './settings.ts'
+import { startSession } from './start-session.ts'
 import { checkedTrigger } from './trigger.ts'
 
 /** Which sessions worked on an item, by the item's state at the time (seed 002). */
@@ -50,9 +48,6 @@ export interface SessionLinks {
   /** Session ids, oldest first; the key is '' for sessions without a state. */
   states: Record<string, string[]>
 }
-
-/** Whoever meets a writer at every look is told so. */
-const mostLooks = 20
 
 const ResetOptions = z.object({ options: z.strictObject({ keepSystemMessage: z.boolean().optional() }) })
 const OutsideId = z.object({ system: Id, outsideId: Id.nullable() })
@@ -200,7 +195,8 @@ export class SessionManager {
       // One that comes meanwhile is to be kept as well.
       return { decide: command.resetSession(sessionId, first), isFleeting: keepSystemMessage && first === undefined }
     }
-    return this.#changeAsSeen(sessionId, look, ['resetSession', sessionId, keepSystemMessage], write)
+    const asked = ['resetSession', sessionId, keepSystemMessage]
+    return this.#session(await changeAsSeen(this.#access, sessionId, look, { asked, write }))
   }
 
   /** Makes it read-only. It can be viewed, and reopened. */
@@ -217,7 +213,8 @@ export class SessionManager {
       // It may be deleted meanwhile, or come back to life.
       return { decide: command.reopenSession(sessionId, rival), isFleeting: rival?.status === 'expired' }
     }
-    return this.#changeAsSeen(sessionId, look, ['reopenSession', sessionId], write)
+    const asked = ['reopenSession', sessionId]
+    return this.#session(await changeAsSeen(this.#access, sessionId, look, { asked, write }))
   }
 
   /** Ends it now, as if it had not been used for long; `getOrCreateSession` gives its successor. */
@@ -347,42 +344,14 @@ export class SessionManager {
     decide: typeof command.ensureSession,
     meant: MeantSession,
     asked: readonly unknown[],
-    options: WriteOptions | undefined,
+    write: WriteOptions | undefined,
   ): Promise<Session> {
-    const { workItem, agentName, agentType, taskState, title, metadata } = meant
-    const { newId, store } = this.#engine
-    // Only a thread can be a branch: features, tasks and beads have one conversation each.
-    const conversation =
-      workItem.type === 'thread' ? await store.conversationOf(this.#scope.project, workItem) : undefined
-    const continues = await continuation(store, conversation, meant)
-    const session: command.NewSession = {
-      sessionId: newId(),
-      agentName,
-      agentType,
-      ...(taskState !== undefined && { taskState }),
-      sharing: meant.sharing ?? this.#settings.sharing[workItem.type],
-      expiresInMs: meant.expiresInMs === undefined ? this.#settings.sessionExpiresInMs : meant.expiresInMs,
-      before: await sessionBefore(store, this.#scope.project, meant),
-      ...(continues && { continues }),
-      ...(metadata !== undefined && { metadata }),
-    }
-    const appended = await this.#engine.execute(this.#scope, {
-      conversation: { id: newId(), workItem },
-      session: { key: sessionKey(meant) },
-      decide: decide(session, { title: title ?? titleOf(workItem), workItem, ...firstPhase(this.#phases, undefined) }),
-      options,
-      asked,
-    })
-    return this.#session(appended.session!)
+    const parts = { engine: this.#engine, scope: this.#scope, settings: this.#settings, phases: this.#phases }
+    return this.#session(await startSession(parts, decide, meant, { asked, write }))
   }
 
   #head(sessionId: string): Promise<SessionHead> {
     return this.#access.head(sessionId)
-  }
-
-  /** What is looked up ahead of a write refuses nothing: a key may give what it gave before the session was deleted. */
-  #known(sessionId: string): Promise<SessionHead | undefined> {
-    return this.#engine.store.session(this.#scope.project, sessionId)
   }
 
   #active(meant: MeantSession): Promise<SessionHead | undefined> {
@@ -414,27 +383,6 @@ export class SessionManager {
   ): Promise<Session> {
     const { session } = await this.#execute(sessionId, decide, asked, options)
     return this.#session(session!)
-  }
-
-  /** A change that hangs on what was looked at before: where somebody wrote meanwhile, it is looked at again. */
-  async #changeAsSeen(
-    sessionId: string,
-    look: (head: SessionHead | undefined) => Promise<{ decide: Decision; isFleeting: boolean }>,
-    asked: readonly unknown[],
-    write: WriteOptions | undefined,
-  ): Promise<Session> {
-    for (let tries = 1; ; tries++) {
-      const head = await this.#known(sessionId)
-      const conversation = head && (await this.#engine.store.conversation(this.#scope.project, head.conversationId))
-      const { decide, isFleeting } = await look(head)
-      const options = isFleeting && conversation ? { expectedVersion: conversation.version, ...write } : write
-      try {
-        return await this.#change(sessionId, decide, asked, options)
-      } catch (error) {
-        const isMoved = error instanceof VersionConflict && write?.expectedVersion === undefined
-        if (!isMoved || tries === mostLooks) throw error
-      }
-    }
   }
 
   async #messages(sessionId: string, kinds: readonly LaneKind[], page: MessagePage): Promise<Message[]> {
