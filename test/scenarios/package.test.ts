@@ -69,7 +69,7 @@ describe('a program that cannot use the embedded store', () => {
     const { folder, program } = await bundled()
     cpSync(join(root, 'dist/sqlite-worker.js'), join(folder, 'bundle/assets/sqlite-worker.js'))
     const { stdout } = await execute(process.execPath, [program], { cwd: folder })
-    expect(stdout).toBe('found 1\n')
+    expect(stdout).toBe('found 1, refused: input/invalid\n')
   })
 
   // webpack would copy the file, which then seems to be there, and start a worker of its own making, which fails. Tools
@@ -97,7 +97,7 @@ describe('a program that cannot use the embedded store', () => {
   })
 })
 
-/** Such a program with the package in it, as Vite makes it. */
+/** Such a program with the package in it, as Vite makes it, every name made short. */
 async function bundled(): Promise<{ folder: string; program: string }> {
   const folder = temporaryFolder()
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
@@ -107,7 +107,7 @@ async function bundled(): Promise<{ folder: string; program: string }> {
     root: folder,
     logLevel: 'error',
     ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
-    build: { ssr: 'program.js', outDir: 'bundle' },
+    build: { ssr: 'program.js', outDir: 'bundle', minify: true },
   })
   const [program = ''] = readdirSync(join(folder, 'bundle')).filter(name => name.startsWith('program.'))
   return { folder, program: join('bundle', program) }
@@ -122,8 +122,9 @@ function opening(door: string): string {
         const { id } = await colloquy.conversations.createConversation({ title: 'Till' })
         await colloquy.conversations.addEvent(id, { role: 'user', content: 'the till is open' })
         const { messages } = await colloquy.conversations.search({ text: 'till' })
+        const { code } = await colloquy.audit({ cursor: 'junk' }).catch(error => error)
         await colloquy.close()
-        return 'found ' + messages.length
+        return 'found ' + messages.length + ', refused: ' + code
       },
       ({ code, message }) => code + ': ' + message,
     ))`

@@ -127,8 +127,15 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
   }
 }
 
-/** The classes the worker throws; each takes its message and its facts. */
-const carriedClasses = { IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed }
+/** The classes the worker throws; each takes its message and its facts. By their codes: a bundler may rename a class. */
+const carriedClasses = new Map(
+  [IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed].map(one => [
+    new one('').code as string,
+    one,
+  ]),
+)
+
+const invalidInput = new InvalidInput('', '').code
 
 function workerFailure(error: unknown, path: string): Error {
   const failure = error === undefined ? undefined : asStoreError(error, path)
@@ -141,10 +148,10 @@ function workerFailure(error: unknown, path: string): Error {
   )
 }
 
-function revived({ message, errcode, className, facts }: CarriedError, path: string): Error {
-  const known = carriedClasses[className as keyof typeof carriedClasses]
+function revived({ message, errcode, code, facts }: CarriedError, path: string): Error {
+  const known = code === undefined ? undefined : carriedClasses.get(code)
   if (known) return new known(message, { ...facts })
-  if (className === InvalidInput.name) return new InvalidInput(String(facts?.field), String(facts?.reason))
+  if (facts && code === invalidInput) return new InvalidInput(String(facts.field), String(facts.reason))
   if (errcode !== undefined) return asStoreError(Object.assign(new Error(message), { errcode }), path)
   return new StoreFailed(`${path}: ${message}. If it happens again, run 'colloquy verify': the file may be damaged.`, {
     path,

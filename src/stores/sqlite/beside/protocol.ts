@@ -86,6 +86,7 @@ export type Reply =
 export interface CarriedError {
   message: string
   errcode?: number
-  className?: string
+  /** Of an error of ours. */
+  code?: string
   facts?: Readonly<Record<string, unknown>>
 }

@@ -201,7 +201,7 @@ async function run({ id, operation, input }: Call): Promise<void> {
       error: {
         message,
         ...(errcode !== undefined && { errcode }),
-        ...(error instanceof ColloquyError && { className: error.name, facts: error.facts }),
+        ...(error instanceof ColloquyError && { code: error.code, facts: error.facts }),
       },
     })
   }
