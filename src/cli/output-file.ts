@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { InvalidInput, StoreFailed, StoreFull } from '../errors.ts'
+import { gathered } from '../log/gathered.ts'
 
 /**
  * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole. A link is followed.
@@ -28,7 +29,7 @@ export async function writeFile(
   const draft = `${target}.${randomBytes(6).toString('hex')}.part`
   try {
     await removeLeftDrafts(target)
-    const source = Readable.from(chunks, { objectMode: true })
+    const source = Readable.from(gathered(chunks), { objectMode: true })
     // Who could not read the file that is replaced cannot read this one either.
     const replaced = statSync(target, { throwIfNoEntry: false })
     const sink = createWriteStream(draft, { flags: 'wx', ...(replaced && { mode: (replaced.mode & 0o777) | 0o600 }) })

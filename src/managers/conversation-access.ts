@@ -1,10 +1,11 @@
 /** How the parts of the conversation manager read heads and single events, and write. */
 import type { Decision } from '../commands/decision.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { ConversationPurged, NotFound, StoreReadOnly } from '../errors.ts'
+import { StoreReadOnly } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Appended } from '../log/event-log.ts'
 import type { ConversationHead } from '../views/conversation.ts'
+import { conversationHead } from './conversation-head.ts'
 
 export interface ConversationAccess {
   readonly engine: Engine
@@ -35,13 +36,7 @@ export function conversationAccess(engine: Engine, scope: Scope): ConversationAc
   return {
     engine,
     scope,
-    async head(conversationId) {
-      const head = await store.conversation(project, conversationId)
-      if (head) return head
-      const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
-      if (purged) throw new ConversationPurged({ conversationId, archive: purged.archive })
-      throw new NotFound('conversation', conversationId)
-    },
+    head: conversationId => conversationHead(store, project, conversationId),
     async eventAt(conversationId, version) {
       const [recorded] = await store.read({ project, conversationId, from: version, to: version })
       return recorded

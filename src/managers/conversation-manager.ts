@@ -9,7 +9,7 @@ import { addToConversation, opening, pinMessage } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
 import { firstPhase } from '../commands/phase.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { ConversationPurged, InvalidInput, NotFound } from '../errors.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -35,6 +35,7 @@ import {
 } from './agent-views.ts'
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
+import { conversationHead } from './conversation-head.ts'
 import { type ErasedMessage, eraseMessage } from './erase-message.ts'
 import { eventsIn, type MessagePage, messagesIn } from './long-reads.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
@@ -410,13 +411,8 @@ export class ConversationManager extends TeamConversations {
     return this.#engine.store.export({ project: this.#scope.project, conversationId })
   }
 
-  async #head(conversationId: string): Promise<ConversationHead> {
-    const { project } = this.#scope
-    const head = await this.#engine.store.conversation(project, conversationId)
-    if (head) return head
-    const purged = (await this.#engine.store.purges(project)).find(one => one.conversationId === conversationId)
-    if (purged) throw new ConversationPurged({ conversationId, archive: purged.archive })
-    throw new NotFound('conversation', conversationId)
+  #head(conversationId: string): Promise<ConversationHead> {
+    return conversationHead(this.#engine.store, this.#scope.project, conversationId)
   }
 
   #whole({ info: { id: conversationId, branchOf } }: ConversationHead): Window {

@@ -1,6 +1,7 @@
 /**
  * Long lists, read in slices. After each slice others get their turn: what comes from memory or from the embedded store
- * is there at once, and would otherwise keep appends and streams waiting to its end.
+ * is there at once, and would otherwise keep appends and streams waiting to its end. A conversation that is purged
+ * meanwhile has no more slices; so whoever comes to the end looks whether it is still there.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -8,6 +9,7 @@ import type { EventRange } from '../log/event-log.ts'
 import type { Store } from '../log/store.ts'
 import type { Window } from '../log/windows.ts'
 import type { Message } from '../views/message.ts'
+import { conversationHead } from './conversation-head.ts'
 
 /** A page of messages. Without `limit`, all of them. */
 export interface MessagePage {
@@ -20,14 +22,35 @@ export interface MessagePage {
 
 const sliceSize = 1000
 
-/** The messages of a page, oldest first. */
-export function messagesIn(store: Store, window: Window, page: MessagePage): Promise<Message[]> {
+/**
+ * The messages of a page, oldest first.
+ *
+ * @throws {ConversationPurged} when it was purged meanwhile
+ */
+export async function messagesIn(store: Store, window: Window, page: MessagePage): Promise<Message[]> {
   const { limit } = page
-  if (limit !== undefined && limit <= sliceSize) return store.messages(window, { ...page, limit })
-  return page.after !== undefined ? forwards(store, window, page) : backwards(store, window, page)
+  const isOneSlice = limit !== undefined && limit <= sliceSize
+  const found = isOneSlice
+    ? await store.messages(window, { ...page, limit })
+    : await (page.after !== undefined ? forwards : backwards)(store, window, page)
+  await refuseGone(store, window, found.length)
+  return found
 }
 
-/** The events of a range. Without `limit`, all of them. */
+/** What comes from one slice is whole. */
+async function refuseGone(
+  store: Store,
+  { project, conversationId }: { project: string; conversationId: string },
+  found: number,
+): Promise<void> {
+  if (found === 0 || found >= sliceSize) await conversationHead(store, project, conversationId)
+}
+
+/**
+ * The events of a range. Without `limit`, all of them.
+ *
+ * @throws {ConversationPurged} when it was purged meanwhile
+ */
 export async function eventsIn(store: Store, range: EventRange): Promise<RecordedEvent[]> {
   const { limit = Number.POSITIVE_INFINITY, backwards: isBackwards = false } = range
   const found: RecordedEvent[] = []
@@ -37,7 +60,10 @@ export async function eventsIn(store: Store, range: EventRange): Promise<Recorde
     const slice = await store.read({ ...rest, limit: size })
     found.push(...slice)
     const last = slice.at(-1)
-    if (!last || slice.length < size || found.length >= limit) return found
+    if (!last || slice.length < size || found.length >= limit) {
+      await refuseGone(store, range, found.length)
+      return found
+    }
     rest = isBackwards ? { ...rest, to: last.version - 1 } : { ...rest, from: last.version + 1 }
     await breathe()
   }

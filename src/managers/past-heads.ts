@@ -8,6 +8,7 @@ import { begunAs, headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
 import { type ConversationHead, unusedMark } from '../views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../views/session.ts'
+import { conversationHead } from './conversation-head.ts'
 
 export interface PastHeads {
   conversation: ConversationHead
@@ -27,8 +28,7 @@ export async function pastHeads(
   store: Store,
   { project, conversationId, version }: { project: string; conversationId: string; version: number },
 ): Promise<PastHeads> {
-  const now = await store.conversation(project, conversationId)
-  if (!now) throw new NotFound('conversation', conversationId)
+  const now = await conversationHead(store, project, conversationId)
   if (!Number.isInteger(version) || version < 1 || version > now.version) {
     throw new InvalidInput('version', `must be from 1 to ${now.version}, where conversation ${conversationId} is now`)
   }
@@ -48,6 +48,8 @@ export async function pastHeads(
     from = last.version + 1
   }
   const { conversation } = fold
+  // One that is purged meanwhile has no more pages.
+  if (!conversation || from > start + 1) await conversationHead(store, project, conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   const activeAt = (await lastUse(store, { project, conversationId, version })) ?? conversation.activeAt
   return {

@@ -16,6 +16,7 @@ import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
 import type { AgentReference, AgentView, AgentViewOptions, AgentViews } from './agent-views.ts'
+import { conversationHead } from './conversation-head.ts'
 import { type MessagePage, messagesIn } from './long-reads.ts'
 import { pastHeads } from './past-heads.ts'
 import { checkPage } from './queries.ts'
@@ -147,7 +148,10 @@ export function past({
     let next = from
     while (next <= Math.min(to, version)) {
       const page = await store.read({ ...line, from: next, to, limit: 200 })
-      if (page.length === 0) return
+      if (page.length === 0) {
+        await conversationHead(store, project, conversationId)
+        return
+      }
       for (const event of page) {
         head = evolveConversation(head, event)
         if (head) yield { version: event.version, event, conversation: head.info }

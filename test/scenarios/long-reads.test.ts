@@ -1,4 +1,5 @@
 /** Reading all of something long: all of it is given, and others go on meanwhile. */
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { Colloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { opened } from '../support/colloquy.ts'
@@ -81,5 +82,44 @@ describe('while somebody reads all of it', () => {
       sessions.addMessage(other.id, { role: 'user', content: 'in between' }).then(() => order.push('said')),
     ])
     expect(order).toEqual(['said', 'read'])
+  })
+})
+
+describe('a conversation that is purged while somebody reads all of it', () => {
+  it('is no shorter conversation: the reader is told', async () => {
+    const { colloquy, conversationId } = await long()
+    const steps = colloquy.conversations.replay(conversationId)
+    await steps.next()
+    await colloquy.conversations.purge(conversationId)
+    const rest = async () => {
+      for await (const _ of steps);
+    }
+    await expect(rest()).rejects.toMatchObject({ code: 'conversation/purged' })
+  })
+
+  it('gives all of its messages or none', async () => {
+    const { colloquy, sessionId, conversationId } = await long()
+    const purging = colloquy.conversations.purge(conversationId)
+    const found = new Set<unknown>()
+    while (![...found].some(one => typeof one === 'string')) {
+      const reads = [
+        colloquy.sessions.getAllMessages(sessionId),
+        colloquy.sessions.getAllMessages(sessionId, { after: 0 }),
+        colloquy.conversations.getEvents(conversationId, { from: 3 }),
+      ]
+      const answers = await Promise.all(
+        reads.map(read =>
+          read.then(
+            ({ length }) => length,
+            error => error.code,
+          ),
+        ),
+      )
+      for (const answer of answers) found.add(answer)
+      // Reading all the time would keep the purge waiting.
+      for (let turns = 0; turns < 30; turns++) await breathe()
+    }
+    await purging
+    expect([...found].filter(one => ![count, 'conversation/purged', 'not-found'].includes(one as never))).toEqual([])
   })
 })

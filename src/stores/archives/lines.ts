@@ -1,10 +1,11 @@
 /** The lines of an archive, on their way into a packed file and out of one. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
+import { gathered } from '../../log/gathered.ts'
 
 /** The bytes of a gzip file with these lines. Whatever fails, on either side, ends the stream with it. */
 export function packed(lines: AsyncIterable<string>): Readable {
-  return pipeline(Readable.from(ended(lines)), createGzip(), whoReadsIsTold)
+  return pipeline(Readable.from(gathered(ended(lines))), createGzip(), whoReadsIsTold)
 }
 
 /** The bytes of a gzip file unpacked. Who stops reading closes the file, too. */
