@@ -3,15 +3,17 @@ import { type Command, Option } from 'commander'
 import { ConversationDamaged } from '../errors.ts'
 import type { Colloquy, Conversation } from '../index.ts'
 import { provedLines } from '../log/archive-check.ts'
+import { gatheredLines } from '../log/gathered.ts'
 import { exitCode } from './failure.ts'
 import { findConversation } from './find.ts'
 import { clearingUp } from './interruption.ts'
 import { markdownOf } from './markdown.ts'
-import { reading } from './open.ts'
+import { configurationOf, reading } from './open.ts'
 import { examples, type GlobalOptions } from './options.ts'
 import { writeFile } from './output-file.ts'
 import { progressLine } from './progress.ts'
 import { safeJson, safeJsonText, safeLine } from './safe-text.ts'
+import { storePlace } from './store-place.ts'
 import { errorStyle, note, print, printJson, printLines } from './terminal.ts'
 import { count } from './words.ts'
 
@@ -22,9 +24,6 @@ interface ExportOptions extends GlobalOptions {
   output?: string
   force?: boolean
 }
-
-/** Lines are gathered up to about this size: a write for each would take longer than the export itself. */
-const chunkCharacters = 64 * 1024
 
 export function addExport(program: Command): void {
   program
@@ -62,7 +61,7 @@ async function toStdout(colloquy: Colloquy, conversation: Conversation, options:
   const { format, json } = options
   const isShown = process.stdout.isTTY
   const damages: Damages = []
-  for await (const chunk of chunks(linesOf(colloquy, conversation, format, damages))) {
+  for await (const chunk of gatheredLines(linesOf(colloquy, conversation, format, damages))) {
     await print(format === 'jsonl' && isShown ? safeJsonText(chunk) : chunk)
   }
   if (damages.length === 0) return
@@ -73,8 +72,10 @@ async function toStdout(colloquy: Colloquy, conversation: Conversation, options:
 async function toFile(
   colloquy: Colloquy,
   conversation: Conversation,
-  { format, output, force = false, json }: ExportOptions & { output: string },
+  options: ExportOptions & { output: string },
 ): Promise<void> {
+  const { format, output, force = false, json, store } = options
+  const keep = storePlace(store ?? (await configurationOf(options)).store).file
   const progress = progressLine('Exporting', 'event')
   const damages: Damages = []
   let lines = 0
@@ -86,9 +87,9 @@ async function toFile(
       yield line
     }
   }
-  const written = await clearingUp(signal => writeFile(output, chunks(counted(signal)), { force })).finally(
-    progress.end,
-  )
+  const written = await clearingUp(signal =>
+    writeFile(output, gatheredLines(counted(signal)), { force, keep }),
+  ).finally(progress.end)
   const isDamaged = damages.length > 0
   if (isDamaged) process.exitCode = exitCode.damageFound
   const { id, version } = conversation
@@ -124,15 +125,4 @@ function damageLine(damages: Damages): string {
   const named = damages.slice(0, 5).map(({ version }) => `#${version}`)
   const which = `${named.join(', ')}${damages.length > named.length ? ' …' : ''}`
   return `${errorStyle.red('damaged')}  ${which}: restore refuses this archive. 'colloquy verify' says what is wrong.`
-}
-
-async function* chunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  let gathered = ''
-  for await (const line of lines) {
-    gathered += `${line}\n`
-    if (gathered.length < chunkCharacters) continue
-    yield gathered
-    gathered = ''
-  }
-  if (gathered !== '') yield gathered
 }

@@ -28,7 +28,9 @@ export function addList(program: Command): void {
   program
     .command('list')
     .summary('list conversations or sessions')
-    .description('Lists conversations, most recently active first. Archived ones only when asked for.')
+    .description(
+      'Lists conversations, most recently active first. Archived ones, of sessions deleted ones too, only when asked for.',
+    )
     .option('--sessions', 'list sessions instead, newest first')
     .option('--status <LIST>', `only these: ${statuses.join(', ')}; several with commas`, someOf(statuses))
     .addOption(
@@ -105,11 +107,11 @@ async function listConversations(colloquy: Colloquy, options: ListOptions): Prom
 }
 
 async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<void> {
-  const { limit, cursor, status, conversation, agent, json } = options
+  const { limit, cursor, status = ['active', 'expired'], conversation, agent, json } = options
   if (conversation !== undefined) await findConversation(colloquy, conversation)
   const page = await colloquy.sessions.listSessions({
     limit,
-    ...(status && { status: status.includes('all') ? ofSessions : (status as SessionStatus[]) }),
+    status: status.includes('all') ? ofSessions : (status as SessionStatus[]),
     ...(cursor !== undefined && { cursor }),
     ...(conversation !== undefined && { conversationId: conversation }),
     ...(agent !== undefined && { agentName: agent }),

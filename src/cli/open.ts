@@ -1,6 +1,6 @@
 /** Opens the store that the options name, lets a command work with it, and closes it whatever happens. */
 import { userInfo } from 'node:os'
-import { NotFound, StoreReadOnly } from '../errors.ts'
+import { NotFound, StoreFull, StoreReadOnly, StoreUnusable } from '../errors.ts'
 import type { Colloquy, Configuration, OpenOptions } from '../index.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { Located } from './failure.ts'
@@ -26,14 +26,15 @@ export function writing<T>(
 }
 
 /**
- * For commands that change nothing but an index: where nothing can be written, they make do with reading. They do not
+ * For commands that change nothing but an index: where nothing can be written, or the disk is full, they make do with reading. They do not
  * begin with that, because what is noted of a copied file is noted by whoever writes, and the index is built anew else.
  */
 export async function indexing<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
   try {
     return await writing(options, work)
   } catch (error) {
-    if (!(error instanceof StoreReadOnly)) throw error
+    const mayRead = error instanceof StoreReadOnly || error instanceof StoreFull || error instanceof StoreUnusable
+    if (!mayRead) throw error
     return reading(options, work)
   }
 }

@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { InvalidInput, StoreFailed, StoreFull } from '../errors.ts'
-import { gathered } from '../log/gathered.ts'
 
 /**
  * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole. A link is followed.
+ * `keep` is the file of a store, which nothing replaces.
  *
  * @throws {InvalidInput} when there is no such folder, the file exists and `force` does not say to replace it, or what is
  * there is no regular file
@@ -20,16 +20,17 @@ import { gathered } from '../log/gathered.ts'
 export async function writeFile(
   path: string,
   chunks: AsyncIterable<string>,
-  { force }: { force: boolean },
+  { force, keep }: { force: boolean; keep: string | undefined },
 ): Promise<{ path: string; bytes: number }> {
   const named = resolve(path)
   const target = followed(named)
+  if (keep !== undefined) refuseStore(target, keep)
   refuseExisting(named, force)
   // By chance: in containers one process has the number of the other before it.
   const draft = `${target}.${randomBytes(6).toString('hex')}.part`
   try {
     await removeLeftDrafts(target)
-    const source = Readable.from(gathered(chunks), { objectMode: true })
+    const source = Readable.from(chunks, { objectMode: true })
     // Who could not read the file that is replaced cannot read this one either.
     const replaced = statSync(target, { throwIfNoEntry: false })
     const sink = createWriteStream(draft, { flags: 'wx', ...(replaced && { mode: (replaced.mode & 0o777) | 0o600 }) })
@@ -61,6 +62,18 @@ async function removeLeftDrafts(target: string): Promise<void> {
     if (written && Date.now() - written.mtimeMs > draftIsLeftAfterMs)
       await rm(path, { force: true }).catch(() => undefined)
   }
+}
+
+/** A store is its file and what stands, or will stand, beside it under its name. There may be links to each of them. */
+function refuseStore(target: string, store: string): void {
+  const there = statSync(target, { throwIfNoEntry: false })
+  const file = realpathSync(store)
+  const isOfStore = ['', '-wal', '-shm', '-search', '-search-wal', '-search-shm'].some(part => {
+    const found = statSync(file + part, { throwIfNoEntry: false })
+    const isSame = there !== undefined && found?.dev === there.dev && found.ino === there.ino
+    return isSame || target === file + part
+  })
+  if (isOfStore) throw new InvalidInput('--output', `${target} belongs to the store itself; name another file`)
 }
 
 /** The system says what went wrong with a write, but not of which file. */

@@ -1,6 +1,7 @@
 /** `colloquy search`: messages by their words, conversations by their titles. */
 import { type Command, Option } from 'commander'
 import type { Role, SearchHit, TitleHit, WorkItem } from '../index.ts'
+import { findConversation } from './find.ts'
 import { indexing, otherProjects } from './open.ts'
 import {
   examples,
@@ -47,8 +48,8 @@ export function addSearch(program: Command): void {
     )
     .argument('[text...]', 'what to look for')
     .option('--conversation <ID>', 'only in one conversation')
-    .option('--author <NAME>', 'only what one author said')
-    .addOption(new Option('--role <ROLE>', 'only messages of a role').choices(roles))
+    .option('--author <NAME>', 'only what one author said (with words)')
+    .addOption(new Option('--role <ROLE>', 'only messages of a role (with words)').choices(roles))
     .option('--phase <PHASE>', 'only what was said in a phase, and conversations in it')
     .option('--participant <NAME>', 'only conversations in which somebody said something')
     .option('--agent <NAME>', 'only conversations that an agent has a session on')
@@ -82,10 +83,14 @@ export function addSearch(program: Command): void {
       const given = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
       refuseBackwards(command, ['--since', since], ['--until', until])
       const text = words.join(' ').trim()
+      if (text === '' && (author ?? role) !== undefined) {
+        command.error('error: --author and --role need words; --participant finds conversations by who speaks there.')
+      }
       if (text === '' && Object.keys(given).length === 0) {
         command.error('error: say what to look for: words, or a filter such as --participant NAME.')
       }
       await indexing(options, async colloquy => {
+        if (conversation !== undefined) await findConversation(colloquy, conversation)
         const found = await colloquy.conversations.search({
           text,
           limit,

@@ -121,18 +121,12 @@ async function showSession(colloquy: Colloquy, session: Session, options: ShowOp
   ])
 }
 
-function said(messages: readonly Message[], total: number, { full = false, before }: ShowOptions): string[] {
+function said(messages: readonly Message[], total: number, { full = false, before, limit }: ShowOptions): string[] {
   if (messages.length === 0) return ['', style.dim(total === 0 ? 'Nothing was said yet.' : 'No messages there.')]
   const lines = messages.flatMap(message => ['', ...messageLines(message, { whole: full })])
-  const oldest = messages[0]!.version
-  const isAll = before === undefined && messages.length >= total
-  return isAll
-    ? lines
-    : [
-        '',
-        style.dim(`${count(messages.length)} of ${count(total, 'message')}; --before ${oldest} shows earlier ones.`),
-        ...lines,
-      ]
+  if (before === undefined && messages.length >= total) return lines
+  const earlier = messages.length < limit ? '' : `; --before ${messages[0]!.version} shows earlier ones`
+  return ['', style.dim(`${count(messages.length)} of ${count(total, 'message')}${earlier}.`), ...lines]
 }
 
 function time(iso: string): string {

@@ -23,13 +23,29 @@ export function storePlace(
   // What is no sqlite URL is for openColloquy to refuse.
   if (!url.startsWith('sqlite:') || url === 'sqlite:') return { url, file: undefined }
   const file = resolve(url.slice('sqlite:'.length))
-  if (!isThere(file) && !mayMake) {
+  if (!mayMake && isEmpty(file)) {
+    throw new StoreUnusable(`${file} is empty: there is no store in it yet.`, { path: file })
+  }
+  if (!mayMake && !isThere(file)) {
     throw new StoreUnusable(
       `There is no store at ${file}. Go to the folder of its project, or name one with --store sqlite:PATH. 'colloquy chat', 'colloquy feature add' and openColloquy make a new one.`,
       { path: file },
     )
   }
   return { url, file }
+}
+
+/** Where a write-ahead log is beside it, it was a store, and opening it says what became of it. */
+function isEmpty(file: string): boolean {
+  const isFileOfSize = (path: string) => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found?.isFile() ? found.size : undefined
+  }
+  try {
+    return isFileOfSize(file) === 0 && !isFileOfSize(`${file}-wal`)
+  } catch {
+    return false
+  }
 }
 
 /** Also what we may not look at: opening it says why, and there is something. */

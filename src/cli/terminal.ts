@@ -6,11 +6,12 @@ import { safeJson } from './safe-text.ts'
 
 const { stdout, stderr, stdin, env } = process
 
-// picocolors also colours in CI; we do so on a terminal only, or when told to.
-const isColoured = pc.isColorSupported && (stdout.isTTY || Boolean(env.FORCE_COLOR))
-export const style = pc.createColors(isColoured)
+// picocolors also colours in CI, and where FORCE_COLOR says not to; we do so on a terminal only, or when told to.
+const told = env.FORCE_COLOR === '0' || env.FORCE_COLOR === 'false' ? false : env.FORCE_COLOR ? true : undefined
+const isColoured = ({ isTTY }: { isTTY?: boolean }) => pc.isColorSupported && (told ?? isTTY ?? false)
+export const style = pc.createColors(isColoured(stdout))
 export type Style = typeof style
-export const errorStyle = pc.createColors(pc.isColorSupported && (stderr.isTTY || Boolean(env.FORCE_COLOR)))
+export const errorStyle = pc.createColors(isColoured(stderr))
 
 /** Room for a line on stdout; into a pipe or a file nothing is cut or wrapped. */
 export function columns(): number {

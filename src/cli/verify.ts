@@ -3,7 +3,7 @@
  * what can be read into a new file.
  */
 import { type Command, Option } from 'commander'
-import { NotFound, StoreDamaged, StoreUnusable } from '../errors.ts'
+import { InvalidInput, NotFound, StoreDamaged, StoreUnusable } from '../errors.ts'
 import type { Colloquy, Damage, RepairedHead, VerifyReport } from '../index.ts'
 import { sqliteDoor } from '../managers/store-doors.ts'
 import { exitCode } from './failure.ts'
@@ -69,9 +69,11 @@ async function verify(options: VerifyOptions): Promise<void> {
 async function repair(options: VerifyOptions): Promise<void> {
   const { allProjects = false, json } = options
   const progress = progressLine('Repairing', 'event')
-  const { heads, indexed } = await writing(options, colloquy =>
-    colloquy.repair({ allProjects, onProgress: progress.report }),
-  ).finally(progress.end)
+  const repaired = await writing(options, colloquy => colloquy.repair({ allProjects, onProgress: progress.report }))
+    .catch(refuseUnlessDamaged)
+    .finally(progress.end)
+  if (!repaired) return verify(options)
+  const { heads, indexed } = repaired
   const report = await check(options)
   if (!report.clean) process.exitCode = exitCode.damageFound
   if (json) await printJson({ repaired: { heads, indexed }, report })
@@ -83,6 +85,11 @@ async function repair(options: VerifyOptions): Promise<void> {
       verdict(report),
     ])
   }
+}
+
+/** A file too damaged to be opened cannot be repaired; what is wrong with it is a finding. */
+function refuseUnlessDamaged(error: unknown): undefined {
+  if (!(error instanceof StoreDamaged)) throw error
 }
 
 function headLine({ project, conversationId, sessionId, what }: RepairedHead): string {
@@ -120,6 +127,7 @@ async function salvageInto(target: string, options: VerifyOptions): Promise<void
   const { file } = storePlace(options.store ?? (await configurationOf(options)).store)
   if (file === undefined) throw new StoreUnusable('Only stores that are a file can be salvaged: --store sqlite:PATH.')
   const to = target.replace(/^sqlite:/, '')
+  if (to === '' || /^[a-z0-9+]+:\/\//i.test(to)) throw new InvalidInput('--salvage', 'must be the path of a new file')
   if (process.stderr.isTTY) note(safeLine(`Rescuing ${file} into ${to} …`))
   const { salvage } = await sqliteDoor()
   const salvaged = await salvage(file, to)

@@ -168,7 +168,7 @@ export interface CopyableTarget extends CopyableStore {
 export const copyRefused = {
   hasOwnData: (project: string, place: string, conversations: number) =>
     new IllegalState(
-      `Project "${project}" has data of its own in ${place} (${conversations} conversations). Nothing was copied: name another target, copy other projects only, or purge its conversations there first.`,
+      `Project "${project}" has data of its own in ${place} (${conversations} conversations). Nothing was copied: name another target, or copy other projects only.`,
       { project, place, conversations },
     ),
   isInUse: (project: string, place: string) =>

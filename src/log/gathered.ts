@@ -1,10 +1,11 @@
-/** Short texts put together: what is packed or written piece by piece costs a turn of the event loop for each piece. */
+/** Lines put together into larger pieces: packing or writing each by itself takes a turn of the event loop for each. */
 const enough = 64 * 1024
 
-export async function* gathered(texts: AsyncIterable<string>): AsyncGenerator<string> {
+/** Each line with its end. */
+export async function* gatheredLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let piece = ''
-  for await (const text of texts) {
-    piece += text
+  for await (const line of lines) {
+    piece += `${line}\n`
     if (piece.length < enough) continue
     yield piece
     piece = ''

@@ -9,7 +9,7 @@ import { addToConversation, opening, pinMessage } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
 import { firstPhase } from '../commands/phase.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
-import { InvalidInput, NotFound } from '../errors.ts'
+import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -367,13 +367,17 @@ export class ConversationManager extends TeamConversations {
 
   /**
    * Messages by text and conversations by title, in one call. Without a text, the conversations that pass the filters;
-   * without any filter either, nothing: `listConversations` gives all.
+   * without any filter either, nothing: `listConversations` gives all. `author`, `role` and `before` are of messages:
+   * with them no titles are given, and they need a text.
    */
   async search(
     asked: Omit<SearchQuery, 'project' | 'text' | 'branchOf' | 'viewer'> & { text?: string },
   ): Promise<SearchResult> {
     checkAsked('search', asked)
     const query = { ...asked, text: asked.text ?? '' }
+    const isOfMessages = asked.author !== undefined || asked.role !== undefined || asked.before !== undefined
+    if (isOfMessages && query.text.trim() === '')
+      throw new InvalidInput('text', 'must say what to look for: author, role and before are of messages')
     const { project } = this.#scope
     const { store } = this.#engine
     const { conversationId } = query
@@ -381,7 +385,7 @@ export class ConversationManager extends TeamConversations {
       conversationId === undefined ? undefined : (await store.conversation(project, conversationId))?.info.branchOf
     const [messages, conversations] = await Promise.all([
       store.search({ ...query, project, ...(branchOf && { branchOf }) }),
-      store.searchTitles({ ...query, project }),
+      isOfMessages ? [] : store.searchTitles({ ...query, project }),
     ])
     return { messages, conversations }
   }
@@ -403,7 +407,14 @@ export class ConversationManager extends TeamConversations {
     const { project, ...origin } = this.#scope
     const place = await this.#archives()
     const to = signal === undefined ? place : breakable(place, signal)
-    return this.#engine.store.purge({ project, conversationId, to, origin, ...(reason !== undefined && { reason }) })
+    try {
+      const why = reason === undefined ? {} : { reason }
+      return await this.#engine.store.purge({ project, conversationId, to, origin, ...why })
+    } catch (error) {
+      // It changed meanwhile. If somebody else purged it, that is what changed.
+      if (error instanceof IllegalState) await this.#head(conversationId)
+      throw error
+    }
   }
 
   /** The lines of an archive file, as `purge` writes it; nothing is removed. */

@@ -1,4 +1,5 @@
 /** What is done to a store as a whole: looking at it, bringing it to today's schema, copying it into another. */
+import { statSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 import type { CopyableStore, CopyableTarget } from '../log/copy.ts'
 import { type CopiedProject, type CopyPhase, copyProject } from '../log/copy-project.ts'
@@ -54,7 +55,12 @@ export interface CopiedAndVerified extends CopiedProject {
  */
 export async function copyStore(options: CopyStoreOptions): Promise<CopiedAndVerified[]> {
   const { from, to, restart = false, onProgress, onProject } = options
-  if (from === to) throw new StoreUnusable('A store cannot be copied into itself.', { from, to })
+  if (from === to || areSameFile(from, to)) {
+    throw new StoreUnusable('A store cannot be copied into itself.', {
+      from: withoutPassword(from),
+      to: withoutPassword(to),
+    })
+  }
   const source = await openSource(from)
   const copied: CopiedAndVerified[] = []
   try {
@@ -101,6 +107,14 @@ async function openTarget(url: string): Promise<CopyableTarget> {
   const place = placeOf(url)
   if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteCopyTarget(place.path)
   return (await postgresDoor()).postgresCopyTarget(url)
+}
+
+/** By another spelling, a link or a second name. */
+function areSameFile(from: string, to: string): boolean {
+  const [one, other] = [from, to].map(placeOf)
+  if (one?.scheme !== 'sqlite' || other?.scheme !== 'sqlite') return false
+  const [here, there] = [one.path, other.path].map(path => statSync(path, { throwIfNoEntry: false }))
+  return here !== undefined && there !== undefined && here.dev === there.dev && here.ino === there.ino
 }
 
 function placeOf(url: string): { scheme: 'sqlite'; path: string } | { scheme: 'postgres' } {

@@ -1,5 +1,5 @@
 /** Places that are no good store: each is refused with a code and what to do, and nothing there is changed. */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -85,6 +85,15 @@ describe('a file that is no store', () => {
     await expect(openColloquy({ ...settings, store, readOnly })).rejects.toMatchObject({
       code: 'store/unusable',
       message: expect.stringContaining('is a folder'),
+    })
+  })
+
+  it.runIf(process.platform !== 'win32')('a pipe is refused, and not waited for', async () => {
+    const pipe = join(temporaryFolder(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    await expect(openColloquy({ ...settings, store: `sqlite:${pipe}` })).rejects.toMatchObject({
+      code: 'store/unusable',
+      message: expect.stringContaining('is no regular file'),
     })
   })
 

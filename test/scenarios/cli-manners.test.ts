@@ -1,5 +1,5 @@
 /** How the command line behaves whatever the command: errors, exit codes, pipes, and text that plays tricks. */
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cliOn, run } from '../support/cli.ts'
@@ -139,6 +139,18 @@ describe('a store that is not there', () => {
     expect(existsSync(join(folder, 'none'))).toBe(false)
   })
 
+  it('is not made of an empty file by who only looks for something', async () => {
+    const file = join(temporaryFolder(), 'colloquy.db')
+    writeFileSync(file, '')
+    const cli = cliOn(`sqlite:${file}`)
+    for (const args of [['search', 'x'], ['archive', 'x'], ['list']]) {
+      const refused = await cli(...args)
+      expect(refused.exitCode).toBe(1)
+      expect(refused.stderr).toContain(`${file} is empty: there is no store in it yet. [store/unusable]`)
+    }
+    expect(statSync(file).size).toBe(0)
+  })
+
   it('is looked for in the root of the project that we are in', async () => {
     const folder = temporaryFolder()
     const inside = join(folder, 'deep', 'inside')
@@ -184,14 +196,16 @@ describe('output', () => {
   it('has colours only where they are wanted', async () => {
     const { colloquy, store } = await opened()
     await colloquy.conversations.createConversation({ title: 'Colours' })
-    const [piped, forced, refused] = await Promise.all([
+    const [piped, forced, refused, off] = await Promise.all([
       cliOn(store, { env: { CI: 'true' } })('list'),
       cliOn(store, { env: { FORCE_COLOR: '1' } })('list'),
       cliOn(store, { env: { FORCE_COLOR: '1', NO_COLOR: '1' } })('list'),
+      cliOn(store, { env: { FORCE_COLOR: '0' } })('list'),
     ])
     expect(piped.stdout).not.toContain('\u001b')
     expect(forced.stdout).toContain('\u001b[32mactive\u001b[39m')
     expect(refused.stdout).not.toContain('\u001b')
+    expect(off.stdout).not.toContain('\u001b')
   })
 
   it('ends quietly when its reader has read enough', async () => {

@@ -1,6 +1,7 @@
 /** The command line for upkeep: verify, export, archive, restore, purge, erase. */
 import {
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -181,6 +182,19 @@ describe('colloquy export', () => {
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
+  it('never puts an archive in the place of the store, by whatever name', async () => {
+    const { colloquy, store, id, folder, file } = await withConversation()
+    await colloquy.close()
+    linkSync(file, join(folder, 'same'))
+    symlinkSync('colloquy.db-search', join(folder, 'link'))
+    for (const name of ['colloquy.db', 'same', 'colloquy.db-wal', 'colloquy.db-search', 'link']) {
+      const refused = await cliOn(store)('export', id, '--output', join(folder, name), '--force')
+      expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+      expect(refused.stderr).toContain('belongs to the store itself')
+    }
+    expect((await cliOn(store)('verify')).stdout).toMatch(/^clean: 1 conversation/)
+  })
+
   it('removes what an export to the same file left when it was killed, and not what another is writing', async () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
@@ -270,6 +284,8 @@ describe('colloquy archive and restore', () => {
     const { id } = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'dev', beadId: 'b1' })
     const cli = cliOn(store)
     expect((await cli('archive', id)).stdout).toBe(`Session ${id} of dev is archived.\n`)
+    expect((await cli('list', '--sessions', '--json')).json().items).toEqual([])
+    expect((await cli('list', '--sessions', '--status', 'all', '--json')).json().items).toMatchObject([{ id }])
     expect((await cli('restore', id)).stdout).toBe(`Session ${id} of dev is active.\n`)
   })
 

@@ -1,8 +1,8 @@
 /** A store is copied into another, of whatever kind, and is the same there; nothing happens to the one it is from. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { linkSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -282,6 +282,18 @@ describe('a copy that is interrupted', () => {
 })
 
 describe('a target', () => {
+  it('that is the source under another name is refused', async () => {
+    const { store } = await given()
+    const file = store.replace('sqlite:', '')
+    linkSync(file, `${file}-same`)
+    for (const to of [store, `sqlite:${dirname(file)}/./${basename(file)}`, `sqlite:${file}-same`]) {
+      await expect(copyStore({ from: store, to })).rejects.toMatchObject({
+        code: 'store/unusable',
+        message: 'A store cannot be copied into itself.',
+      })
+    }
+  })
+
   it.each(['server', 'file'])('that has data of its own for a project is refused, with what to do (%s)', async kind => {
     const { store } = await given()
     const target = kind === 'server' ? await freshServer() : freshFile()
@@ -291,7 +303,7 @@ describe('a target', () => {
     const before = await readAll(target)
     const error = await refusal(() => copyStore({ from: store, to: target, projects: ['shop'] }))
     expect(error).toBeInstanceOf(IllegalState)
-    expect(String(error)).toContain('purge its conversations there first')
+    expect(String(error)).toContain('name another target, or copy other projects only')
     expect(await readAll(target)).toEqual(before)
     // Other projects go in beside it.
     expect(await copyStore({ from: store, to: target, projects: ['bank'] })).toMatchObject([{ project: 'bank' }])

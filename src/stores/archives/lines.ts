@@ -1,11 +1,11 @@
 /** The lines of an archive, on their way into a packed file and out of one. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
-import { gathered } from '../../log/gathered.ts'
+import { gatheredLines } from '../../log/gathered.ts'
 
 /** The bytes of a gzip file with these lines. Whatever fails, on either side, ends the stream with it. */
 export function packed(lines: AsyncIterable<string>): Readable {
-  return pipeline(Readable.from(gathered(ended(lines))), createGzip(), whoReadsIsTold)
+  return pipeline(Readable.from(gatheredLines(lines)), createGzip(), whoReadsIsTold)
 }
 
 /** The bytes of a gzip file unpacked. Who stops reading closes the file, too. */
@@ -27,10 +27,6 @@ export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
     yield* lines
   }
   if (rest !== '') yield rest
-}
-
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${line}\n`
 }
 
 /** An error comes out where the stream is read; a second place that hears of it is not needed, but Node wants one. */

@@ -79,6 +79,8 @@ const smallestDatabase = 512
  */
 function refuseOtherFiles(path: string, there: Stats): void {
   if (there.isDirectory()) throw new StoreUnusable(`${path} is a folder. Name the file of a store in it.`, { path })
+  // Opening a pipe would wait for whoever writes to it.
+  if (!there.isFile()) throw new StoreUnusable(`${path} is no regular file. Name the file of a store.`, { path })
   const { size } = there
   if (size >= smallestDatabase) return
   if (size === 0) {

@@ -232,8 +232,9 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
     async repair({ project, onProgress } = {}) {
       refuseUnwritable()
-      // What is still in the queue here is in the log before the worker reads it.
-      await writing(() => undefined)
+      // What is still in the queue here is in the log before the worker reads it. And something is written, so that nobody
+      // hears of a repair where nothing can be.
+      await writing(() => database.exec("update meta set value = value where name = 'position_floor'"))
       return side.call('repair', project === undefined ? {} : { project }, onProgress)
     },
     async erase(request) {
