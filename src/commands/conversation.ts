@@ -83,6 +83,14 @@ export function restoreConversation(id: string, reason?: string): Decision {
   }
 }
 
+/** One that was purged is back. It was wanted, so the sweep leaves it alone for as long again. */
+export function broughtBack(id: string): Decision {
+  return heads => {
+    if (existing(heads, id).info.status === 'archived') return []
+    return [{ type: 'conversation.restored', reason: 'read back from its archive file', stays: true }]
+  }
+}
+
 /** A completed branch may still be taken back: this changes nothing in what was said. */
 export function recordMerge(id: string, merged: { into: string; messageId: string }): Decision {
   return heads => {

@@ -41,7 +41,9 @@ export interface MeantSession {
 
 export function meantSession(input: SessionOptions): MeantSession {
   const options = parseInput(SessionOptions, input)
-  const { agentType, agentName = agentType, title, sharing, expiresInMs, metadata } = options
+  const { agentType, agentName = agentType, title, sharing, expiresInMs } = options
+  // As it was given: the schema's copy has lost a key called `__proto__`.
+  const { metadata } = input
   return {
     workItem: workItemOf(options),
     agentName,

@@ -104,9 +104,11 @@ export class ConversationManager extends TeamConversations {
       ...rest,
       workItem,
       ...firstPhase(this.#team.settings.phases, phase),
-      ...(metadata !== undefined && { metadata: jsonCopy(metadata, 'metadata') }),
+      ...(metadata !== undefined && { metadata }),
     })
-    const create = command.createConversation(created)
+    // As it was given: a schema leaves keys such as `__proto__` out.
+    const kept = metadata === undefined ? {} : { metadata: jsonCopy(metadata, 'metadata') as Metadata }
+    const create = command.createConversation({ ...created, ...kept })
     const first = initial && (await this.#scribe.prepare(initial))
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)
@@ -297,7 +299,10 @@ export class ConversationManager extends TeamConversations {
     const { project } = this.#scope
     if (!(await store.conversation(project, conversationId))) {
       const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
-      if (purged) return this.restoreFrom(purged.archive)
+      if (purged) {
+        await this.restoreFrom(purged.archive)
+        return this.#change(conversationId, command.broughtBack(conversationId), [], undefined)
+      }
       // It never was, or somebody brought it back just now.
     }
     const decide = command.restoreConversation(conversationId, reason)

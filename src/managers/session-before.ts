@@ -15,6 +15,7 @@ export interface SessionPlace {
 
 /** Of one place there are seldom more than a few; of an agent on a task, one line of them for each state. */
 const looked = 50
+const readAtOnce = 500
 
 export async function sessionBefore(
   store: Store,
@@ -35,13 +36,34 @@ export async function sessionBefore(
       ...(cursor && { cursor }),
     })
     const here = page.items.filter(head => head.taskState === taskState)
-    // By their last use, not by age: an old one may have been reopened.
-    const newest = here.reduce<SessionHead | undefined>(
-      (last, head) => (last && last.updatedAt >= head.updatedAt ? last : head),
-      undefined,
-    )
-    if (newest) return newest.status === 'active' || newest.status === 'expired' ? newest : undefined
+    const last = await lastInUse(store, here)
+    if (last) return last.status === 'active' || last.status === 'expired' ? last : undefined
     cursor = page.next
   } while (cursor)
   return undefined
+}
+
+/**
+ * The one that was the active one last: the newest, unless an older one was reopened since. Only the log says so: that
+ * something changed about an old session later, its metadata for one, is no use of it.
+ */
+async function lastInUse(store: Store, here: readonly SessionHead[]): Promise<SessionHead | undefined> {
+  const newest = here.reduce<SessionHead | undefined>(
+    (last, head) => (last && last.createdAt >= head.createdAt ? last : head),
+    undefined,
+  )
+  if (!newest || !here.some(head => head !== newest && head.updatedAt > newest.createdAt)) return newest
+  const { project, conversationId } = newest
+  let to: number | undefined
+  do {
+    const range = { project, conversationId, backwards: true, facts: true, limit: readAtOnce }
+    const events = await store.read(to === undefined ? range : { ...range, to })
+    for (const { event } of events) {
+      if (event.type !== 'session.created' && event.type !== 'session.reopened') continue
+      const found = here.find(head => head.id === event.sessionId)
+      if (found) return found
+    }
+    to = events.length < readAtOnce ? undefined : events.at(-1)!.version - 1
+  } while (to !== undefined)
+  return newest
 }

@@ -40,15 +40,28 @@ export function usageTotals(store: Store): (project: string, page?: TotalsPage) 
   async function folded(project: string, { info, version }: ConversationHead): Promise<Kept> {
     const key = JSON.stringify([project, info.id])
     const known = kept.get(key)
-    // A shorter log than before is another one: purged and restored, or a store put back.
-    const total: Kept =
-      known && known.version <= version
-        ? known
-        : { version: info.branchOf?.version ?? 0, spent: nothing(), agents: new Map(), models: new Map() }
+    if (known?.version === version) return known
+    const start: Kept = {
+      version: info.branchOf?.version ?? 0,
+      spent: nothing(),
+      agents: new Map(),
+      models: new Map(),
+    }
+    // A shorter log than before is another one: purged and restored, or a store put back. A copy, because another question
+    // may be reading on at the same moment.
+    const isKnown = known !== undefined && known.version <= version
+    let total = isKnown ? structuredClone(known) : structuredClone(start)
+    let mayBeErased = isKnown
     while (total.version < version) {
       const range = { project, conversationId: info.id, from: total.version + 1, to: version, limit: readSize }
       const events = await store.read(range)
       if (events.length === 0) break
+      if (mayBeErased && events.some(({ event }) => event.type === 'message.erased')) {
+        // What is gone was counted before.
+        total = start
+        mayBeErased = false
+        continue
+      }
       for (const { event } of events) count(total, spentIn(event))
       total.version = events.at(-1)!.version
     }

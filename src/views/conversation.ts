@@ -101,7 +101,9 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, status: 'archived', statusBeforeArchive: info.status, archivedAt: at }
     case 'conversation.restored': {
       const { statusBeforeArchive = 'active', archivedAt: _, ...rest } = info
-      return { ...rest, status: statusBeforeArchive, ...(event.stays && { restoredAt: at }) }
+      // One that was purged may not have been archived before.
+      const status = info.status === 'archived' ? statusBeforeArchive : info.status
+      return { ...rest, status, ...(event.stays && { restoredAt: at }) }
     }
     case 'branch.merged':
       return { ...info, mergedInto: { conversationId: event.into, messageId: event.messageId } }

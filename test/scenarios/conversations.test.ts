@@ -174,6 +174,24 @@ describe('the maintenance sweep', () => {
     expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
   })
 
+  it('leaves alone for as long again what was purged and brought back', async () => {
+    const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'old' })
+    const done = await conversations.createConversation({ title: 'done' })
+    await conversations.complete(done.id)
+    await conversations.purge(id)
+    await conversations.purge(done.id)
+    pass(11 * hour)
+    expect((await conversations.restore(id)).status).toBe('active')
+    expect((await conversations.restore(done.id)).status).toBe('completed')
+    pass(9 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
+    pass(2 * hour)
+    expect(await colloquy.maintain()).toMatchObject({ archived: 2 })
+    expect((await colloquy.verify()).damages).toEqual([])
+  })
+
   it('gets to what is due behind many that were restored', async () => {
     const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
     const { conversations } = colloquy
@@ -210,10 +228,22 @@ describe('[P4] removal is explicit', () => {
     await expect(colloquy.conversations.getConversation(session.conversationId)).rejects.toThrow(ConversationPurged)
     await expect(colloquy.sessions.getSession(session.id)).rejects.toThrow(NotFound)
     await colloquy.conversations.restore(session.conversationId)
-    const after = await colloquy.conversations.getEvents(session.conversationId)
+    const [restored, ...newestFirst] = await colloquy.conversations.getEvents(session.conversationId, {
+      backwards: true,
+    })
+    expect(restored).toMatchObject({ version: before.length + 1, event: { type: 'conversation.restored' } })
+    const after = newestFirst.toReversed()
     expect(after.map(({ position: _, ...rest }) => rest)).toEqual(before.map(({ position: _, ...rest }) => rest))
     expect((await colloquy.sessions.getAllMessages(session.id)).map(m => m.content.length)).toEqual([3, 3, 300_000])
     expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('is purged by one of two who ask for it at the same moment, and the other is told', async () => {
+    const { colloquy } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'x' })
+    const asked = await Promise.allSettled([colloquy.conversations.purge(id), colloquy.conversations.purge(id)])
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(asked.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'conversation/purged' } })
   })
 
   it('erases a message and keeps the rest provable', async () => {

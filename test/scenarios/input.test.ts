@@ -116,7 +116,16 @@ describe('content', () => {
     const metadata = JSON.parse('{"__proto__":{"a":1},"constructor":2}') as Record<string, unknown>
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello', metadata })
     const [message] = await colloquy.sessions.getAllMessages(session.id)
-    expect(JSON.stringify(message?.metadata)).toBe('{"__proto__":{"a":1},"constructor":2}')
+    const { sessions, conversations } = colloquy
+    const ofSession = await sessions.createSession({ ...feature, featureId: 'other', metadata })
+    const ofConversation = await conversations.createConversation({ title: 'x', metadata })
+    const kept = [
+      message?.metadata,
+      (await sessions.getSession(ofSession.id)).metadata,
+      (await conversations.getConversation(ofConversation.id)).metadata,
+    ]
+    for (const one of kept) expect(JSON.stringify(one)).toBe('{"__proto__":{"a":1},"constructor":2}')
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
   it('with what is not JSON anywhere is refused, and not stored as an empty object', async () => {

@@ -128,6 +128,24 @@ describe('on PostgreSQL', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
+  it('totals are what is there now: nothing of an erased message, and each one once whoever asks at the same moment', async () => {
+    const { colloquy, says } = await onServer()
+    const agents = async () =>
+      Object.entries((await colloquy.totals()).agents).map(([name, { messages }]) => [name, messages])
+    const secret = await says('Jane Secret', 'hello')
+    await says('dev', 'one')
+    expect(await agents()).toEqual([
+      ['Jane Secret', 1],
+      ['dev', 1],
+    ])
+    await says('dev', 'two')
+    const both = await Promise.all([agents(), agents()])
+    for (const found of both) expect(found).toContainEqual(['dev', 2])
+    expect(await agents()).toContainEqual(['dev', 2])
+    await colloquy.conversations.erase(secret.id)
+    expect(await agents()).toEqual([['dev', 2]])
+  })
+
   it('[P4] erased, purged and restored, a parent not before its branch', async () => {
     const { colloquy, id, says } = await onServer()
     const { conversations } = colloquy
@@ -145,7 +163,7 @@ describe('on PostgreSQL', () => {
     expect(await refusal(() => conversations.restore(branch.id))).toBeInstanceOf(IllegalState)
     await conversations.restore(id)
     await conversations.restore(branch.id)
-    const after = await conversations.getEvents(branch.id)
+    const after = await conversations.getEvents(branch.id, { to: before.at(-1)!.version })
     expect(after.map(event => event.hash)).toEqual(before.map(event => event.hash))
     expect((await colloquy.verify()).damages).toEqual([])
   })

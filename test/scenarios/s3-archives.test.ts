@@ -41,7 +41,7 @@ it('purges into a bucket and restores from it', async () => {
   const { archive } = await colloquy.conversations.purge(id)
   expect(archive).toMatch(/^s3:\/\/cold\/colloquy\//)
   await colloquy.conversations.restore(id)
-  const after = await colloquy.conversations.getEvents(id)
+  const after = await colloquy.conversations.getEvents(id, { to: before.at(-1)!.version })
   expect(after.map(event => event.hash)).toEqual(before.map(event => event.hash))
 })
 

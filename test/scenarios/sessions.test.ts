@@ -329,6 +329,45 @@ describe('[P4] nothing is deleted by use', () => {
   })
 })
 
+describe('the session before a new one', () => {
+  const key = { ...feature, expiresInMs: 60_000 }
+
+  /** An old one that was put away, and the one after it, which the agent has taken something in with, gone for want of use. */
+  async function two({ sweeps }: { sweeps: boolean }) {
+    const { colloquy, pass } = await opened()
+    const { sessions, conversations } = colloquy
+    const old = await sessions.getOrCreateSession(key)
+    pass(1000)
+    const last = await sessions.createSession(key)
+    const { version } = await sessions.addMessage(last.id, { role: 'user', content: 'hello' })
+    await conversations.acknowledge(last.conversationId, { sessionId: last.id }, version)
+    pass(hour)
+    if (sweeps) await colloquy.maintain()
+    return { sessions, old, last, version, pass }
+  }
+
+  it.each([false, true])('is the one in use last, whatever is noted of older ones (swept before: %s)', async sweeps => {
+    const touches: Array<(one: Awaited<ReturnType<typeof two>>) => Promise<unknown>> = [
+      ({ sessions, old }) => sessions.setMetadata(old.id, { seen: true }),
+      ({ sessions, old }) => sessions.setOutsideId(old.id, 'claude', 'x'),
+      ({ sessions, old }) => sessions.deleteSession(old.id),
+    ]
+    for (const touch of touches) {
+      const one = await two({ sweeps })
+      await touch(one)
+      const next = await one.sessions.getOrCreateSession(key)
+      expect(next).toMatchObject({ replaces: one.last.id, acknowledged: one.version })
+    }
+  })
+
+  it('is an older one that was reopened since', async () => {
+    const { sessions, old, pass } = await two({ sweeps: true })
+    await sessions.reopenSession(old.id)
+    pass(hour)
+    expect((await sessions.getOrCreateSession(key)).replaces).toBe(old.id)
+  })
+})
+
 describe('what two programs do at the same moment', () => {
   /** The second one writes at once; the first has written several things just before, so its next write waits a turn. */
   async function two() {
