@@ -137,6 +137,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       if (text === undefined) {
         throw new InvalidInput('conclusion', 'the branch has no summary and no answer yet; say what to take back')
       }
+      const said = author === undefined ? text : JSON.stringify([text, author])
       const prepared = await scribe.prepare({
         role: 'user',
         author: author ?? 'user',
@@ -148,7 +149,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
           conversation: { id: branchOf.conversationId },
           decide: addToConversation(branchOf.conversationId, prepared),
           // Once, even if the second write is cut off and all of it is asked for again.
-          options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(text)}` },
+          options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(said)}` },
           // Who gives a key repeats the call also when the branch has another answer by then.
           asked:
             write?.idempotencyKey === undefined ? ['merge', id, text] : ['merge', id, conclusion, ...given(author)],
