@@ -26,8 +26,9 @@ export function writing<T>(
 }
 
 /**
- * For commands that change nothing but an index: where nothing can be written, or the disk is full, they make do with reading. They do not
- * begin with that, because what is noted of a copied file is noted by whoever writes, and the index is built anew else.
+ * For commands that change nothing but an index: where nothing can be written, or the disk is full, they make do with
+ * reading. They do not begin with that, because what is noted of a copied file is noted by whoever writes, and the index is
+ * built anew else.
  */
 export async function indexing<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
   try {

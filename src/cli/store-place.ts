@@ -37,12 +37,12 @@ export function storePlace(
 
 /** Where a write-ahead log is beside it, it was a store, and opening it says what became of it. */
 function isEmpty(file: string): boolean {
-  const isFileOfSize = (path: string) => {
+  const sizeOf = (path: string) => {
     const found = statSync(path, { throwIfNoEntry: false })
     return found?.isFile() ? found.size : undefined
   }
   try {
-    return isFileOfSize(file) === 0 && !isFileOfSize(`${file}-wal`)
+    return sizeOf(file) === 0 && !sizeOf(`${file}-wal`)
   } catch {
     return false
   }

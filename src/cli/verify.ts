@@ -60,10 +60,13 @@ async function verify(options: VerifyOptions): Promise<void> {
   if (!options.json && report.damages.some(isOfHead)) {
     note("'colloquy verify --repair' writes heads anew from the log.")
   }
-  // Damage in a record leaves the file readable, and salvage would bring it along; damage to the file itself does not.
-  if (!options.json && report.damages.some(isOfStructure)) {
-    note("The file's structure is damaged. 'colloquy verify --salvage NEW' rescues what can be read into a new file.")
-  }
+  if (!options.json) tellOfSalvage(report)
+}
+
+/** Damage in a record leaves the file readable, and salvage would bring it along; damage to the file itself does not. */
+function tellOfSalvage({ damages }: VerifyReport): void {
+  if (!damages.some(isOfStructure)) return
+  note("The file's structure is damaged. 'colloquy verify --salvage NEW' rescues what can be read into a new file.")
 }
 
 async function repair(options: VerifyOptions): Promise<void> {
@@ -72,19 +75,15 @@ async function repair(options: VerifyOptions): Promise<void> {
   const repaired = await writing(options, colloquy => colloquy.repair({ allProjects, onProgress: progress.report }))
     .catch(refuseUnlessDamaged)
     .finally(progress.end)
-  if (!repaired) return verify(options)
-  const { heads, indexed } = repaired
   const report = await check(options)
   if (!report.clean) process.exitCode = exitCode.damageFound
-  if (json) await printJson({ repaired: { heads, indexed }, report })
-  else {
-    await printLines([
-      ...heads.map(headLine),
-      `The full-text index is built again: ${count(indexed, 'message')}.`,
-      ...report.damages.map(damageLine),
-      verdict(report),
-    ])
-  }
+  if (json) return printJson({ repaired: repaired ?? { heads: [], indexed: 0 }, report })
+  const done = repaired && [
+    ...repaired.heads.map(headLine),
+    `The full-text index is built again: ${count(repaired.indexed, 'message')}.`,
+  ]
+  await printLines([...(done ?? []), ...report.damages.map(damageLine), verdict(report)])
+  tellOfSalvage(report)
 }
 
 /** A file too damaged to be opened cannot be repaired; what is wrong with it is a finding. */

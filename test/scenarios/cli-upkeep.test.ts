@@ -100,8 +100,13 @@ describe('colloquy verify', () => {
     expect(verified.exitCode).toBe(3)
     expect(verified.stdout).toMatch(/^damaged {2}the file {2}file structure: /)
     expect(verified.stderr).toContain('colloquy verify --salvage NEW')
+    const { exitCode, stdout, stderr } = await cli('verify', '--repair')
+    expect([exitCode, stdout, stderr]).toEqual([verified.exitCode, verified.stdout, verified.stderr])
 
     const damaged = readFileSync(file)
+    for (const address of ['postgres://x/y', '']) {
+      expect((await cli('verify', '--salvage', address)).stderr).toContain('--salvage: must be the path of a new file')
+    }
     const salvaged = await cli('verify', '--salvage', rescued)
     expect(salvaged).toMatchObject({ exitCode: 0 })
     expect(salvaged.stdout).toContain('Rescued 1 conversation with 3 events into')
