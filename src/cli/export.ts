@@ -34,7 +34,7 @@ export function addExport(program: Command): void {
     )
     .argument('<conversation>', 'id of a conversation')
     .addOption(new Option('--format <FORMAT>', 'what to write').choices(['jsonl', 'markdown']).default('jsonl'))
-    .option('--output <FILE>', 'where to; a name that ends in .gz is packed (default: stdout)')
+    .option('--output <FILE>', 'where to; a name that ends in .gz is packed (default, and -: stdout)')
     .option('--force', 'replace the file if there is one; a link is followed')
     .addHelpText(
       'after',
@@ -45,12 +45,12 @@ export function addExport(program: Command): void {
     )
     .action(async (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<ExportOptions>()
-      if (options.json && options.format === 'markdown' && options.output === undefined) {
+      if (options.json && options.format === 'markdown' && (options.output ?? '-') === '-') {
         command.error('error: markdown is not JSON: give it an --output, or leave --json out.')
       }
       await reading(options, async colloquy => {
         const conversation = await findConversation(colloquy, id)
-        await (options.output === undefined
+        await (options.output === undefined || options.output === '-'
           ? toStdout(colloquy, conversation, options)
           : toFile(colloquy, conversation, { ...options, output: options.output }))
       })

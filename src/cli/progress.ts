@@ -1,8 +1,14 @@
 /** How far long work has come, on stderr. */
 import type { Progress } from '../index.ts'
+import { cut } from './text-width.ts'
 import { count } from './words.ts'
 
 const everyMs = 100
+
+/** In place of the line before. One that goes on in the next would not be gone with it. */
+function overwrite(line: string): void {
+  process.stderr.write(`\r${cut(line, (process.stderr.columns || 80) - 1)}\u001b[K`)
+}
 
 /** A line that says it, only on a terminal, and gone when the work is done. */
 export function progressLine(doing: string, noun: string): { report: Progress; end(): void } {
@@ -14,7 +20,7 @@ export function progressLine(doing: string, noun: string): { report: Progress; e
       if (now - shownAt < everyMs) return
       shownAt = now
       const share = total > 0 ? ` (${Math.floor((100 * Math.min(done, total)) / total)} %)` : ''
-      process.stderr.write(`\r${doing}: ${count(done)} of ${count(total, noun)}${share}\u001b[K`)
+      overwrite(`${doing}: ${count(done)} of ${count(total, noun)}${share}`)
     },
     end() {
       if (shownAt > 0) process.stderr.write('\r\u001b[K')
@@ -43,7 +49,7 @@ export function progressBar(noun: string): { report(doing: string, done: number,
       }
       isShown = true
       const full = Math.round(barWidth * share)
-      process.stderr.write(`\r${doing} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${text}\u001b[K`)
+      overwrite(`${doing} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${text}`)
     },
     end() {
       if (isShown) process.stderr.write('\r\u001b[K')

@@ -153,6 +153,7 @@ describe('colloquy export', () => {
     const lines: string[] = []
     for await (const line of colloquy.conversations.export(id)) lines.push(line)
     expect(stdout.trimEnd().split('\n')).toEqual(lines)
+    expect((await cliOn(store)('export', id, '--output', '-')).stdout).toBe(stdout)
   })
 
   it('of damaged events says so, and exits with 3: restore would refuse it', async () => {
