@@ -114,6 +114,7 @@ class Parts implements ProjectParts {
   }
 
   async close(): Promise<void> {
+    await this.scribe.settled()
     await this.#servers?.close()
   }
 }

@@ -1,4 +1,5 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import { checkMessage, type Placed } from '../commands/message.ts'
 import { type MessageInput, mostTokens } from '../commands/message-input.ts'
 import { redactMessage } from '../commands/redaction.ts'
@@ -10,7 +11,11 @@ import { type Message, messageOf } from '../views/message.ts'
 
 export interface Scribe {
   prepare(input: MessageInput): Promise<Placed>
+  /** Resolves when whatever waited to be counted is on its way into the log, or after a while: a counter may hang. */
+  settled(): Promise<void>
 }
+
+const mostWaitedMs = 5_000
 
 export function scribe({
   maxMessageBytes,
@@ -24,15 +29,38 @@ export function scribe({
   /** Takes secrets of known shapes out first. */
   redact?: boolean
 }): Scribe {
+  const underWay = new Set<Promise<unknown>>()
+
+  /** The first exact count waits for its tables, a count of somebody else's for whatever it takes. */
+  async function waitedFor<T>(counted: Promise<T>): Promise<T> {
+    underWay.add(counted)
+    try {
+      return await counted
+    } finally {
+      underWay.delete(counted)
+    }
+  }
+
   return {
     async prepare(input) {
       const messageId = newId()
       const checked = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
       const message = redact ? redactMessage(checked) : checked
       const counting = estimator()
-      const counter = counting instanceof Promise ? await counting : counting
+      const counter = counting instanceof Promise ? await waitedFor(counting) : counting
       const tokens = countForGood(message.parts, counter)
-      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await tokens : tokens) }
+      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await waitedFor(tokens) : tokens) }
+    },
+    async settled() {
+      if (underWay.size === 0) return
+      const tooLong = new AbortController()
+      await Promise.race([
+        Promise.allSettled(underWay),
+        sleep(mostWaitedMs, undefined, { signal: tooLong.signal }).catch(() => undefined),
+      ])
+      tooLong.abort()
+      // They go on from here.
+      await breathe()
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Sessions as their users see them: found, filled, cleared, put away, and never losing a message. */
-import { NotFound, openColloquy, SessionClosed } from 'colloquy'
+import { NotFound, openColloquy, SessionClosed, type TokenCount } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hour, opened } from '../support/colloquy.ts'
 
@@ -326,6 +326,27 @@ describe('[P4] nothing is deleted by use', () => {
     expect((await colloquy.sessions.listSessions()).items).toEqual([])
     expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['still there'])
     expect((await colloquy.sessions.getOrCreateSession(feature)).id).not.toBe(session.id)
+  })
+})
+
+describe('a message that is on its way when the store is closed', () => {
+  it('is kept, also when it is the first to be counted', async () => {
+    const { colloquy, store, now } = await opened({ tokens: 'exact' })
+    const { id } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.close()
+    let answer = (_: TokenCount) => {}
+    const ask = () => new Promise<TokenCount>(resolve => (answer = resolve))
+    const slow = { name: 'slow', count: () => 1, ask }
+    const again = await openColloquy({ store, project: 'shop', sweepEveryMs: null, clock: now, tokens: slow })
+    const saying = again.sessions.addMessage(id, { role: 'user', content: 'in time' })
+    const closing = again.close()
+    answer({ count: 2, by: 'slow' })
+    await closing
+    expect(await saying).toMatchObject({ content: 'in time', tokens: { count: 2, by: 'slow' } })
+    const exact = await openColloquy({ store, project: 'shop', sweepEveryMs: null, clock: now })
+    const first = exact.sessions.addMessage(id, { role: 'user', content: 'the first' })
+    await exact.close()
+    expect(await first).toMatchObject({ content: 'the first' })
   })
 })
 
