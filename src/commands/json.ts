@@ -12,10 +12,11 @@ export function jsonCopy(value: unknown, field: string, depth = 0): unknown {
       return value
     case 'number':
       if (!Number.isFinite(value)) throw new InvalidInput(field, `must be JSON, and ${value} is not`)
-      return value
+      // Minus zero is written as zero.
+      return value === 0 ? 0 : value
     case 'object':
       if (value === null) return null
-      if (Array.isArray(value)) return value.map(item => jsonCopy(item ?? null, field, depth + 1))
+      if (Array.isArray(value)) return Array.from(value, item => jsonCopy(item ?? null, field, depth + 1))
       if ('toJSON' in value && typeof value.toJSON === 'function') return jsonCopy(value.toJSON(), field, depth + 1)
       refuseOtherThanFields(value, field)
       return objectCopy(value, field, depth)

@@ -50,7 +50,7 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
   const { known, left } = fromSeed(input)
   const { tokens, toolUse, ...fields } = known
   const parts: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
-  for (const part of given) parts.push(plainPart(part))
+  parts.push(...given.map(plainPart))
   if (toolUse) parts.push(...toolParts(toolUse, limits.callId))
   if (!parts.some(part => !('text' in part) || part.text !== '' || part.type === 'file')) {
     throw new InvalidInput('content', 'must not be empty: give content, or at least one part')
@@ -98,9 +98,9 @@ function fromSeed({ metadata, ...own }: MessageInput): {
   return { known: taken, left: Object.keys(left).length > 0 ? left : undefined }
 }
 
-function plainPart(part: Part): Part {
-  if (part.type === 'tool-call') return { ...part, input: jsonCopy(part.input ?? null, 'parts.input') }
-  if (part.type === 'tool-result') return { ...part, output: jsonCopy(part.output ?? null, 'parts.output') }
+function plainPart(part: Part, index: number): Part {
+  if (part.type === 'tool-call') return { ...part, input: jsonCopy(part.input ?? null, `parts.${index}.input`) }
+  if (part.type === 'tool-result') return { ...part, output: jsonCopy(part.output ?? null, `parts.${index}.output`) }
   return part
 }
 

@@ -149,6 +149,27 @@ describe('content', () => {
     expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
+  it('is given back as it will be read: holes of a list are null, and there is one zero', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    // biome-ignore lint/suspicious/noSparseArray: it is what is asked about
+    const metadata = { list: [1, , 3], zero: -0 }
+    const given = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'x', metadata })
+    const [read] = await colloquy.sessions.getAllMessages(session.id)
+    expect(given.metadata).toStrictEqual({ list: [1, null, 3], zero: 0 })
+    expect(read?.metadata).toStrictEqual(given.metadata)
+  })
+
+  it('is refused by the part that cannot be', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const call = { type: 'tool-call', callId: 'c', name: 'x', input: 1n } as const
+    const parts = [{ type: 'text', text: 'x' } as const, call]
+    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', parts })).rejects.toMatchObject({
+      field: 'parts.1.input',
+    })
+  })
+
   it('keeps what its metadata has more than the seeds know, and what it says twice', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
