@@ -49,8 +49,8 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
   // As it was given: the schema's copy has lost a key called `__proto__`.
   const { known, left } = fromSeed(input)
   const { tokens, toolUse, ...fields } = known
-  const parts: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
-  parts.push(...given.map(plainPart))
+  const first: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
+  const parts = [...first, ...given.map(plainPart)]
   if (toolUse) parts.push(...toolParts(toolUse, limits.callId))
   if (!parts.some(part => !('text' in part) || part.text !== '' || part.type === 'file')) {
     throw new InvalidInput('content', 'must not be empty: give content, or at least one part')
