@@ -47,7 +47,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
     const next = tighter[attempt]
     if (answer.ok || answer.failure.kind !== 'context-too-long' || !next) return { answer, seen, budget }
     // Whatever the budget allows, this much was too much.
-    const smaller = Math.floor(totalTokens * next.share)
+    const smaller = Math.max(1, Math.floor(totalTokens * next.share))
     if (attempt === 0) await desk.compact({ tokens: Math.floor(totalTokens * keptShare), budget: smaller })
     terms = {
       reserve,

@@ -117,7 +117,7 @@ async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<v
     ...(agent !== undefined && { agentName: agent }),
   })
   if (json) return printJson(page)
-  if (page.items.length === 0) return nothing(colloquy, 'sessions')
+  if (page.items.length === 0) return nothing(colloquy, options.status ? 'sessions' : 'active or expired sessions')
   await printLines(
     table<Session>(page.items, [
       { heading: 'ID', of: item => safeLine(item.id) },

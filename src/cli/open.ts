@@ -1,6 +1,6 @@
 /** Opens the store that the options name, lets a command work with it, and closes it whatever happens. */
 import { userInfo } from 'node:os'
-import { NotFound, StoreFull, StoreReadOnly, StoreUnusable } from '../errors.ts'
+import { NotFound, StoreReadOnly, StoreUnusable } from '../errors.ts'
 import type { Colloquy, Configuration, OpenOptions } from '../index.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { Located } from './failure.ts'
@@ -26,16 +26,14 @@ export function writing<T>(
 }
 
 /**
- * For commands that change nothing but an index: where nothing can be written, or the disk is full, they make do with
- * reading. They do not begin with that, because what is noted of a copied file is noted by whoever writes, and the index is
- * built anew else.
+ * For commands that change nothing but an index: where nothing can be written, they make do with reading. They do not
+ * begin with that, because what is noted of a copied file is noted by whoever writes, and the index is built anew else.
  */
 export async function indexing<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
   try {
     return await writing(options, work)
   } catch (error) {
-    const mayRead = error instanceof StoreReadOnly || error instanceof StoreFull || error instanceof StoreUnusable
-    if (!mayRead) throw error
+    if (!(error instanceof StoreReadOnly || error instanceof StoreUnusable)) throw error
     return reading(options, work)
   }
 }

@@ -64,11 +64,13 @@ async function removeLeftDrafts(target: string): Promise<void> {
   }
 }
 
+const beside = ['', '-search'].flatMap(name => ['', '-wal', '-shm', '-journal'].map(part => name + part))
+
 /** A store is its file and what stands, or will stand, beside it under its name. There may be links to each of them. */
 function refuseStore(target: string, store: string): void {
   const there = statSync(target, { throwIfNoEntry: false })
   const file = realpathSync(store)
-  const isOfStore = ['', '-wal', '-shm', '-search', '-search-wal', '-search-shm'].some(part => {
+  const isOfStore = beside.some(part => {
     const found = statSync(file + part, { throwIfNoEntry: false })
     const isSame = there !== undefined && found?.dev === there.dev && found.ino === there.ino
     return isSame || target === file + part

@@ -51,10 +51,11 @@ async function bringBack(colloquy: Colloquy, id: string, reason: string | undefi
       : { kind, conversation: await colloquy.conversations.restore(id, reason) }
   } catch (error) {
     if (!(error instanceof ConversationPurged || error instanceof NotFound)) throw error
-    const archive = error instanceof ConversationPurged ? String(error.facts.archive) : id
-    if (error instanceof ConversationPurged || id.startsWith('s3:') || existsSync(id)) {
+    if (error instanceof ConversationPurged)
+      return { kind: 'conversation', conversation: await colloquy.conversations.restore(id, reason) }
+    if (id.startsWith('s3:') || existsSync(id)) {
       refuseReason(reason, 'an archive file')
-      return archive
+      return id
     }
     throw new NotFound('conversation', id, 'Nor is there a session of that id, or an archive file of that name.')
   }

@@ -50,11 +50,12 @@ export function addShow(program: Command): void {
 async function showConversation(colloquy: Colloquy, conversation: Conversation, options: ShowOptions): Promise<void> {
   const { id } = conversation
   const { limit, before } = options
-  const [messages, sums, sessions] = await Promise.all([
-    colloquy.conversations.getMessages(id, { limit, ...(before !== undefined && { before }) }),
+  const [page, sums, sessions] = await Promise.all([
+    colloquy.conversations.getMessages(id, { limit: limit + 1, ...(before !== undefined && { before }) }),
     colloquy.conversations.stats(id),
     colloquy.sessions.listSessions({ conversationId: id, limit: sessionsShown }),
   ])
+  const messages = page.slice(-limit)
   if (options.json) {
     // Where there are more than these, `list --sessions --conversation` goes on from there.
     const more = sessions.next === undefined ? {} : { nextSessions: sessions.next }
@@ -85,14 +86,15 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
     ...(sessions.next === undefined
       ? []
       : [style.dim(`${' '.repeat(15)}… list --sessions --conversation shows them all`)]),
-    ...said(messages, sums.messages, options),
+    ...said(page, sums.messages, options),
   ])
 }
 
 async function showSession(colloquy: Colloquy, session: Session, options: ShowOptions): Promise<void> {
   const { limit, before } = options
   const page = before === undefined ? {} : { before }
-  const messages = await colloquy.sessions.getRecentMessages(session.id, limit, page)
+  const found = await colloquy.sessions.getRecentMessages(session.id, limit + 1, page)
+  const messages = found.slice(-limit)
   if (options.json) return printJson({ kind: 'session', session, messages })
   const { stats } = session
   const typed = session.agentType === session.agentName ? '' : ` (${session.agentType})`
@@ -117,15 +119,17 @@ async function showSession(colloquy: Colloquy, session: Session, options: ShowOp
       ['outside ids', metadataText(session.outsideIds)],
       ['metadata', metadataText(session.metadata)],
     ]),
-    ...said(messages, stats.messages, options),
+    ...said(found, stats.messages, options),
   ])
 }
 
-function said(messages: readonly Message[], total: number, { full = false, before, limit }: ShowOptions): string[] {
+/** `found` may have one more than are shown: then there are earlier ones. */
+function said(found: readonly Message[], total: number, { full = false, before, limit }: ShowOptions): string[] {
+  const messages = found.slice(-limit)
   if (messages.length === 0) return ['', style.dim(total === 0 ? 'Nothing was said yet.' : 'No messages there.')]
   const lines = messages.flatMap(message => ['', ...messageLines(message, { whole: full })])
   if (before === undefined && messages.length >= total) return lines
-  const earlier = messages.length < limit ? '' : `; --before ${messages[0]!.version} shows earlier ones`
+  const earlier = found.length <= limit ? '' : `; --before ${messages[0]!.version} shows earlier ones`
   return ['', style.dim(`${count(messages.length)} of ${count(total, 'message')}${earlier}.`), ...lines]
 }
 

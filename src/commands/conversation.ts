@@ -84,10 +84,10 @@ export function restoreConversation(id: string, reason?: string): Decision {
 }
 
 /** One that was purged is back. It was wanted, so the sweep leaves it alone for as long again. */
-export function broughtBack(id: string): Decision {
+export function broughtBack(id: string, reason = 'read back from its archive file'): Decision {
   return heads => {
     if (existing(heads, id).info.status === 'archived') return []
-    return [{ type: 'conversation.restored', reason: 'read back from its archive file', stays: true }]
+    return [{ type: 'conversation.restored', reason, stays: true }]
   }
 }
 

@@ -5,7 +5,7 @@ import type { Metadata } from '../events/metadata.ts'
 import type { SessionConfigured, SessionCreated, Sharing } from '../events/session.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import type { Heads } from '../views/heads.ts'
-import { changedAtMs, expiryOf, type SessionHead, type SessionStatus } from '../views/session.ts'
+import type { SessionHead, SessionStatus } from '../views/session.ts'
 import { type Decision, isExpired, openConversationIn, openSessionIn, sessionIn } from './decision.ts'
 
 export interface NewSession {
@@ -61,7 +61,7 @@ function newSession(
     const archived = { type: 'session.archived', sessionId, reason: 'a new session was asked for' } as const
     events.push(isAway ? expired(heads) : archived)
   }
-  const old = active ?? (before && isPutAway(before, now) ? undefined : before)
+  const old = active ?? before
   const created: SessionCreated = {
     type: 'session.created',
     ...session,
@@ -72,11 +72,6 @@ function newSession(
   }
   events.push(created)
   return events
-}
-
-/** It was active when it was looked up, is no more, and its time is not over: somebody archived or deleted it meanwhile. */
-function isPutAway(before: SessionHead, now: number): boolean {
-  return before.status === 'active' && (expiryOf(before, changedAtMs(before)) ?? Number.POSITIVE_INFINITY) > now
 }
 
 function expired(heads: Heads): ConversationEvent {

@@ -137,7 +137,8 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       if (text === undefined) {
         throw new InvalidInput('conclusion', 'the branch has no summary and no answer yet; say what to take back')
       }
-      const said = author === undefined ? text : JSON.stringify([text, author])
+      // By whom it is said when nobody says so.
+      const said = (author ?? 'user') === 'user' ? text : JSON.stringify([text, author])
       const prepared = await scribe.prepare({
         role: 'user',
         author: author ?? 'user',

@@ -99,15 +99,15 @@ export class ConversationManager extends TeamConversations {
   async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
     const id = this.#engine.newId()
     const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input ?? {}
+    const kept = metadata === undefined ? {} : { metadata: jsonCopy(metadata, 'metadata') as Metadata }
     const { type: _, ...created } = parseInput(ConversationCreated, {
       type: 'conversation.created',
       ...rest,
       workItem,
       ...firstPhase(this.#team.settings.phases, phase),
-      ...(metadata !== undefined && { metadata }),
+      ...kept,
     })
     // As it was given: a schema leaves keys such as `__proto__` out.
-    const kept = metadata === undefined ? {} : { metadata: jsonCopy(metadata, 'metadata') as Metadata }
     const create = command.createConversation({ ...created, ...kept })
     const first = initial && (await this.#scribe.prepare(initial))
     const decide: Decision = (heads, now) => {
@@ -301,7 +301,10 @@ export class ConversationManager extends TeamConversations {
       const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
       if (purged) {
         await this.restoreFrom(purged.archive)
-        return this.#change(conversationId, command.broughtBack(conversationId), [], undefined)
+        const asked = ['restore', conversationId, reason]
+        // Nobody can expect a version of what was not there.
+        const key = write?.idempotencyKey === undefined ? {} : { idempotencyKey: write.idempotencyKey }
+        return this.#change(conversationId, command.broughtBack(conversationId, reason), asked, key)
       }
       // It never was, or somebody brought it back just now.
     }
@@ -321,7 +324,8 @@ export class ConversationManager extends TeamConversations {
    * @throws {IllegalState} when it is there already, of another project, damaged or not whole
    */
   async restoreLines(lines: AsyncIterable<string>): Promise<Conversation> {
-    if (typeof lines?.[Symbol.asyncIterator] !== 'function')
+    const isReadable = typeof lines === 'object' && lines !== null
+    if (!isReadable || !(Symbol.asyncIterator in lines || Symbol.iterator in lines))
       throw new InvalidInput('lines', 'must be what `export` gives, or lines read one after another')
     const { project, ...origin } = this.#scope
     return shown(await this.#engine.store.restore({ project, lines, origin }))

@@ -37,13 +37,13 @@ export async function messagesIn(store: Store, window: Window, page: MessagePage
   return found
 }
 
-/** What comes from one slice is whole. */
+/** What comes from one slice is whole, but for a branch: a slice of it is read in two, its parent's and its own. */
 async function refuseGone(
   store: Store,
-  { project, conversationId }: { project: string; conversationId: string },
+  { project, conversationId, branchOf }: Pick<EventRange, 'project' | 'conversationId' | 'branchOf'>,
   found: number,
 ): Promise<void> {
-  if (found === 0 || found >= sliceSize) await conversationHead(store, project, conversationId)
+  if (found === 0 || found >= sliceSize || branchOf) await conversationHead(store, project, conversationId)
 }
 
 /**

@@ -15,8 +15,14 @@ import type { SessionStatus } from '../views/session.ts'
 
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
+const isoTime = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
 /** `Date.parse` alone makes 2001 of "1", and the 2nd of March of the 30th of February. */
-const Time = z.union([z.iso.datetime({ offset: true, local: true }), z.iso.date()], 'must be an ISO time')
+const isTime = (text: string) => {
+  const day = isoTime.exec(text)?.[1]
+  if (day === undefined || Number.isNaN(Date.parse(text))) return false
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+}
+const Time = z.string().refine(isTime, 'must be an ISO time')
 const Page = { cursor: z.string().optional(), limit: Limit.optional() }
 
 const isFunction = (value: unknown) => typeof value === 'function'

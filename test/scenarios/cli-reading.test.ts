@@ -138,6 +138,8 @@ describe('colloquy show', () => {
       cli('show', conversationId, '--json'),
     ])
     expect(text.stdout).toContain('1 of 3 messages; --before 5 shows earlier ones.')
+    const last = await cli('show', conversationId, '--limit', '2', '--before', '5')
+    expect(last.stdout).toContain('\n2 of 3 messages.\n')
     expect(text.stdout).not.toContain('Plan the login page')
     expect(json.json()).toMatchObject({
       kind: 'conversation',

@@ -193,7 +193,14 @@ describe('colloquy export', () => {
     await colloquy.close()
     linkSync(file, join(folder, 'same'))
     symlinkSync('colloquy.db-search', join(folder, 'link'))
-    for (const name of ['colloquy.db', 'same', 'colloquy.db-wal', 'colloquy.db-search', 'link']) {
+    for (const name of [
+      'colloquy.db',
+      'same',
+      'colloquy.db-wal',
+      'colloquy.db-journal',
+      'colloquy.db-search',
+      'link',
+    ]) {
       const refused = await cliOn(store)('export', id, '--output', join(folder, name), '--force')
       expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
       expect(refused.stderr).toContain('belongs to the store itself')
@@ -301,7 +308,7 @@ describe('colloquy archive and restore', () => {
     await colloquy.conversations.purge(id)
     expect(await cli('restore', id)).toMatchObject({
       stderr: '',
-      stdout: `Conversation ${id} "Invoices" is active, with 3 events.\n`,
+      stdout: `Conversation ${id} "Invoices" is active, with 4 events.\n`,
     })
     const { archive } = await colloquy.conversations.purge(id)
     expect(await cli('restore', archive)).toMatchObject({ exitCode: 0, stderr: '' })
@@ -312,13 +319,22 @@ describe('colloquy archive and restore', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
+  it('keeps for as long again what was purged and is brought back, and why', async () => {
+    const { colloquy, store, id } = await withConversation()
+    await colloquy.conversations.purge(id)
+    const { stdout } = await cliOn(store)('restore', id, '--reason', 'needed')
+    expect(stdout).toBe(`Conversation ${id} "Invoices" is active, with 4 events.\n`)
+    const events = await colloquy.conversations.getEvents(id)
+    expect(events.at(-1)?.event).toEqual({ type: 'conversation.restored', reason: 'needed', stays: true })
+  })
+
   it('takes no reason where nothing would keep it', async () => {
     const { store, colloquy, id } = await withConversation()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
     await colloquy.sessions.archiveSession(session.id)
-    await colloquy.conversations.purge(id)
+    const { archive } = await colloquy.conversations.purge(id)
     const cli = cliOn(store)
-    for (const one of [session.id, id]) {
+    for (const one of [session.id, archive]) {
       const { exitCode, stderr } = await cli('restore', one, '--reason', 'it is wanted')
       expect(exitCode).toBe(1)
       expect(stderr).toContain('--reason: nothing keeps it')

@@ -490,6 +490,13 @@ describe('questions', () => {
     expect(await sessions.getAllMessages(id)).toHaveLength(1)
   })
 
+  it('may give a time in any form of ISO', async () => {
+    const { conversations } = (await opened()).colloquy
+    for (const since of ['2026-11-18', '2026-11-18T10:00', '2026-11-18T10:00Z', '2026-11-18T10:00:00.5+01:00']) {
+      expect(await conversations.search({ text: 'hello', since })).toEqual({ messages: [], conversations: [] })
+    }
+  })
+
   it('with a filter that is misspelt are refused by its name, and not answered as if it were not there', async () => {
     const { colloquy } = await opened()
     const { sessions, conversations } = colloquy

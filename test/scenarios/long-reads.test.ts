@@ -86,6 +86,32 @@ describe('while somebody reads all of it', () => {
 })
 
 describe('a conversation that is purged while somebody reads all of it', () => {
+  it('gives all of a branch or none of it, however short', async () => {
+    const { colloquy } = await opened()
+    const { conversations } = colloquy
+    const say = async (id: string) => {
+      for (let i = 0; i < 20; i++) await conversations.addEvent(id, { role: 'user', content: `message ${i}` })
+    }
+    const parent = await conversations.createConversation({ title: 'parent' })
+    await say(parent.id)
+    const answers = new Set<unknown>()
+    for (let round = 0; round < 10; round++) {
+      const branch = await conversations.branch(parent.id)
+      await say(branch.id)
+      const purging = conversations.purge(branch.id)
+      for (let answer: unknown; typeof answer !== 'string'; ) {
+        answer = await conversations.getMessages(branch.id, { after: 0, limit: 100 }).then(
+          ({ length }) => length,
+          error => error.code,
+        )
+        answers.add(answer)
+        await breathe()
+      }
+      await purging
+    }
+    expect(answers).toEqual(new Set([40, 'conversation/purged']))
+  })
+
   it('is no shorter conversation: the reader is told', async () => {
     const { colloquy, conversationId } = await long()
     const steps = colloquy.conversations.replay(conversationId)

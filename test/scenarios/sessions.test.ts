@@ -426,18 +426,6 @@ describe('what two programs do at the same moment', () => {
     await expect(second.sessions.getSession(after.id)).rejects.toMatchObject({ code: 'not-found' })
     expect((await first.sessions.getSession(before.id)).status).toBe('active')
   })
-
-  it('a new session takes nothing over from one that is deleted meanwhile', async () => {
-    const { first, second, busy } = await two()
-    const old = await first.sessions.getOrCreateSession(feature)
-    const { version } = await first.sessions.addMessage(old.id, { role: 'user', content: 'hello' })
-    await first.conversations.acknowledge(old.conversationId, { sessionId: old.id }, version)
-    await busy()
-    const [, fresh] = await Promise.all([second.sessions.deleteSession(old.id), first.sessions.createSession(feature)])
-    await expect(first.sessions.getSession(old.id)).rejects.toMatchObject({ code: 'not-found' })
-    expect(fresh.replaces).toBeUndefined()
-    expect(fresh.acknowledged).toBeUndefined()
-  })
 })
 
 describe('expiry', () => {

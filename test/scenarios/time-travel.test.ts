@@ -279,6 +279,8 @@ describe('compare and merge', () => {
       mergedInto: { conversationId: id, messageId: message.id },
     })
     expect(await colloquy.conversations.stats(id)).toMatchObject({ messages: 2 })
+    const same = { conclusion: message.content, author: 'user' }
+    expect((await colloquy.conversations.merge(branch.id, same)).id).toBe(message.id)
     const others = { conclusion: message.content, author: 'qa' }
     expect(await colloquy.conversations.merge(branch.id, others)).toMatchObject({ author: 'qa' })
   })
