@@ -24,7 +24,7 @@ export function addRestore(program: Command): void {
       'Takes a conversation or a session out of the archive, or reads a purged conversation back from its archive file, every hash checked.',
     )
     .argument('<id-or-archive>', 'id of a conversation or a session, or an archive file (or s3://…)')
-    .option('--reason <TEXT>', 'why, of a conversation that was archived; the log keeps it')
+    .option('--reason <TEXT>', 'why, of a conversation that was archived or purged; the log keeps it')
     .addHelpText(
       'after',
       examples(
