@@ -1,5 +1,6 @@
 /** Options that every command has, and how the values of options are read. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { isDay } from '../events/time.ts'
 
 export interface GlobalOptions {
   json?: boolean
@@ -70,11 +71,6 @@ function timeOfDate(text: string, timeOfDay: string): number {
   const [, day, time] = text.match(date) ?? []
   if (day === undefined || !isDay(day)) return Number.NaN
   return Date.parse(time === undefined ? day + timeOfDay : `${day}T${time.toUpperCase()}`)
-}
-
-function isDay(day: string): boolean {
-  const midnight = new Date(`${day}T00:00:00Z`)
-  return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day)
 }
 
 /** A range that ends before it begins would be an empty answer that looks like a true one. */

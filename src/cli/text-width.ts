@@ -82,9 +82,9 @@ function* units(text: string): Generator<Unit> {
   }
 }
 
-/** The segmenter takes the longer for each the more there are: twenty thousand at once some seconds, a hundred thousand minutes. */
+/** The segmenter takes the longer for each the more it is given at once: a hundred thousand take half a minute. */
 const atOnce = 500
-/** What a piece ends with may go on in the next one: so much is looked at again with it. Pictures of several take some 20. */
+/** What a piece ends with may go on in the next one, and is looked at again with it. Pictures made of several take some 20. */
 const lookedAtAgain = 64
 
 function* segmentsIn(text: string): Generator<string> {

@@ -7,6 +7,7 @@ import { DurationMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
 import { InvalidInput } from '../errors.ts'
 import { Role } from '../events/message.ts'
+import { isDay } from '../events/time.ts'
 import { BeadState, FeatureState, TaskState } from '../events/work.ts'
 import { WorkItem } from '../events/work-item.ts'
 import type { Progress } from '../log/upkeep.ts'
@@ -16,11 +17,10 @@ import type { SessionStatus } from '../views/session.ts'
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
 const isoTime = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
-/** `Date.parse` alone makes 2001 of "1", and the 2nd of March of the 30th of February. */
+/** `Date.parse` alone makes 2001 of "1". */
 const isTime = (text: string) => {
   const day = isoTime.exec(text)?.[1]
-  if (day === undefined || Number.isNaN(Date.parse(text))) return false
-  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  return day !== undefined && isDay(day) && !Number.isNaN(Date.parse(text))
 }
 const Time = z.string().refine(isTime, 'must be an ISO time')
 const Page = { cursor: z.string().optional(), limit: Limit.optional() }
