@@ -10,7 +10,7 @@ import { checkOwnWords } from './commands/own-words.ts'
 import { InvalidInput, KeyReused } from './errors.ts'
 import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
-import type { Appended, Proposal } from './log/event-log.ts'
+import type { Appended, Once, Proposal } from './log/event-log.ts'
 import { withLineage } from './log/lineage.ts'
 import type { Store } from './log/store.ts'
 import type { Traced } from './tracing.ts'
@@ -96,7 +96,7 @@ export function engine({
         origin: requestId === undefined ? { actor, channel } : { actor, channel, requestId },
       }
       if (session) proposal.session = session
-      if (idempotencyKey !== undefined) proposal.once = { key: idempotencyKey, digest: digestOf(asked) }
+      if (idempotencyKey !== undefined) proposal.once = onceFor(idempotencyKey, asked)
       if (fence) proposal.fence = fence
       const asAsked = traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
       const appending =
@@ -176,8 +176,21 @@ function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise
   })
 }
 
-function digestOf(asked: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(asked)).digest('base64url')
+/** Whoever asks again may put the same object together in another order: that is the same call. */
+function onceFor(key: string, asked: readonly unknown[]): Once {
+  const asGiven = JSON.stringify(asked)
+  const text = JSON.stringify(asked, inOneOrder)
+  const digest = digestOf(text)
+  return text === asGiven ? { key, digest } : { key, digest, earlierDigest: digestOf(asGiven) }
+}
+
+function inOneOrder(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
 }
 
 /** An argument that may be left out, for what was asked. */

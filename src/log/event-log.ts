@@ -27,10 +27,18 @@ export interface Proposal {
    */
   decide(heads: Heads): readonly ConversationEvent[]
   origin: Origin
-  /** Makes the write happen once: the same key gives the first result for ever. The digest tells bodies apart. */
-  once?: { key: string; digest: string }
+  /** Makes the write happen once: the same key gives the first result for ever. */
+  once?: Once
   /** The write happens only while this lease is held. */
   fence?: { name: string; generation: number }
+}
+
+export interface Once {
+  key: string
+  /** Tells bodies apart. */
+  digest: string
+  /** What earlier programs recorded for the same call, where that differs. */
+  earlierDigest?: string
 }
 
 export interface Appended {

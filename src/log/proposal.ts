@@ -3,7 +3,7 @@ import { InvalidInput, NotFound, VersionConflict } from '../errors.ts'
 import { idProblem } from '../events/id.ts'
 import type { SessionInUse } from '../views/heads.ts'
 import type { SessionHead } from '../views/session.ts'
-import type { Proposal } from './event-log.ts'
+import type { Once, Proposal } from './event-log.ts'
 
 /** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
 export function refuseOddText({ project, conversation, origin, once }: Proposal): void {
@@ -52,7 +52,7 @@ export class LiveSession implements SessionInUse {
  */
 export const wipedDigest = ''
 
-/** Whether a key stands for this call. */
-export function isSameCall(stored: string, asked: string): boolean {
-  return stored === asked || stored === wipedDigest
+/** Whether a key that was recorded with this digest stands for this call. */
+export function isSameCall(stored: string, { digest, earlierDigest }: Once): boolean {
+  return stored === digest || stored === earlierDigest || stored === wipedDigest
 }

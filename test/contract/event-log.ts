@@ -456,6 +456,15 @@ function describeOnce(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
+    it('[P3] a call is known by the digest that an earlier program recorded for it', async () => {
+      const { store } = await open()
+      await store.append(into('c', begun()))
+      const first = await store.append(into('c', said('a'), { once }))
+      const today = { key: once.key, digest: 'of today', earlierDigest: once.digest }
+      const second = await store.append(into('c', said('b'), { once: today }))
+      expect(second).toMatchObject({ replayed: true, events: first.events })
+    })
+
     it('[P12] each project has its own keys', async () => {
       const { store } = await open()
       for (const one of ['shop', 'bank']) await store.append(into('c', begun(), { project: one, once }))

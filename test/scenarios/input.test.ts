@@ -331,6 +331,20 @@ describe('[P3] once', () => {
     ).rejects.toThrow(KeyReused)
   })
 
+  it('[P3] the same body put together in another order is the same call', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(feature)
+    const say = (message: MessageInput) =>
+      colloquy.sessions.addMessage(session.id, message, { idempotencyKey: 'retried' })
+    const parts = (input: object) => [{ type: 'tool-call' as const, callId: 'c1', name: 'pay', input }]
+    const first = await say({ role: 'assistant', parts: parts({ to: 'shop', sum: [1, 2] }), metadata: { a: 1, b: 2 } })
+    const again = await say({ metadata: { b: 2, a: 1 }, parts: parts({ sum: [1, 2], to: 'shop' }), role: 'assistant' })
+    expect(again).toEqual(first)
+    const other = { role: 'assistant' as const, parts: parts({ to: 'shop', sum: [2, 1] }), metadata: { a: 1, b: 2 } }
+    await expect(say(other)).rejects.toThrow(KeyReused)
+    expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
+  })
+
   it('whoever it is about, every argument and the method belong to what a key stands for', async () => {
     const { colloquy } = await opened()
     const { sessions, conversations } = colloquy

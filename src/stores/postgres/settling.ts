@@ -138,7 +138,7 @@ export function settling(
       [number, once!.key],
     )
     const [digest, conversationId, first, last, sessionId] = found!
-    if (!isSameCall(digest, once!.digest)) throw new KeyReused(once!.key)
+    if (!isSameCall(digest, once!)) throw new KeyReused(once!.key)
     const [{ entry, session } = { entry: undefined, session: undefined }] = await heads.load(database.read, [
       {
         proposal: {

@@ -2,7 +2,7 @@
 import { ConversationPurged, InvalidInput, KeyReused, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
-import type { Appended, Proposal } from '../../log/event-log.ts'
+import type { Appended, Once, Proposal } from '../../log/event-log.ts'
 import { addSums, grownSums, noSums } from '../../log/lane.ts'
 import { isSameCall, LiveSession, missedBy, refuseOddText } from '../../log/proposal.ts'
 import { digestOf, type Encoded, encode, freshSalt, genesis, type Header, hashOf } from '../../log/record.ts'
@@ -256,7 +256,7 @@ export function appender({
   }
 
   function rememberKey(
-    once: { key: string; digest: string },
+    once: Once,
     projectRow: number,
     range: { id: string; first: number; last: number; session: string | undefined },
   ): void {
@@ -264,15 +264,11 @@ export function appender({
   }
 
   /** What the same key recorded before. */
-  function replay(
-    { project }: Proposal,
-    projectRow: number,
-    once: { key: string; digest: string },
-  ): Appended | undefined {
+  function replay({ project }: Proposal, projectRow: number, once: Once): Appended | undefined {
     const found = sql.key.get(projectRow, once.key) as [string, string, number, number, string | null] | undefined
     if (!found) return undefined
     const [digest, conversationId, first, last, sessionId] = found
-    if (!isSameCall(digest, once.digest)) throw new KeyReused(once.key)
+    if (!isSameCall(digest, once)) throw new KeyReused(once.key)
     const entry = heads.conversation(project, conversationId)
     if (!entry) {
       const archive = purgedArchive(projectRow, conversationId)

@@ -123,10 +123,10 @@ export function headStore(database: Database) {
       select e.at from (
         ${standing('position', { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1) place
       join events e on e.position = place.position`),
+    // No join: compiling one takes as long as finding the session, and who asks for one session compiles it for that.
     session: database.prepare(`
-      select s.session, s.head, s.conversation, c.id, p.project
-      from projects p join sessions s on s.project = p.project join conversations c on c.conversation = s.conversation
-      where p.id = ? and s.id = ?`),
+      select session, head, conversation, (select id from conversations c where c.conversation = s.conversation), project
+      from sessions s where project = (select project from projects where id = ?) and id = ?`),
     sessionByKey: database.prepare(
       `select id from sessions where project = ? and session_key = ? and status = 'active'`,
     ),
@@ -349,9 +349,11 @@ export function headStore(database: Database) {
     const known = sessions.get(key)
     if (known) return known
     if (idProblem(project) || idProblem(id)) return undefined
-    const found = sql.session.get(project, id) as [number, string, number, string, number] | undefined
+    const found = sql.session.get(project, id) as [number, string, number, string | null, number] | undefined
     if (!found) return undefined
     const [row, text, conversationRow, conversationId, projectNumber] = found
+    // Damage can take the conversation's row away, and then nothing of the session can be shown.
+    if (conversationId === null) return undefined
     projects.set(project, projectNumber)
     rows.set(keyOf(project, conversationId), conversationRow)
     const head = sessionHeadIn(text, () => refold(conversationRow, { project, conversationId }).sessions.get(id))
