@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Decision } from './commands/decision.ts'
 import { checkOwnWords } from './commands/own-words.ts'
 import { InvalidInput, KeyReused } from './errors.ts'
+import { idProblem } from './events/id.ts'
 import type { Origin, RecordedEvent } from './events/recorded.ts'
 import type { WorkItem } from './events/work-item.ts'
 import type { Appended, Once, Proposal } from './log/event-log.ts'
@@ -108,6 +109,18 @@ export function engine({
       return () => listeners.delete(listener)
     },
   }
+}
+
+/**
+ * For who does something before the write itself: what is refused after it would be half done.
+ *
+ * @throws {InvalidInput} naming the option
+ */
+export function checkWrite(options: WriteOptions = {}): void {
+  const odd = oddWrite(options)
+  if (odd) throw new InvalidInput(...odd)
+  const problem = options.idempotencyKey === undefined ? undefined : idProblem(options.idempotencyKey)
+  if (problem) throw new InvalidInput('idempotencyKey', problem)
 }
 
 /**

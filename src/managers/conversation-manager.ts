@@ -8,7 +8,7 @@ import { jsonCopy } from '../commands/json.ts'
 import { addToConversation, opening, pinMessage } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
 import { firstPhase } from '../commands/phase.ts'
-import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { checkWrite, type Engine, type Scope, type WriteOptions } from '../engine.ts'
 import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -109,7 +109,7 @@ export class ConversationManager extends TeamConversations {
     })
     // As it was given: a schema leaves keys such as `__proto__` out.
     const create = command.createConversation({ ...created, ...kept })
-    const first = initial && (await this.#scribe.prepare(initial))
+    const first = initial === undefined ? undefined : await this.#scribe.prepare(initial)
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)
       return first ? [...events, ...opening(first)] : events
@@ -184,6 +184,7 @@ export class ConversationManager extends TeamConversations {
     upTo: number,
     write?: WriteOptions,
   ): Promise<SessionHead> {
+    checkAsked('upTo', { upTo })
     return this.#views.acknowledge(await this.#head(conversationId), agent, upTo, write)
   }
 
@@ -221,6 +222,7 @@ export class ConversationManager extends TeamConversations {
 
   /** Keeps a message word for word in every request, or lets it go again. */
   async pinMessage(messageId: string, pinned = true, write?: WriteOptions): Promise<Conversation> {
+    checkAsked('pinned', { pinned })
     const { conversationId, version } = await this.getMessage(messageId)
     const decide = pinMessage(conversationId, { messageId, version, pinned })
     return this.#change(conversationId, decide, ['pinMessage', messageId, pinned], write)
@@ -258,11 +260,12 @@ export class ConversationManager extends TeamConversations {
   }
 
   /** A new title; metadata merged key by key, null removes a key. */
-  annotate(
+  async annotate(
     conversationId: string,
     changes: { title?: string; metadata?: Metadata },
     write?: WriteOptions,
   ): Promise<Conversation> {
+    checkAsked('changes', { changes })
     const { title, metadata } = changes
     const checked = {
       ...(title !== undefined && { title }),
@@ -295,6 +298,9 @@ export class ConversationManager extends TeamConversations {
 
   /** Takes it out of the archive; one that was purged is read back from its archive file, hashes checked. */
   async restore(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
+    // Before anything is brought back: what is refused afterwards would be there all the same.
+    checkAsked('reason', { reason })
+    checkWrite(write)
     const { store } = this.#engine
     const { project } = this.#scope
     if (!(await store.conversation(project, conversationId))) {
@@ -314,6 +320,7 @@ export class ConversationManager extends TeamConversations {
 
   /** Brings back the conversation in an archive file. */
   async restoreFrom(archive: string): Promise<Conversation> {
+    checkAsked('archive', { archive })
     const places = await this.#archives(archive)
     return this.restoreLines(places.read(archive))
   }
@@ -400,7 +407,8 @@ export class ConversationManager extends TeamConversations {
   }
 
   /** Removes a message's content for ever, and what its references were resolved to. That it was there stays provable. */
-  erase(messageId: string, reason?: string): Promise<ErasedMessage> {
+  async erase(messageId: string, reason?: string): Promise<ErasedMessage> {
+    checkAsked('reason', { reason })
     return eraseMessage(this.#engine, this.#scope, messageId, reason)
   }
 
@@ -411,6 +419,7 @@ export class ConversationManager extends TeamConversations {
    * @throws {ConversationDamaged} when records of it are damaged, so that its archive could not be restored
    */
   async purge(conversationId: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<Purged> {
+    checkAsked('reason', { reason })
     checkAsked('purge', options)
     const { signal } = options
     const { project, ...origin } = this.#scope

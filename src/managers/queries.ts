@@ -93,6 +93,13 @@ const asked = {
     allProjects: z.boolean().optional(),
   }),
   purge: z.strictObject({ signal: Signal.optional() }),
+  reason: z.object({ reason: z.string().optional() }),
+  pinned: z.object({ pinned: z.boolean() }),
+  changes: z.object({
+    changes: z.strictObject({ title: z.unknown().optional(), metadata: z.unknown().optional() }),
+  }),
+  archive: z.object({ archive: z.string() }),
+  upTo: z.object({ upTo: Version }),
   claim: z.strictObject({
     trigger: z.strictObject({ messageId: z.string() }).optional(),
     forMs: DurationMs.optional(),

@@ -547,6 +547,7 @@ describe('words about sessions and conversations', () => {
     const { colloquy } = await opened()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
+    const { id: messageId } = await sessions.addMessage(id, { role: 'user', content: 'hello' })
     const before = await conversations.getEvents(conversationId)
     const odd = (value: unknown) => value as never
     const told: Array<[field: string, tell: () => Promise<unknown>]> = [
@@ -558,6 +559,16 @@ describe('words about sessions and conversations', () => {
       ['reason', () => sessions.archiveSession(id, odd(5))],
       ['reason', () => sessions.deleteSession(id, odd(5))],
       ['title', () => conversations.createConversation(odd(undefined))],
+      ['input', () => conversations.createConversation({ title: 'Login', initial: odd('') })],
+      ['changes', () => conversations.annotate(conversationId, odd(null))],
+      ['changes.titel', () => conversations.annotate(conversationId, odd({ titel: 'Login' }))],
+      ['reason', () => conversations.erase(messageId, odd(5))],
+      ['reason', () => conversations.erase(messageId, odd(5n))],
+      ['reason', () => conversations.purge(conversationId, odd({ why: 'done' }))],
+      ['pinned', () => conversations.pinMessage(messageId, odd('no'))],
+      ['upTo', () => conversations.acknowledge(conversationId, 'pm', odd('2'))],
+      ['upTo', () => conversations.acknowledge(conversationId, 'pm', -1)],
+      ['archive', () => conversations.restoreFrom(odd(5))],
     ]
     for (const [field, tell] of told) {
       await expect(tell(), String(tell)).rejects.toMatchObject({ code: 'input/invalid', field })
@@ -568,6 +579,24 @@ describe('words about sessions and conversations', () => {
       await expect(conversations.getConversation(odd(nobody))).rejects.toThrow(NotFound)
     }
     expect(await conversations.getEvents(conversationId)).toEqual(before)
+  })
+
+  it('that are none bring nothing back that was purged', async () => {
+    const { colloquy } = await opened()
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'Login' })
+    await conversations.purge(id)
+    const odd = (value: unknown) => value as never
+    const told: Array<[field: string, restore: () => Promise<unknown>]> = [
+      ['reason', () => conversations.restore(id, odd(5))],
+      ['idempotencyKey', () => conversations.restore(id, 'needed', { idempotencyKey: '' })],
+      ['idempotencykey', () => conversations.restore(id, 'needed', odd({ idempotencykey: 'once' }))],
+    ]
+    for (const [field, restore] of told) {
+      await expect(restore(), String(restore)).rejects.toMatchObject({ code: 'input/invalid', field })
+      await expect(conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
+    }
+    expect(await conversations.restore(id, 'needed', { idempotencyKey: 'once' })).toMatchObject({ status: 'active' })
   })
 })
 
