@@ -1,10 +1,11 @@
 /** Who a session's agent is and what it works on: recorded when it changes. */
+import { z } from 'zod'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { describeSession, recordContext } from '../commands/request.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import { contextGatherer } from '../context/gatherer.ts'
-import type { ContextLimits, SessionContext } from '../events/context.ts'
+import { ContextLimits, SessionContext } from '../events/context.ts'
 import { AgentDescription } from '../events/description.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
@@ -23,6 +24,12 @@ export interface SessionContexts {
   refresh(sessionId: string): Promise<void>
 }
 
+const GivenContext = z.strictObject({
+  root: z.string().optional(),
+  ...SessionContext.pick({ feature: true, task: true, dagSummary: true }).shape,
+  limits: ContextLimits.optional(),
+})
+
 export function sessionContexts(
   access: SessionAccess,
   estimator: () => TokenEstimator | Promise<TokenEstimator>,
@@ -38,8 +45,9 @@ export function sessionContexts(
   }
 
   async function update(sessionId: string, given: ContextInputs): Promise<SessionContext> {
+    const checked = parseInput(GivenContext, given)
     const head = await access.head(sessionId)
-    return gathered(head, { ...given, ...(await workInputs(access.engine, access.scope, head.workItem)) })
+    return gathered(head, { ...checked, ...(await workInputs(access.engine, access.scope, head.workItem)) })
   }
 
   async function gathered(head: SessionHead, inputs: ContextInputs): Promise<SessionContext> {

@@ -569,6 +569,13 @@ describe('words about sessions and conversations', () => {
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', odd('2'))],
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', -1)],
       ['archive', () => conversations.restoreFrom(odd(5))],
+      ['input', () => sessions.updateContext(id, odd('text'))],
+      ['root', () => sessions.updateContext(id, { root: odd(5) })],
+      ['feature.name', () => sessions.updateContext(id, { feature: odd({ id: 'login' }) })],
+      ['task.title', () => sessions.updateContext(id, { task: odd({ id: 'form' }) })],
+      ['dagSummary', () => sessions.updateContext(id, { dagSummary: odd(5) })],
+      ['limits.commits', () => sessions.updateContext(id, { limits: { commits: odd('ten') } })],
+      ['dag', () => sessions.updateContext(id, odd({ dag: 'One task' }))],
     ]
     for (const [field, tell] of told) {
       await expect(tell(), String(tell)).rejects.toMatchObject({ code: 'input/invalid', field })
