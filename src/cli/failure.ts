@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander'
 import { ColloquyError } from '../errors.ts'
 import { Interrupted } from './interruption.ts'
-import { safeJson, safeText } from './safe-text.ts'
+import { safeJson, safeLine, safeText } from './safe-text.ts'
 import { errorStyle, note, ReaderGone } from './terminal.ts'
 
 export const exitCode = { ok: 0, failed: 1, wrongUsage: 2, damageFound: 3 } as const
@@ -27,8 +27,8 @@ export function tell(thrown: unknown, { json }: { json: boolean }): number {
   const { code, message, facts, hint } = partsOf(thrown)
   if (json) note(safeJson({ error: { code, message, facts } }))
   else {
-    note(`${errorStyle.red('colloquy:')} ${safeText(message)} ${errorStyle.dim(`[${safeText(code)}]`)}`)
-    if (hint) note(safeText(hint))
+    note(`${errorStyle.red('colloquy:')} ${safeLine(message)} ${errorStyle.dim(`[${safeText(code)}]`)}`)
+    if (hint) note(safeLine(hint))
   }
   return thrown instanceof Interrupted ? thrown.exitCode : exitCode.failed
 }

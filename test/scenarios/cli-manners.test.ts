@@ -67,6 +67,15 @@ describe('wrong usage', () => {
   })
 })
 
+describe('an error', () => {
+  it('is one line that ends with its code, also about an id of two', async () => {
+    const { store } = await opened()
+    const { exitCode, stderr } = await cliOn(store)('show', 'new\nline')
+    expect(exitCode).toBe(1)
+    expect(stderr.split('\n')[0]).toMatch(/^colloquy: There is no conversation "new line".* \[not-found\]$/)
+  })
+})
+
 describe('a range that ends before it begins', () => {
   it('is wrong usage, not an empty answer', async () => {
     const runs = await Promise.all([
