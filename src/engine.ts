@@ -97,7 +97,11 @@ export function engine({
         origin: requestId === undefined ? { actor, channel } : { actor, channel, requestId },
       }
       if (session) proposal.session = session
-      if (idempotencyKey !== undefined) proposal.once = onceFor(idempotencyKey, asked)
+      if (idempotencyKey !== undefined) {
+        const once = onceFor(idempotencyKey, asked)
+        if (once instanceof InvalidInput) return Promise.reject(once)
+        proposal.once = once
+      }
       if (fence) proposal.fence = fence
       const asAsked = traced ? tracedAppend(store, proposal, traced) : store.append(proposal)
       const appending =
@@ -190,11 +194,16 @@ function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise
 }
 
 /** Whoever asks again may put the same object together in another order: that is the same call. */
-function onceFor(key: string, asked: readonly unknown[]): Once {
-  const asGiven = JSON.stringify(asked)
-  const text = JSON.stringify(asked, inOneOrder)
-  const digest = digestOf(text)
-  return text === asGiven ? { key, digest } : { key, digest, earlierDigest: digestOf(asGiven) }
+function onceFor(key: string, asked: readonly unknown[]): Once | InvalidInput {
+  try {
+    const asGiven = JSON.stringify(asked)
+    const text = JSON.stringify(asked, inOneOrder)
+    const digest = digestOf(text)
+    return text === asGiven ? { key, digest } : { key, digest, earlierDigest: digestOf(asGiven) }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return new InvalidInput('idempotencyKey', `stands for what can be written as JSON, and this call cannot: ${why}`)
+  }
 }
 
 function inOneOrder(_: string, value: unknown): unknown {

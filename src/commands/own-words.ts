@@ -27,6 +27,11 @@ export function checkOwnWords(events: readonly ConversationEvent[], heads: Heads
   }
 }
 
+/** For what is recorded by other ways. @throws {ContentTooLarge} when a reason is longer than any that is kept */
+export function refuseLongReason(reason: string | undefined): void {
+  refuseLarge(reason, 'reason')
+}
+
 /** Many small additions make a large head, too. What takes away is never refused. */
 function refuseMerged(old: Metadata = {}, changes: Metadata | undefined): void {
   if (!changes || Object.values(changes).every(value => value === null)) return

@@ -7,6 +7,7 @@ import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
 import { addToConversation, opening, pinMessage } from '../commands/message.ts'
 import type { MessageInput } from '../commands/message-input.ts'
+import { refuseLongReason } from '../commands/own-words.ts'
 import { firstPhase } from '../commands/phase.ts'
 import { checkWrite, type Engine, type Scope, type WriteOptions } from '../engine.ts'
 import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
@@ -300,6 +301,7 @@ export class ConversationManager extends TeamConversations {
   async restore(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
     // Before anything is brought back: what is refused afterwards would be there all the same.
     checkAsked('reason', { reason })
+    refuseLongReason(reason)
     checkWrite(write)
     const { store } = this.#engine
     const { project } = this.#scope
@@ -409,6 +411,7 @@ export class ConversationManager extends TeamConversations {
   /** Removes a message's content for ever, and what its references were resolved to. That it was there stays provable. */
   async erase(messageId: string, reason?: string): Promise<ErasedMessage> {
     checkAsked('reason', { reason })
+    refuseLongReason(reason)
     return eraseMessage(this.#engine, this.#scope, messageId, reason)
   }
 
@@ -420,6 +423,7 @@ export class ConversationManager extends TeamConversations {
    */
   async purge(conversationId: string, reason?: string, options: { signal?: AbortSignal } = {}): Promise<Purged> {
     checkAsked('reason', { reason })
+    refuseLongReason(reason)
     checkAsked('purge', options)
     const { signal } = options
     const { project, ...origin } = this.#scope

@@ -85,6 +85,10 @@ describe('content', () => {
     await expect(colloquy.conversations.annotate(conversationId, { title })).rejects.toMatchObject(tooLarge('title'))
     const long = 'x'.repeat(300_000)
     await expect(colloquy.sessions.archiveSession(session.id, long)).rejects.toMatchObject(tooLarge('reason'))
+    const { id } = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
+    await expect(colloquy.conversations.erase(id, long)).rejects.toMatchObject(tooLarge('reason'))
+    await expect(colloquy.conversations.purge(conversationId, long)).rejects.toMatchObject(tooLarge('reason'))
+    expect(await colloquy.conversations.getMessage(id)).toMatchObject({ content: 'hello' })
     const some = 'x'.repeat(100_000)
     await colloquy.sessions.setMetadata(session.id, { a: some })
     await colloquy.sessions.setMetadata(session.id, { b: some })
@@ -565,6 +569,7 @@ describe('words about sessions and conversations', () => {
       ['reason', () => conversations.erase(messageId, odd(5))],
       ['reason', () => conversations.erase(messageId, odd(5n))],
       ['reason', () => conversations.purge(conversationId, odd({ why: 'done' }))],
+      ['idempotencyKey', () => sessions.archiveSession(id, odd(5n), { idempotencyKey: 'once' })],
       ['pinned', () => conversations.pinMessage(messageId, odd('no'))],
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', odd('2'))],
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', -1)],
