@@ -112,7 +112,7 @@ export function agentViews({
     const found = await known(conversation, agent)
     if (typeof agent !== 'string') return found!
     const { id, title, workItem } = conversation.info
-    const continues = found ? undefined : await continuation(store, conversation, { agentName: agent })
+    const continues = found ? undefined : await continuation(store, conversation, agent)
     const session: command.NewSession = {
       sessionId: engine.newId(),
       agentName: agent,

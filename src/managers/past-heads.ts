@@ -71,19 +71,19 @@ async function lastUse(
   return undefined
 }
 
-/** What a new session in a branch goes on from: the same agent's session as it was at the branch point. */
+/**
+ * What a new session in a branch goes on from: the same agent's session as it was at the branch point, whatever state of
+ * a task it was for. A branch is a thread and has none.
+ */
 export async function continuation(
   store: Store,
   conversation: ConversationHead | undefined,
-  agent: { agentName: string; taskState?: string | undefined },
+  agentName: string,
 ): Promise<SessionCreated['continues']> {
   const branchOf = conversation?.info.branchOf
   if (!branchOf) return undefined
   const { project } = conversation.info
   const { sessions } = await pastHeads(store, { project, ...branchOf })
-  const before = [...sessions.values()].findLast(
-    ({ agentName, taskState, status }) =>
-      agentName === agent.agentName && taskState === agent.taskState && status === 'active',
-  )
+  const before = [...sessions.values()].findLast(head => head.agentName === agentName && head.status === 'active')
   return before && { sessionIds: [before.id, ...(before.continues ?? [])], head: inheritedHead(before) }
 }

@@ -31,7 +31,7 @@ export async function startSession(
   const { newId, store } = engine
   // Only a thread can be a branch: features, tasks and beads have one conversation each.
   const conversation = workItem.type === 'thread' ? await store.conversationOf(scope.project, workItem) : undefined
-  const continues = await continuation(store, conversation, meant)
+  const continues = await continuation(store, conversation, agentName)
   const session: command.NewSession = {
     sessionId: newId(),
     agentName,

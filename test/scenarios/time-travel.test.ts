@@ -198,6 +198,18 @@ describe('branch', () => {
     expect(JSON.stringify(view.messages)).not.toContain('something later')
   })
 
+  it('an agent goes on in it that was on a task in some state: a branch has none', async () => {
+    const { colloquy } = await started()
+    const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev', taskState: 'in_dev' } as const
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
+    await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'The form is done.' })
+    const branch = await colloquy.conversations.branch(conversationId)
+    const there = { type: 'thread', threadId: branch.id, agentType: 'dev' } as const
+    const session = await colloquy.sessions.getOrCreateSession(there)
+    expect(session.continues).toEqual([id])
+    expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['The form is done.'])
+  })
+
   it('of a branch, before and after its own branch point', async () => {
     const { colloquy, id, says } = await started()
     await says(id, 'user', 'one')
