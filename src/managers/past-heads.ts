@@ -72,8 +72,8 @@ async function lastUse(
 }
 
 /**
- * What a new session in a branch goes on from: the same agent's session as it was at the branch point, whatever state of
- * a task it was for. A branch is a thread and has none.
+ * What an agent's first session in a branch goes on from: its session as it was at the branch point, whatever state of a
+ * task it was for. A branch is a thread and has none. Later sessions come after the first, as in any conversation.
  */
 export async function continuation(
   store: Store,
@@ -82,7 +82,10 @@ export async function continuation(
 ): Promise<SessionCreated['continues']> {
   const branchOf = conversation?.info.branchOf
   if (!branchOf) return undefined
-  const { project } = conversation.info
+  const { project, id: conversationId } = conversation.info
+  const status = ['active', 'expired', 'archived', 'deleted'] as const
+  const { items } = await store.sessions({ project, conversationId, agentName, status, limit: 1 })
+  if (items.length > 0) return undefined
   const { sessions } = await pastHeads(store, { project, ...branchOf })
   const before = [...sessions.values()].findLast(head => head.agentName === agentName && head.status === 'active')
   return before && { sessionIds: [before.id, ...(before.continues ?? [])], head: inheritedHead(before) }

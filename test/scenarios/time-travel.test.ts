@@ -12,7 +12,7 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../support/colloquy.ts'
+import { hour, opened } from '../support/colloquy.ts'
 
 async function started(options: Parameters<typeof opened>[0] = {}) {
   const { colloquy, reopen } = await opened({ requests: { recall: false }, ...options })
@@ -208,6 +208,22 @@ describe('branch', () => {
     const session = await colloquy.sessions.getOrCreateSession(there)
     expect(session.continues).toEqual([id])
     expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['The form is done.'])
+  })
+
+  it('an agent goes on in it once: whoever asks for a new session there, or was away for long, begins anew', async () => {
+    const { colloquy, pass } = await opened()
+    const bead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(bead)
+    await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
+    const branch = await colloquy.conversations.branch(conversationId)
+    const there = { type: 'thread', threadId: branch.id, agentType: 'dev', sharing: 'separate' } as const
+    const first = await colloquy.sessions.createSession(there)
+    expect(first.stats).toMatchObject({ messages: 1 })
+    const second = await colloquy.sessions.createSession(there)
+    expect(second.stats.total).toMatchObject({ messages: 0 })
+    pass(25 * hour)
+    const third = await colloquy.sessions.getOrCreateSession(there)
+    expect(third).toMatchObject({ replaces: second.id, stats: { total: { messages: 0 } } })
   })
 
   it('of a branch, before and after its own branch point', async () => {
