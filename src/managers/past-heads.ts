@@ -3,6 +3,7 @@
  * the store keeps any.
  */
 import { InvalidInput, NotFound } from '../errors.ts'
+import type { BranchPoint } from '../events/conversation.ts'
 import type { SessionCreated } from '../events/session.ts'
 import { begunAs, headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
@@ -86,7 +87,13 @@ export async function continuation(
   const status = ['active', 'expired', 'archived', 'deleted'] as const
   const { items } = await store.sessions({ project, conversationId, agentName, status, limit: 1 })
   if (items.length > 0) return undefined
-  const { sessions } = await pastHeads(store, { project, ...branchOf })
-  const before = [...sessions.values()].findLast(head => head.agentName === agentName && head.status === 'active')
-  return before && { sessionIds: [before.id, ...(before.continues ?? [])], head: inheritedHead(before) }
+  for (let point: BranchPoint | undefined = branchOf; point; ) {
+    const past: PastHeads = await pastHeads(store, { project, ...point })
+    const own = [...past.sessions.values()].filter(head => head.agentName === agentName)
+    const before = own.findLast(head => head.status === 'active')
+    if (before) return { sessionIds: [before.id, ...(before.continues ?? [])], head: inheritedHead(before) }
+    // It was not on that one: if that is a branch, too, it goes on from what it branches off.
+    point = own.length > 0 ? undefined : past.conversation.info.branchOf
+  }
+  return undefined
 }

@@ -226,6 +226,21 @@ describe('branch', () => {
     expect(third).toMatchObject({ replaces: second.id, stats: { total: { messages: 0 } } })
   })
 
+  it('an agent goes on in a branch of a branch, also if it was not on the one between', async () => {
+    const { colloquy, says } = await started()
+    const bead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(bead)
+    const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
+    await colloquy.conversations.acknowledge(conversationId, { sessionId: id }, version)
+    const between = await colloquy.conversations.branch(conversationId)
+    await says(between.id, 'user', 'in between')
+    const branch = await colloquy.conversations.branch(between.id)
+    const there = { type: 'thread', threadId: branch.id, agentType: 'dev' } as const
+    const session = await colloquy.sessions.getOrCreateSession(there)
+    expect(session).toMatchObject({ continues: [id], acknowledged: version })
+    expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['mine', 'in between'])
+  })
+
   it('of a branch, before and after its own branch point', async () => {
     const { colloquy, id, says } = await started()
     await says(id, 'user', 'one')
