@@ -7,12 +7,13 @@
 import * as command from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { AlreadyAnswered, InvalidInput, NotFound } from '../errors.ts'
+import type { SessionCreated } from '../events/session.ts'
 import { isInLine } from '../log/lineage.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import { type SessionHead, sessionKey } from '../views/session.ts'
 import type { AgentRequest } from './agent-request.ts'
-import { continuation, type PastHeads } from './past-heads.ts'
+import { continuation, leftBehind, type PastHeads } from './past-heads.ts'
 import { type References, type UnresolvedReference, unresolvedLine } from './references.ts'
 import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { sessionBefore } from './session-before.ts'
@@ -132,8 +133,12 @@ export function agentViews({
   }
 
   /** For a look without side effects at a conversation the agent is not on yet. */
-  function stranger(conversation: ConversationHead, agentName: string, agentType = agentName): SessionHead {
-    const { id, workItem } = conversation.info
+  function stranger(
+    conversation: ConversationHead,
+    { agentName, agentType = agentName }: { agentName: string; agentType: string | undefined },
+    continues: SessionCreated['continues'],
+  ): SessionHead {
+    const { id, workItem, branchOf } = conversation.info
     return {
       id: `${id} ${agentName}`,
       project,
@@ -147,6 +152,9 @@ export function agentViews({
       windowStart: 0,
       kept: [],
       compactions: 0,
+      ...continues?.head,
+      ...(branchOf && { branchOf }),
+      ...(continues && { continues: continues.sessionIds }),
       outsideIds: {},
       metadata: {},
       createdAt: conversation.activeAt,
@@ -207,7 +215,10 @@ export function agentViews({
     async preview(conversation, agent, options) {
       const { trigger, asOf, options: how } = await asked(conversation, options)
       const found = await known(conversation, agent)
-      const head = found ?? stranger(conversation, agent as string, options.agentType)
+      const { agentType } = options
+      const agentName = agent as string
+      const head =
+        found ?? stranger(conversation, { agentName, agentType }, await continuation(store, conversation, agentName))
       const request = await requests.previewOf(head, trigger, how)
       const made = view(conversation, request, { agent: head.agentName, upTo: asOf })
       if (!found) delete made.sessionId
@@ -220,7 +231,10 @@ export function agentViews({
         typeof agent === 'string' ? session.agentName === agent : session.id === agent.sessionId,
       )
       if (!found && typeof agent !== 'string') throw new NotFound('session', agent.sessionId)
-      const head = found ?? stranger(conversation, agent as string, options.agentType)
+      const { agentType } = options
+      const agentName = agent as string
+      const head =
+        found ?? stranger(conversation, { agentName, agentType }, await leftBehind(store, conversation, agentName))
       if (asOf > conversation.version) {
         throw new InvalidInput('trigger', `it was said at version ${asOf}, after version ${conversation.version}`)
       }

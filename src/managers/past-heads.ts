@@ -3,7 +3,6 @@
  * the store keeps any.
  */
 import { InvalidInput, NotFound } from '../errors.ts'
-import type { BranchPoint } from '../events/conversation.ts'
 import type { SessionCreated } from '../events/session.ts'
 import { begunAs, headFold } from '../log/fold.ts'
 import type { Store } from '../log/store.ts'
@@ -81,17 +80,24 @@ export async function continuation(
   conversation: ConversationHead | undefined,
   agentName: string,
 ): Promise<SessionCreated['continues']> {
-  const branchOf = conversation?.info.branchOf
-  if (!branchOf) return undefined
+  if (!conversation?.info.branchOf) return undefined
   const { project, id: conversationId } = conversation.info
   const status = ['active', 'expired', 'archived', 'deleted'] as const
   const { items } = await store.sessions({ project, conversationId, agentName, status, limit: 1 })
-  if (items.length > 0) return undefined
-  for (let point: BranchPoint | undefined = branchOf; point; ) {
+  return items.length > 0 ? undefined : leftBehind(store, conversation, agentName)
+}
+
+/** Where an agent was when the branch left what it branches off. */
+export async function leftBehind(
+  store: Store,
+  { info: { project, branchOf } }: ConversationHead,
+  agentName: string,
+): Promise<SessionCreated['continues']> {
+  for (let point = branchOf; point; ) {
     const past: PastHeads = await pastHeads(store, { project, ...point })
     const own = [...past.sessions.values()].filter(head => head.agentName === agentName)
-    const before = own.findLast(head => head.status === 'active')
-    if (before) return { sessionIds: [before.id, ...(before.continues ?? [])], head: inheritedHead(before) }
+    const last = own.findLast(head => head.status === 'active')
+    if (last) return { sessionIds: [last.id, ...(last.continues ?? [])], head: inheritedHead(last) }
     // It was not on that one: if that is a branch, too, it goes on from what it branches off.
     point = own.length > 0 ? undefined : past.conversation.info.branchOf
   }

@@ -241,6 +241,21 @@ describe('branch', () => {
     expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['mine', 'in between'])
   })
 
+  it('shows who is not on it yet what it would be sent there, now and at a version', async () => {
+    const { colloquy, id, says } = await started()
+    await says(id, 'user', 'said in the parent')
+    const branch = await colloquy.conversations.branch(id)
+    const ask = await says(branch.id, 'user', 'Go on')
+    const trigger = { messageId: ask.id }
+    const preview = await colloquy.conversations.previewAgentMessages(branch.id, 'dev', { trigger })
+    const then = await colloquy.conversations.at(branch.id, ask.version)
+    const past = await then.view('dev', { trigger })
+    const built = await colloquy.conversations.buildAgentMessages(branch.id, 'dev', { trigger })
+    expect(JSON.stringify(built.messages)).toContain('said in the parent')
+    expect(preview.messages).toEqual(built.messages)
+    expect(past.messages).toEqual(built.messages)
+  })
+
   it('of a branch, before and after its own branch point', async () => {
     const { colloquy, id, says } = await started()
     await says(id, 'user', 'one')
