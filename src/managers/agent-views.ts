@@ -94,6 +94,7 @@ export function agentViews({
   /** The agent's session here, active or gone for want of use. */
   async function known(conversation: ConversationHead, agent: AgentReference): Promise<SessionHead | undefined> {
     const { id: conversationId, workItem } = conversation.info
+    refuseNobody(agent)
     if (typeof agent !== 'string') {
       const head = await store.session(project, agent.sessionId)
       if (head?.conversationId !== conversationId || head.status === 'deleted') {
@@ -226,6 +227,7 @@ export function agentViews({
     },
 
     async past({ conversation, sessions }, agent, options) {
+      refuseNobody(agent)
       const { trigger, asOf, options: request } = await asked(conversation, options)
       const found = [...sessions.values()].findLast(session =>
         typeof agent === 'string' ? session.agentName === agent : session.id === agent.sessionId,
@@ -285,4 +287,11 @@ export function agentViews({
       return claim
     },
   }
+}
+
+/** @throws {InvalidInput} when it names no agent and no session */
+function refuseNobody(agent: AgentReference): void {
+  const isSession = typeof agent === 'object' && agent !== null && typeof agent.sessionId === 'string'
+  if (typeof agent !== 'string' && !isSession)
+    throw new InvalidInput('agent', 'must be the name of an agent, or { sessionId }')
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import * as command from '../commands/conversation.ts'
 import { parseInput } from '../commands/input.ts'
 import { addToConversation } from '../commands/message.ts'
-import { type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
+import { checkWrite, type Engine, given, type Scope, type WriteOptions } from '../engine.ts'
 import { IllegalState, InvalidInput } from '../errors.ts'
 import type { BranchPoint } from '../events/conversation.ts'
 import { laneKinds } from '../log/lane.ts'
@@ -131,6 +131,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
 
     async merge(branch, options, write) {
       const { conclusion, author } = parseInput(MergeAsked, options)
+      checkWrite(write)
       const { id, title, branchOf, summary } = branch.info
       if (!branchOf) throw new IllegalState(`Conversation ${id} is no branch: there is nothing to take it back to.`)
       const text = conclusion ?? summary ?? (await lastAnswer(branch))

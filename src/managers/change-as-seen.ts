@@ -1,6 +1,6 @@
 /** A change of a session that hangs on what was looked at before: where somebody wrote meanwhile, it is looked at again. */
 import type { Decision } from '../commands/decision.ts'
-import type { Engine, Scope, WriteOptions } from '../engine.ts'
+import { checkWrite, type Engine, type Scope, type WriteOptions } from '../engine.ts'
 import { VersionConflict } from '../errors.ts'
 import type { SessionHead } from '../views/session.ts'
 
@@ -15,6 +15,8 @@ export async function changeAsSeen(
   { asked, write }: { asked: readonly unknown[]; write: WriteOptions | undefined },
 ): Promise<SessionHead> {
   const { store } = engine
+  // As it was given: with a version beside it, what is no option would not show.
+  checkWrite(write)
   for (let tries = 1; ; tries++) {
     // What is looked up ahead refuses nothing: a key may give what it gave before the session was deleted.
     const head = await store.session(scope.project, sessionId)

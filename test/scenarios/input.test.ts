@@ -571,6 +571,14 @@ describe('words about sessions and conversations', () => {
       ['reason', () => conversations.purge(conversationId, odd({ why: 'done' }))],
       ['idempotencyKey', () => sessions.archiveSession(id, odd(5n), { idempotencyKey: 'once' })],
       ['pinned', () => conversations.pinMessage(messageId, odd('no'))],
+      ['agent', () => conversations.acknowledge(conversationId, odd(null), 1)],
+      [
+        'agent',
+        () => conversations.previewAgentMessages(conversationId, odd({ session: id }), { trigger: { messageId } }),
+      ],
+      ['agent', () => conversations.claim(conversationId, odd(undefined))],
+      ['write', () => sessions.resetSession(id, {}, odd(5))],
+      ['key', () => sessions.resetSession(id, {}, odd({ key: 'once' }))],
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', odd('2'))],
       ['upTo', () => conversations.acknowledge(conversationId, 'pm', -1)],
       ['archive', () => conversations.restoreFrom(odd(5))],
@@ -591,6 +599,18 @@ describe('words about sessions and conversations', () => {
       await expect(conversations.getConversation(odd(nobody))).rejects.toThrow(NotFound)
     }
     expect(await conversations.getEvents(conversationId)).toEqual(before)
+  })
+
+  it('that are none take nothing back from a branch', async () => {
+    const { colloquy } = await opened()
+    const { conversations } = colloquy
+    const { id } = await conversations.createConversation({ title: 'Login' })
+    const branch = await conversations.branch(id)
+    const odd = (value: unknown) => value as never
+    const taken = (write: unknown) => conversations.merge(branch.id, { conclusion: 'Done' }, odd(write))
+    await expect(taken(null)).rejects.toMatchObject({ code: 'input/invalid', field: 'write' })
+    await expect(taken({ idempotencyKey: null })).rejects.toMatchObject({ field: 'idempotencyKey' })
+    expect(await conversations.getEvents(id)).toHaveLength(1)
   })
 
   it('that are none bring nothing back that was purged', async () => {
