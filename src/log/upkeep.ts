@@ -87,7 +87,8 @@ export interface Upkeep {
   }): Promise<Erased>
 
   /**
-   * Writes facts anew that repeat a message erased before, or one that a branch shares with its parent.
+   * Writes facts anew that repeat a message erased before, or one that a branch shares with its parent. Gives the archive
+   * files that may still hold them as they were.
    *
    * @throws {VersionConflict} as `erase`
    */
@@ -99,7 +100,7 @@ export interface Upkeep {
     reason?: string
     origin: Origin
     copies: Copies
-  }): Promise<void>
+  }): Promise<string[]>
 
   /**
    * Writes a conversation to an archive file, then removes it. Its idempotency keys stay.

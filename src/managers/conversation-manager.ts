@@ -37,7 +37,7 @@ import {
 import type { Branches, BranchOptions, Comparison } from './branches.ts'
 import { type Conversation, shown } from './conversation.ts'
 import { conversationHead } from './conversation-head.ts'
-import { type ErasedMessage, eraseMessage } from './erase-message.ts'
+import { type ErasedMessage, eraseMessage, takeOutErased } from './erase-message.ts'
 import { eventsIn, type MessagePage, messagesIn } from './long-reads.ts'
 import type { Past, PastConversation, ReplayStep } from './past.ts'
 import { checkAsked, checkPage } from './queries.ts'
@@ -337,7 +337,9 @@ export class ConversationManager extends TeamConversations {
     if (!isReadable || !(Symbol.asyncIterator in lines || Symbol.iterator in lines))
       throw new InvalidInput('lines', 'must be what `export` gives, or lines read one after another')
     const { project, ...origin } = this.#scope
-    return shown(await this.#engine.store.restore({ project, lines, origin }))
+    const head = await this.#engine.store.restore({ project, lines, origin })
+    const isChanged = await takeOutErased(this.#engine, this.#scope, head)
+    return shown(isChanged ? await this.#head(head.info.id) : head)
   }
 
   /**

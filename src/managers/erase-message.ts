@@ -5,10 +5,12 @@
 import { checkpointWithout } from '../compaction/without-message.ts'
 import type { Engine, Scope } from '../engine.ts'
 import { NotFound, VersionConflict } from '../errors.ts'
-import type { RecordedEvent } from '../events/recorded.ts'
+import type { Origin, RecordedEvent } from '../events/recorded.ts'
 import type { Copies } from '../log/rewritten.ts'
+import type { Store } from '../log/store.ts'
 import type { Erased } from '../log/upkeep.ts'
 import { partsText } from '../request/part-text.ts'
+import type { ConversationHead } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 
 export interface ErasedMessage extends Erased {
@@ -44,56 +46,31 @@ export async function eraseMessage(
 
   async function eraseOne(one: Message): Promise<Erased & Pick<ErasedMessage, 'checkpoints'>> {
     const changed: ErasedMessage['checkpoints'] = []
+    const archives: string[] = []
+    const target = { id: one.id, version: one.version, text: partsText(one.parts) }
     for (const branch of await branchesWith(conversationId, one.version)) await rewriteIn(branch.id, branch.from)
     // Programs of before left checkpoints as they were: erasing once more sees to those.
     if (one.missing?.because === 'erased' && (await rewriteIn(conversationId))) {
-      const archives = (await store.purges(project)).filter(purge => purge.conversationId === conversationId)
-      return {
-        conversationId,
-        version: one.version,
-        archives: archives.map(({ archive }) => archive),
-        checkpoints: changed,
-      }
+      return { conversationId, version: one.version, archives, checkpoints: changed }
     }
-    const erased = await withCopies(conversationId, copies => store.erase({ ...request, messageId: one.id, copies }))
-    return { ...erased, checkpoints: changed }
+    const erase = async (copies: Copies) => {
+      const erased = await store.erase({ ...request, messageId: one.id, copies })
+      return { erased, facts: copies.facts }
+    }
+    const { erased, facts } = await withCopies(store, project, { id: conversationId, from: one.version }, target, erase)
+    note(conversationId, facts)
+    return { ...erased, archives: [...erased.archives, ...archives], checkpoints: changed }
 
     async function rewriteIn(id: string, from = one.version): Promise<boolean> {
-      const target = { id: one.id, version: one.version }
-      const rewrite = async (copies: Copies) => {
-        if (copies.facts.length === 0) return false
-        await store.rewrite({ ...request, conversationId: id, message: target, copies })
-        return true
-      }
-      return withCopies(id, rewrite, from)
+      const done = await rewritten(store, request, { id, from }, target)
+      note(id, done.facts)
+      archives.push(...done.archives)
+      return done.facts.length > 0
     }
 
-    /** Looked for again if another checkpoint came meanwhile. */
-    async function withCopies<T>(id: string, work: (copies: Copies) => Promise<T>, from = one.version): Promise<T> {
-      for (;;) {
-        const copies = await copiesOf(one, id, from)
-        try {
-          const done = await work(copies)
-          changed.push(...copies.facts.map(fact => ({ conversationId: id, version: fact.version })))
-          return done
-        } catch (error) {
-          if (!(error instanceof VersionConflict)) throw error
-        }
-      }
+    function note(id: string, facts: Copies['facts']): void {
+      changed.push(...facts.map(fact => ({ conversationId: id, version: fact.version })))
     }
-  }
-
-  /** The facts of a conversation that repeat the message, as they should be instead. */
-  async function copiesOf({ version, parts }: Message, id: string, from: number): Promise<Copies> {
-    const text = partsText(parts)
-    const facts: Array<Copies['facts'][number]> = []
-    let upTo = from
-    for await (const { version: at, event } of factsAfter(id, from)) {
-      upTo = at
-      const checkpoint = event.type === 'checkpoint.taken' && checkpointWithout(event.checkpoint, { version, text })
-      if (checkpoint) facts.push({ version: at, event: { ...event, checkpoint } })
-    }
-    return { upTo, facts }
   }
 
   /** Branches that share the message, and theirs, each from where it leaves its parent. */
@@ -112,19 +89,112 @@ export async function eraseMessage(
 
   async function contentsOf(): Promise<Array<{ messageId: string; version: number }>> {
     const found: Array<{ messageId: string; version: number }> = []
-    for await (const { event } of factsAfter(conversationId, version)) {
+    for await (const { event } of factsAfter(store, { project, conversationId }, version)) {
       if (event.type === 'reference.resolved' && event.of === version) found.push(event)
     }
     return found
   }
+}
 
-  async function* factsAfter(id: string, after: number): AsyncGenerator<RecordedEvent> {
-    for (let from = after + 1; ; ) {
-      const page = await store.read({ project, conversationId: id, from, limit: pageSize, facts: true })
-      yield* page
-      const last = page.at(-1)
-      if (page.length < pageSize || !last) return
-      from = last.version + 1
+/**
+ * A branch that is brought back may quote what was erased in its parents while it was away: its checkpoints are written
+ * anew without it. Gives whether any was.
+ */
+export async function takeOutErased(
+  { store }: Engine,
+  { project, ...origin }: Scope,
+  { info }: ConversationHead,
+): Promise<boolean> {
+  let isChanged = false
+  let shared = Number.MAX_SAFE_INTEGER
+  for (let { branchOf } = info; branchOf; ) {
+    const { conversationId } = branchOf
+    shared = Math.min(shared, branchOf.version)
+    const parent = await store.conversation(project, conversationId)
+    // Where nothing was erased nothing is read.
+    const isErased = parent?.info.erasedAt !== undefined
+    for await (const { event } of isErased ? factsAfter(store, { project, conversationId }, 0) : []) {
+      if (event.type !== 'message.erased' || event.version > shared) continue
+      const { messageId: id, version, reason } = event
+      const request = { project, origin, ...(reason !== undefined && { reason }) }
+      const place = { id: info.id, from: info.branchOf!.version }
+      const { facts } = await rewritten(store, request, place, { id, version, text: '' })
+      isChanged ||= facts.length > 0
     }
+    branchOf = parent?.info.branchOf
+  }
+  return isChanged
+}
+
+interface Place {
+  id: string
+  /** Where it leaves its parent, or where the message stands. */
+  from: number
+}
+
+interface Target {
+  id: string
+  version: number
+  /** What it said, as long as it is known. */
+  text: string
+}
+
+/** Writes the checkpoints of a conversation anew that say something of the message, if there are any. */
+function rewritten(
+  store: Store,
+  request: { project: string; origin: Origin; reason?: string },
+  place: Place,
+  message: Target,
+): Promise<{ facts: Copies['facts']; archives: string[] }> {
+  const { id, version } = message
+  return withCopies(store, request.project, place, message, async copies => {
+    const { facts } = copies
+    if (facts.length === 0) return { facts, archives: [] }
+    const archives = await store.rewrite({ ...request, conversationId: place.id, message: { id, version }, copies })
+    return { facts, archives }
+  })
+}
+
+/** Looked for again if another checkpoint came meanwhile. */
+async function withCopies<T>(
+  store: Store,
+  project: string,
+  place: Place,
+  message: Target,
+  work: (copies: Copies) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const copies = await copiesOf(store, project, place, message)
+    try {
+      return await work(copies)
+    } catch (error) {
+      if (!(error instanceof VersionConflict)) throw error
+    }
+  }
+}
+
+/** The facts of a conversation that repeat the message, as they should be instead. */
+async function copiesOf(store: Store, project: string, { id, from }: Place, message: Target): Promise<Copies> {
+  const facts: Array<Copies['facts'][number]> = []
+  let upTo = from
+  for await (const { version: at, event } of factsAfter(store, { project, conversationId: id }, from)) {
+    upTo = at
+    const checkpoint = event.type === 'checkpoint.taken' && checkpointWithout(event.checkpoint, message)
+    if (checkpoint) facts.push({ version: at, event: { ...event, checkpoint } })
+  }
+  return { upTo, facts }
+}
+
+async function* factsAfter(
+  store: Store,
+  of: { project: string; conversationId: string },
+  after: number,
+): AsyncGenerator<RecordedEvent> {
+  for (let from = after + 1; ; ) {
+    const page = await store.read({ ...of, from, limit: pageSize, facts: true })
+    yield* page
+    const last = page.at(-1)
+    if (page.length < pageSize || !last) return
+    from = last.version + 1
   }
 }

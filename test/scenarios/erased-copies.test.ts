@@ -98,6 +98,51 @@ describe('[P4] erasing a message', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
+  it('takes it out of a branch that was purged meanwhile, when that comes back', async () => {
+    const { colloquy } = await opened({ requests })
+    const { conversationId, message } = await told({ colloquy })
+    const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
+    const second = await colloquy.conversations.branch(branch.id, message.version + 3)
+    const { id } = await colloquy.sessions.getOrCreateSession({
+      type: 'thread',
+      agentType: 'dev',
+      threadId: second.id,
+    })
+    await talk(colloquy, id, 'elsewhere')
+    await colloquy.sessions.forceCompact(id)
+    expect(has(await colloquy.sessions.getCheckpoint(id))).toBe(true)
+    await colloquy.conversations.purge(second.id)
+    await colloquy.conversations.purge(branch.id)
+    await colloquy.conversations.erase(message.id, 'a password')
+    await colloquy.conversations.restore(branch.id)
+    const back = await colloquy.conversations.restore(second.id)
+    expect(has(await colloquy.sessions.getCheckpoint(id))).toBe(false)
+    expect(has(await colloquy.sessions.previewRequest(id, 'go on'))).toBe(false)
+    const events = await colloquy.conversations.getEvents(second.id)
+    expect(has(events)).toBe(false)
+    expect(back.version).toBe(events.at(-1)!.version)
+    expect(await colloquy.verify()).toMatchObject({ clean: true })
+  })
+
+  it('names the archives of branches that said something of it', async () => {
+    const { colloquy } = await opened({ requests })
+    const { conversationId, message } = await told({ colloquy })
+    const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
+    const silent = await colloquy.conversations.branch(conversationId, message.version + 3)
+    const { id } = await colloquy.sessions.getOrCreateSession({
+      type: 'thread',
+      agentType: 'dev',
+      threadId: branch.id,
+    })
+    await talk(colloquy, id, 'elsewhere')
+    await colloquy.sessions.forceCompact(id)
+    const { archive } = await colloquy.conversations.purge(branch.id)
+    await colloquy.conversations.restore(branch.id)
+    await colloquy.conversations.purge(silent.id)
+    await colloquy.conversations.restore(silent.id)
+    expect((await colloquy.conversations.erase(message.id)).archives).toEqual([archive])
+  })
+
   it('drops a checkpoint that a model is just writing from what it read before', async () => {
     const held = heldModel('', JSON.stringify({ add: [{ section: 'facts', text: `It is ${secret}`, sources: [3] }] }))
     const { colloquy } = await opened({ requests, model: held })

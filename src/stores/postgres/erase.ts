@@ -63,11 +63,16 @@ export async function erase(run: Run, appendWithin: Writer['appendWithin'], inpu
     number,
     uses.map(([digest]) => digest),
   )
+  return { conversationId, version, archives: await archivesOf(run, number, conversationId) }
+}
+
+/** Where it went whenever it was purged. */
+export async function archivesOf(run: Run, number: number, conversationId: string): Promise<string[]> {
   const archives = await run<[string]>(
     'select archive from purges where project = $1 and conversation_id = $2 order by purge',
     [number, conversationId],
   )
-  return { conversationId, version, archives: archives.map(([archive]) => archive) }
+  return archives.map(([archive]) => archive)
 }
 
 /**

@@ -17,7 +17,7 @@ import { beside, refuseAlone } from './beside/client.ts'
 import { refuseWithBranches } from './branches.ts'
 import { type Database, openDatabase, type Run } from './database.ts'
 import { directory } from './directory.ts'
-import { erase, rewrite } from './erase.ts'
+import { archivesOf, erase, rewrite } from './erase.ts'
 import { asStoreError, isConstraint } from './errors.ts'
 import { feedLater } from './feed-later.ts'
 import { headStore } from './heads.ts'
@@ -274,11 +274,14 @@ export async function postgresStore(url: string, options: PostgresOptions): Prom
       writing(async () => {
         const { number, conversation } = await headOf(project, conversationId)
         const place = { conversation, conversationId, version: message.version }
-        await changing(project, conversationId, run =>
-          rewrite(run, write.appendWithin, { project, number, messageId: message.id, reason, origin, copies, place }),
-        )
+        const input = { project, number, messageId: message.id, reason, origin, copies, place }
+        const archives = await changing(project, conversationId, async run => {
+          await rewrite(run, write.appendWithin, input)
+          return archivesOf(run, number, conversationId)
+        })
         events.forget()
         committed([project])
+        return archives
       }),
     erase: ({ project, messageId, reason, origin, copies }) =>
       writing(async () => {

@@ -72,8 +72,16 @@ export function eraser({
     sql.erase.run(checksum({ version, at, lane, type, message: messageId, body: null }), position)
     sql.wipeKeys.run(projectRow, conversationId, version)
     for (const [blob] of sql.uses.all(position) as Array<[number]>) sql.blob.run(blob)
-    const archives = (sql.archives.all(projectRow, conversationId) as Array<[string]>).map(([archive]) => archive)
-    return { conversationId, version, archives }
+    return { conversationId, version, archives: archivesOf(projectRow, conversationId) }
+  }
+
+  function rewrite(request: Parameters<Upkeep['rewrite']>[0]): string[] {
+    tell(request)
+    return archivesOf(heads.projectRow(request.project)!, request.conversationId)
+  }
+
+  function archivesOf(projectRow: number, conversationId: string): string[] {
+    return (sql.archives.all(projectRow, conversationId) as Array<[string]>).map(([archive]) => archive)
   }
 
   /** Records that it is gone, and writes anew what repeats it. Refuses before it writes anything. */
@@ -104,7 +112,7 @@ export function eraser({
     sql.rewrite.run(body, salt, checksum({ version, at, lane: null, type, message: null, body }), position)
   }
 
-  return { erase, rewrite: tell }
+  return { erase, rewrite }
 }
 
 type Rewriting = Omit<Parameters<Upkeep['rewrite']>[0], 'copies'> & { copies?: Copies | undefined }

@@ -259,8 +259,9 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       }
     },
     async rewrite(request) {
-      await writing(() => rewrite(request))
+      const archives = await writing(() => rewrite(request))
       await scrubbed()
+      return archives
     },
     async purge({ project, conversationId, to, reason, origin }) {
       refuseUnwritable()
