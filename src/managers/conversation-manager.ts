@@ -10,7 +10,7 @@ import type { MessageInput } from '../commands/message-input.ts'
 import { refuseLongReason } from '../commands/own-words.ts'
 import { firstPhase } from '../commands/phase.ts'
 import { checkWrite, type Engine, type Scope, type WriteOptions } from '../engine.ts'
-import { IllegalState, InvalidInput, NotFound } from '../errors.ts'
+import { ConversationDamaged, IllegalState, InvalidInput, NotFound, StoreFailed } from '../errors.ts'
 import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
@@ -435,15 +435,25 @@ export class ConversationManager extends TeamConversations {
       const why = reason === undefined ? {} : { reason }
       return await this.#engine.store.purge({ project, conversationId, to, origin, ...why })
     } catch (error) {
-      // It changed meanwhile. If somebody else purged it, that is what changed.
-      if (error instanceof IllegalState) await this.#head(conversationId)
+      await this.#refusePurged(conversationId, error)
       throw error
     }
   }
 
   /** The lines of an archive file, as `purge` writes it; nothing is removed. */
-  export(conversationId: string): AsyncIterable<string> {
-    return this.#engine.store.export({ project: this.#scope.project, conversationId })
+  async *export(conversationId: string): AsyncIterable<string> {
+    try {
+      yield* this.#engine.store.export({ project: this.#scope.project, conversationId })
+    } catch (error) {
+      await this.#refusePurged(conversationId, error)
+      throw error
+    }
+  }
+
+  /** It changed, or ended, while it was read. If somebody else purged it, that is what happened. */
+  async #refusePurged(conversationId: string, error: unknown): Promise<void> {
+    const mayBePurged = [IllegalState, StoreFailed, ConversationDamaged].some(kind => error instanceof kind)
+    if (mayBePurged) await this.#head(conversationId)
   }
 
   #head(conversationId: string): Promise<ConversationHead> {

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { NotFound } from 'colloquy'
+import { NotFound, openColloquy } from 'colloquy'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { cliOn } from '../support/cli.ts'
 import { type Opened, opened } from '../support/colloquy.ts'
@@ -122,5 +122,28 @@ describe('purging', () => {
     })
     expect(readdirSync(join(folder, 'archives'))).toHaveLength(1)
     await colloquy.conversations.restore(id)
+  })
+})
+
+describe('a conversation that somebody else purges', () => {
+  it('while it is exported or purged is told as purged', async () => {
+    const { colloquy, reopen: _, ...one } = await opened()
+    const other = await openColloquy({ store: one.store, project: 'shop', archives: join(one.folder, 'archives') })
+    onTestFinished(() => other.close())
+    const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
+    const agents = Array.from({ length: 1200 }, (_, index) => `agent-${index % 300}`)
+    const say = (name: string) =>
+      colloquy.conversations.addEvent(id, { role: 'user', content: 'a', audience: { to: 'agents', agents: [name] } })
+    await Promise.all(agents.map(say))
+
+    const lines = other.conversations.export(id)[Symbol.asyncIterator]()
+    expect((await lines.next()).done).toBe(false)
+    const both = await Promise.allSettled([colloquy, other].map(({ conversations }) => conversations.purge(id)))
+    const refused = both.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
+    expect(refused).toMatchObject([{ code: 'conversation/purged' }])
+    const readOn = async () => {
+      while (!(await lines.next()).done);
+    }
+    await expect(readOn()).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 })

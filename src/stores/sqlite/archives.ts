@@ -20,7 +20,9 @@ export async function* archiveLines(
     if (page.last === after) break
     after = page.last
   } while (after < upTo)
-  if (after !== upTo) throw new StoreFailed('The conversation could not be read to its end. Nothing was purged.', place)
+  // With nothing in it, it was purged before the first page.
+  if (after !== upTo || upTo === 0)
+    throw new StoreFailed('The conversation could not be read to its end. Nothing was purged.', place)
 }
 
 const pageLines = 500

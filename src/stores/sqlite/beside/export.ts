@@ -7,13 +7,16 @@ import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
 import { inVersionOrder } from '../places.ts'
 import { blobLoader } from '../rows.ts'
+import { snapshots } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
 /** Bodies can be large; a page ends when it holds this much. */
 const pageBytes = 1024 * 1024
 const pageRows = 500
 
-export function exporter(database: Database) {
+export function exporter(
+  database: Database,
+): (asked: Operations['exportPage']['takes']) => Operations['exportPage']['gives'] {
   const heads = headStore(database)
   const blobs = blobLoader(database)
   const sql = {
@@ -21,12 +24,16 @@ export function exporter(database: Database) {
     lane: database.prepare('select audience_key, kind from lanes where lane = ?'),
   }
 
-  return ({
+  const inSnapshot = snapshots(database)
+  // Others may purge and erase between two looks at the file.
+  return asked => inSnapshot(() => page(asked))
+
+  function page({
     project,
     conversationId,
     after,
     upTo: bound,
-  }: Operations['exportPage']['takes']): Operations['exportPage']['gives'] => {
+  }: Operations['exportPage']['takes']): Operations['exportPage']['gives'] {
     // The worker's own writes on this connection do not show as somebody else's.
     heads.forget()
     const entry = heads.conversation(project, conversationId)
