@@ -308,16 +308,43 @@ export class ConversationManager extends TeamConversations {
     if (!(await store.conversation(project, conversationId))) {
       const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
       if (purged) {
-        await this.restoreFrom(purged.archive)
         const asked = ['restore', conversationId, reason]
         // Nobody can expect a version of what was not there.
         const key = write?.idempotencyKey === undefined ? {} : { idempotencyKey: write.idempotencyKey }
+        const earlier = await this.#earlierCall(conversationId, asked, key)
+        if (earlier) return earlier
+        await this.restoreFrom(purged.archive)
         return this.#change(conversationId, command.broughtBack(conversationId, reason), asked, key)
       }
       // It never was, or somebody brought it back just now.
     }
     const decide = command.restoreConversation(conversationId, reason)
     return this.#change(conversationId, decide, ['restore', conversationId, reason], write)
+  }
+
+  /**
+   * What the same key gave before, if it was used. Asked before an archive is read back, or the same call again would undo
+   * a purge that came after it. By a write that refuses itself: a used key counts before whatever a decision says.
+   *
+   * @throws {ConversationPurged} when it was used, and what it brought back was purged again
+   * @throws {KeyReused} when it was used for another call
+   */
+  async #earlierCall(
+    conversationId: string,
+    asked: unknown[],
+    key: Pick<WriteOptions, 'idempotencyKey'>,
+  ): Promise<Conversation | undefined> {
+    if (key.idempotencyKey === undefined) return undefined
+    const unused = new IllegalState('The key was not used before.')
+    const refuse = () => {
+      throw unused
+    }
+    try {
+      return await this.#change(conversationId, refuse, asked, key)
+    } catch (error) {
+      if (error !== unused) throw error
+      return undefined
+    }
   }
 
   /** Brings back the conversation in an archive file. */

@@ -39,6 +39,22 @@ describe('restoring', () => {
     expect(told.error()).toMatchObject({ code: 'not-found', facts: { what: 'archive', id: archive } })
   })
 
+  it('[P3] with a key that was used undoes no purge that came after it', async () => {
+    const { colloquy, id } = await withPurged()
+    const { conversations } = colloquy
+    const once = { idempotencyKey: 'bring it back' }
+    await conversations.restore(id, 'wanted', once)
+    expect(await conversations.restore(id, 'wanted', once)).toMatchObject({ id })
+    const { archive } = await conversations.purge(id)
+    await expect(conversations.restore(id, 'wanted', once)).rejects.toMatchObject({
+      code: 'conversation/purged',
+      facts: { archive },
+    })
+    await expect(conversations.restore(id, 'another reason', once)).rejects.toMatchObject({ code: 'log/key-reused' })
+    expect((await conversations.listConversations({})).items).toEqual([])
+    expect(await conversations.restore(id, 'wanted', { idempotencyKey: 'once more' })).toMatchObject({ id })
+  })
+
   it('from a file that is not there is a 404 over HTTP, and the server goes on', async () => {
     const { client, colloquy } = await served()
     const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
