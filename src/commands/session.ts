@@ -46,7 +46,7 @@ export function createSession(session: NewSession, conversation: NewConversation
 }
 
 function newSession(
-  { before, ...session }: NewSession,
+  { before, continues, ...session }: NewSession,
   conversation: NewConversation,
   heads: Heads,
   now: number,
@@ -66,6 +66,8 @@ function newSession(
     type: 'session.created',
     ...session,
     ...(heads.conversation?.info.branchOf && { branchOf: heads.conversation.info.branchOf }),
+    // Another may have come here since somebody looked: then that one went on from the parent.
+    ...(continues && !old && { continues }),
     ...(old && { replaces: old.id }),
     // Whoever was away goes on where it was; whoever asked for a new session begins anew.
     ...(old?.acknowledged !== undefined && isAway && { acknowledged: old.acknowledged }),

@@ -95,11 +95,18 @@ export async function leftBehind(
 ): Promise<SessionCreated['continues']> {
   for (let point = branchOf; point; ) {
     const past: PastHeads = await pastHeads(store, { project, ...point })
-    const own = [...past.sessions.values()].filter(head => head.agentName === agentName)
-    const last = own.findLast(head => head.status === 'active')
+    const last = lastOf([...past.sessions.values()].filter(head => head.agentName === agentName))
+    // One that somebody put away or deleted is not gone on from; one that was away for long is, whoever noticed it when.
+    if (last?.status === 'archived' || last?.status === 'deleted') return undefined
     if (last) return { sessionIds: [last.id, ...(last.continues ?? [])], head: inheritedHead(last) }
     // It was not on that one: if that is a branch, too, it goes on from what it branches off.
-    point = own.length > 0 ? undefined : past.conversation.info.branchOf
+    point = past.conversation.info.branchOf
   }
   return undefined
+}
+
+/** Of several at work, the one that is for no state, like those of the branch; else the newest. */
+function lastOf(own: readonly SessionHead[]): SessionHead | undefined {
+  const active = own.filter(head => head.status === 'active')
+  return active.findLast(head => head.taskState === undefined) ?? active.at(-1) ?? own.at(-1)
 }

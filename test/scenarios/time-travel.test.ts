@@ -14,6 +14,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hour, opened } from '../support/colloquy.ts'
 
+/** Its sessions share checkpoints only, and expire after a day. */
+const slowBead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
+
 async function started(options: Parameters<typeof opened>[0] = {}) {
   const { colloquy, reopen } = await opened({ requests: { recall: false }, ...options })
   const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
@@ -212,8 +215,7 @@ describe('branch', () => {
 
   it('an agent goes on in it once: whoever asks for a new session there, or was away for long, begins anew', async () => {
     const { colloquy, pass } = await opened()
-    const bead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
-    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(bead)
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
     const branch = await colloquy.conversations.branch(conversationId)
     const there = { type: 'thread', threadId: branch.id, agentType: 'dev', sharing: 'separate' } as const
@@ -226,10 +228,54 @@ describe('branch', () => {
     expect(third).toMatchObject({ replaces: second.id, stats: { total: { messages: 0 } } })
   })
 
+  it('an agent goes on in it once, however many ask for its session at the same moment', async () => {
+    const { colloquy } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
+    await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
+    const branch = await colloquy.conversations.branch(conversationId)
+    const there = { type: 'thread', threadId: branch.id, agentType: 'dev', sharing: 'separate' } as const
+    const made = await Promise.all([1, 2, 3].map(() => colloquy.sessions.createSession(there)))
+    const goingOn = made.filter(session => session.continues)
+    expect(goingOn).toMatchObject([{ continues: [id] }])
+    expect(goingOn[0]!.replaces).toBeUndefined()
+  })
+
+  it('an agent that was on several states goes on from its session for none, where it has one', async () => {
+    const { colloquy } = await started()
+    const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev' } as const
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
+    const { id: newest } = await colloquy.sessions.getOrCreateSession({ ...task, taskState: 'in_dev' })
+    const goneOnFrom = async () => {
+      const branch = await colloquy.conversations.branch(conversationId)
+      const there = { type: 'thread', threadId: branch.id, agentType: 'dev' } as const
+      return (await colloquy.sessions.getOrCreateSession(there)).continues
+    }
+    expect(await goneOnFrom()).toEqual([id])
+    await colloquy.sessions.archiveSession(id)
+    expect(await goneOnFrom()).toEqual([newest])
+  })
+
+  it('an agent that was away for long goes on in it, whether or not somebody noticed; one put away does not', async () => {
+    const { colloquy, pass } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
+    const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
+    await colloquy.conversations.acknowledge(conversationId, { sessionId: id }, version)
+    const inBranch = async () => {
+      const branch = await colloquy.conversations.branch(conversationId)
+      return colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: branch.id, agentType: 'dev' })
+    }
+    pass(25 * hour)
+    expect(await inBranch()).toMatchObject({ continues: [id], acknowledged: version })
+    expect(await colloquy.maintain()).toMatchObject({ expired: 1 })
+    expect(await inBranch()).toMatchObject({ continues: [id], acknowledged: version })
+    await colloquy.sessions.archiveSession(id)
+    const anew = await inBranch()
+    expect([anew.continues, anew.acknowledged]).toEqual([undefined, undefined])
+  })
+
   it('an agent goes on in a branch of a branch, also if it was not on the one between', async () => {
     const { colloquy, says } = await started()
-    const bead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
-    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(bead)
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
     await colloquy.conversations.acknowledge(conversationId, { sessionId: id }, version)
     const between = await colloquy.conversations.branch(conversationId)
