@@ -58,7 +58,8 @@ export function withLineage(store: Store): Store {
     const { branchOf, ...own } = window
     if (!branchOf) return store.measure(own)
     const [before, after] = await Promise.all([measure(await parentWindow(own, branchOf)), store.measure(own)])
-    return { ...addSums(before, after), lastActiveAt: after.lastActiveAt ?? before.lastActiveAt }
+    // What was said before the branch is no use of a session there, as for whoever decides about it.
+    return { ...addSums(before, after), lastActiveAt: after.lastActiveAt }
   }
 
   async function parentWindow(window: Window, branchOf: BranchPoint): Promise<Window> {

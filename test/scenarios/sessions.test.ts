@@ -520,6 +520,22 @@ describe('expiry', () => {
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
   })
 
+  it('is the same for who looks and who writes in a branch that was made after the clock was set back', async () => {
+    const { colloquy, pass } = await opened({ sessionExpiresInMs: hour })
+    const { sessions, conversations } = colloquy
+    const { conversationId } = await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'plan' })
+    await conversations.addEvent(conversationId, { role: 'user', content: 'Said when the clock was hours ahead' })
+    pass(-6 * hour)
+    const branch = await conversations.branch(conversationId)
+    const thread = { type: 'thread', agentType: 'pm', threadId: branch.id } as const
+    const first = await sessions.getOrCreateSession(thread)
+    pass(2 * hour)
+    expect((await sessions.getSession(first.id)).status).toBe('expired')
+    const next = await sessions.getOrCreateSession(thread)
+    await sessions.addMessage(next.id, { role: 'user', content: 'Go on' })
+    expect(next.replaces).toBe(first.id)
+  })
+
   it('is not undone by metadata or an outside id, whether it is marked or not', async () => {
     const { colloquy, pass } = await opened()
     const { sessions } = colloquy
