@@ -86,8 +86,9 @@ export class SessionManager {
    */
   async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
     const meant = meantSession(options)
-    // A key must give the session it gave first, even if another took its place meanwhile: that is for the log to say.
-    const known = write?.idempotencyKey === undefined ? await this.#active(meant) : undefined
+    // What a write says is for the log to judge: a key must give the session it gave first, even if another took its
+    // place meanwhile, and a version or a lease may be another by now.
+    const known = saysNothing(write) ? await this.#active(meant) : undefined
     if (known && !(await this.#isOver(known))) return this.#session(known)
     return this.#start(command.ensureSession, meant, ['session', options], write)
   }
@@ -393,4 +394,8 @@ export class SessionManager {
   #session(head: SessionHead): Promise<Session> {
     return sessionFrom(this.#engine, head)
   }
+}
+
+function saysNothing(write: WriteOptions | undefined): boolean {
+  return write === undefined || (typeof write === 'object' && write !== null && Object.keys(write).length === 0)
 }

@@ -25,6 +25,18 @@ describe('finding a session', () => {
     expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
   })
 
+  it('[P3] is refused at a wrong version or with a misspelt option, whether the session is there or not', async () => {
+    const { colloquy } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const { version } = await colloquy.conversations.getConversation(conversationId)
+    const asked = (write: object) => colloquy.sessions.getOrCreateSession(feature, write)
+    await expect(asked({ expectedVersion: version - 1 })).rejects.toMatchObject({ code: 'log/version-conflict' })
+    await expect(asked({ idempotencykey: 'once' })).rejects.toMatchObject({ code: 'input/invalid' })
+    expect((await asked({ expectedVersion: version })).id).toBe(id)
+    expect((await asked({})).id).toBe(id)
+    expect((await colloquy.conversations.getConversation(conversationId)).version).toBe(version)
+  })
+
   it.each(['pm', 'dev', 'qa', 'harness', 'merge', 'translator-für-日本語'])(
     'knows the agent type %s',
     async agentType => {
