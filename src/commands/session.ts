@@ -184,11 +184,34 @@ export function linkSession(sessionId: string, system: string, outsideId: string
 export function acknowledge(sessionId: string, upTo: number): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
-    const newest = heads.conversation?.version ?? 0
-    if (upTo > newest) {
-      throw new InvalidInput('upTo', `the conversation is at version ${newest}; ${upTo} has not been written yet`)
-    }
-    if (session.acknowledged !== undefined && upTo <= session.acknowledged) return []
-    return [{ type: 'session.acknowledged', sessionId, upTo }]
+    return acknowledged(heads, session, upTo)
   }
+}
+
+/** The same for the active session of a natural key, made by `ensure` if there is none. */
+export function acknowledgeAfter(ensure: Decision, upTo: number): Decision {
+  return (heads, now) => {
+    const events = ensure(heads, now)
+    const made = events.find(event => event.type === 'session.created')
+    const session = made ? { id: made.sessionId, acknowledged: cursorOf(made) } : heads.session!.head
+    return [...events, ...acknowledged(heads, session, upTo)]
+  }
+}
+
+/** What a new session begins with: from the one it comes after, or in a branch from the one it goes on from. */
+function cursorOf({ acknowledged, continues }: SessionCreated): number | undefined {
+  return acknowledged ?? (continues?.head.acknowledged as number | undefined)
+}
+
+function acknowledged(
+  { conversation }: Heads,
+  { id: sessionId, acknowledged }: { id: string; acknowledged?: number | undefined },
+  upTo: number,
+): ConversationEvent[] {
+  const newest = conversation?.version ?? 0
+  if (upTo > newest) {
+    throw new InvalidInput('upTo', `the conversation is at version ${newest}; ${upTo} has not been written yet`)
+  }
+  if (acknowledged !== undefined && upTo <= acknowledged) return []
+  return [{ type: 'session.acknowledged', sessionId, upTo }]
 }

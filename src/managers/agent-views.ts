@@ -4,6 +4,7 @@
  * Building a view moves nothing: the cursor moves when the agent acknowledges. A claim keeps two runs from answering the
  * same message.
  */
+import type { Decision } from '../commands/decision.ts'
 import * as command from '../commands/session.ts'
 import type { Engine, Scope, WriteOptions } from '../engine.ts'
 import { AlreadyAnswered, InvalidInput, NotFound } from '../errors.ts'
@@ -96,24 +97,15 @@ export function agentViews({
     const { id: conversationId, workItem } = conversation.info
     refuseNobody(agent)
     if (typeof agent !== 'string') {
-      const head = await store.session(project, agent.sessionId)
-      if (head?.conversationId !== conversationId || head.status === 'deleted') {
-        throw new NotFound('session', agent.sessionId, `It is not on conversation ${conversationId}.`)
-      }
-      return head
+      return onConversation(await store.session(project, agent.sessionId), agent.sessionId, conversationId)
     }
     return sessionBefore(store, project, { agentName: agent, workItem })
   }
 
-  /** The agent's active session here, made if there is none. One that comes after an expired one keeps its cursor. */
-  async function ensured(
-    conversation: ConversationHead,
-    agent: AgentReference,
-    agentType = typeof agent === 'string' ? agent : '',
-  ): Promise<SessionHead> {
+  /** What the agent's active session here is found by, and the one that is made if there is none. */
+  async function wanted(conversation: ConversationHead, agent: string, agentType: string) {
     const found = await known(conversation, agent)
-    if (typeof agent !== 'string') return found!
-    const { id, title, workItem } = conversation.info
+    const { title, workItem } = conversation.info
     const continues = found ? undefined : await continuation(store, conversation, agent)
     const session: command.NewSession = {
       sessionId: engine.newId(),
@@ -124,10 +116,24 @@ export function agentViews({
       ...(continues && { continues }),
       before: found,
     }
+    return {
+      key: sessionKey({ agentName: agent, workItem }),
+      ensure: command.ensureSession(session, { title, workItem }),
+    }
+  }
+
+  /** The agent's active session here, made if there is none. One that comes after an expired one keeps its cursor. */
+  async function ensured(
+    conversation: ConversationHead,
+    agent: AgentReference,
+    agentType = typeof agent === 'string' ? agent : '',
+  ): Promise<SessionHead> {
+    if (typeof agent !== 'string') return (await known(conversation, agent))!
+    const { key, ensure } = await wanted(conversation, agent, agentType)
     const appended = await engine.execute(scope, {
-      conversation: { id },
-      session: { key: sessionKey({ agentName: agent, workItem }) },
-      decide: command.ensureSession(session, { title, workItem }),
+      conversation: { id: conversation.info.id },
+      session: { key },
+      decide: ensure,
       asked: [],
     })
     return appended.session!
@@ -245,13 +251,19 @@ export function agentViews({
     },
 
     async acknowledge(conversation, agent, upTo, write) {
-      const head = await ensured(conversation, agent)
+      const { id } = conversation.info
+      refuseNobody(agent)
+      // In one write with the session, if one has to be made: what is refused makes none, nor does a key that was used.
+      const place = typeof agent === 'string' ? await wanted(conversation, agent, agent) : agent
       const { session } = await engine.execute(scope, {
-        conversation: { id: conversation.info.id },
-        session: { id: head.id },
-        decide: command.acknowledge(head.id, upTo),
+        conversation: { id },
+        session: 'key' in place ? { key: place.key } : { id: place.sessionId },
+        decide:
+          'key' in place
+            ? command.acknowledgeAfter(place.ensure, upTo)
+            : acknowledgeHere(place.sessionId, { id, upTo }),
         options: write,
-        asked: ['acknowledge', conversation.info.id, agent, upTo],
+        asked: ['acknowledge', id, agent, upTo],
       })
       return session!
     },
@@ -287,6 +299,20 @@ export function agentViews({
       return claim
     },
   }
+}
+
+/** Decides on the session as it is at the write: a key may give what it gave before the session was deleted. */
+function acknowledgeHere(sessionId: string, { id, upTo }: { id: string; upTo: number }): Decision {
+  return (heads, now) => {
+    onConversation(heads.session?.head, sessionId, id)
+    return command.acknowledge(sessionId, upTo)(heads, now)
+  }
+}
+
+/** @throws {NotFound} when there is no such session, it was deleted, or it is on another conversation */
+function onConversation(head: SessionHead | undefined, sessionId: string, conversationId: string): SessionHead {
+  if (head?.conversationId === conversationId && head.status !== 'deleted') return head
+  throw new NotFound('session', sessionId, `It is not on conversation ${conversationId}.`)
 }
 
 /** @throws {InvalidInput} when it names no agent and no session */

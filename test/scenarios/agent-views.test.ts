@@ -123,6 +123,53 @@ describe('catch-up', () => {
     await expect(colloquy.conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/has not been written yet/)
   })
 
+  it('[P3] an acknowledgement that is refused makes no session, and joining to acknowledge is one write', async () => {
+    const { colloquy, id, says } = await team()
+    const { version } = await says('user', 'one')
+    const { conversations, sessions } = colloquy
+    const write = { expectedVersion: version - 1 }
+    await expect(conversations.acknowledge(id, 'dev', version, write)).rejects.toThrow(/Nothing was written/)
+    await expect(conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/has not been written yet/)
+    const fence = { name: 'nobody has it', generation: 1 }
+    await expect(conversations.acknowledge(id, 'dev', version, { fence })).rejects.toThrow(LeaseLost)
+    expect((await conversations.getConversation(id)).version).toBe(version)
+    expect((await sessions.listSessions()).items).toEqual([])
+
+    const dev = await conversations.acknowledge(id, 'dev', version, { expectedVersion: version })
+    expect(dev).toMatchObject({ agentName: 'dev', acknowledged: version })
+  })
+
+  it('[P3] an acknowledgement repeated by its key gives the session it was for, whatever became of it', async () => {
+    const { colloquy, id, says, pass } = await team()
+    const { conversations, sessions } = colloquy
+    const { version } = await says('user', 'one')
+    const acknowledge = () => conversations.acknowledge(id, 'dev', version, { idempotencyKey: 'taken in' })
+    const first = await acknowledge()
+    const ofSession = () =>
+      conversations.acknowledge(id, { sessionId: first.id }, version, { idempotencyKey: 'taken in by session' })
+    await ofSession()
+    pass(25 * hour)
+    expect((await acknowledge()).id).toBe(first.id)
+    const next = await sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: id })
+    expect((await acknowledge()).id).toBe(first.id)
+    await sessions.deleteSession(first.id)
+    expect((await acknowledge()).id).toBe(first.id)
+    expect((await ofSession()).id).toBe(first.id)
+    const all = await sessions.listSessions({ status: ['active', 'archived', 'expired', 'deleted'] })
+    expect(all.items.map(session => session.id)).toEqual([next.id, first.id])
+  })
+
+  it('an agent that acknowledges first in a branch goes on from what it had taken in before, never back', async () => {
+    const { colloquy, id, says } = await team()
+    const { conversations } = colloquy
+    const [one, two] = [await says('user', 'one'), await says('user', 'two')]
+    await conversations.acknowledge(id, 'dev', two.version)
+    const branch = await conversations.branch(id)
+    expect((await conversations.acknowledge(branch.id, 'dev', one.version)).acknowledged).toBe(two.version)
+    const other = await conversations.branch(id)
+    expect((await conversations.acknowledge(other.id, 'dev', other.version)).acknowledged).toBe(other.version)
+  })
+
   it('is capped by tokens and says honestly how many earlier messages are left out, and where', async () => {
     const { says, view, answers, colloquy, id } = await team({ requests: { recall: false } })
     await answers('dev', await says('user', 'Start'), 'Started.')
