@@ -31,9 +31,12 @@ export async function newestReadable(engine: Engine, head: SessionHead, limit: n
   }
 }
 
+/** The version of the first system message that still says something: one without content would be kept in place of it. */
 export async function firstSystemMessage({ store }: Engine, head: SessionHead): Promise<number | undefined> {
   const window = windowOf(head, ['system'])
-  if (window.kept.length > 0) return window.kept[0]
-  const [first] = await store.messages(window, { limit: 1, after: 0 })
-  return first?.version
+  for (let after = 0; ; ) {
+    const [first] = await store.messages(window, { limit: 1, after })
+    if (!first?.missing) return first?.version
+    after = first.version
+  }
 }

@@ -293,6 +293,21 @@ describe('[P4] nothing is deleted by use', () => {
     expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
   })
 
+  it('resetting keeps the first system message that still says something', async () => {
+    const { colloquy } = await opened()
+    const { sessions, conversations } = colloquy
+    const { id } = await sessions.getOrCreateSession(feature)
+    const secret = await sessions.addMessage(id, { role: 'system', content: 'Answer in verse. The password is 1234.' })
+    await sessions.resetSession(id)
+    await conversations.erase(secret.id)
+    await sessions.addMessage(id, { role: 'system', content: 'Answer in verse' })
+    await sessions.addMessage(id, { role: 'system', content: 'a later note' })
+    await sessions.resetSession(id)
+    expect(said(await sessions.getAllMessages(id))).toEqual(['Answer in verse'])
+    const { systemPrompt } = await sessions.previewRequest(id, 'Go on', { strategy: { name: 'sliding_window' } })
+    expect(systemPrompt).toContain('Answer in verse')
+  })
+
   it('an archived session can be read, takes nothing more, and can be reopened', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession(feature)
