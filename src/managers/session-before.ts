@@ -52,7 +52,10 @@ async function lastInUse(store: Store, here: readonly SessionHead[]): Promise<Se
     (last, head) => (last && last.createdAt >= head.createdAt ? last : head),
     undefined,
   )
-  if (!newest || !here.some(head => head !== newest && head.updatedAt > newest.createdAt)) return newest
+  if (!newest) return undefined
+  // They come in the order they were made. Where their times say otherwise, the clock was set back.
+  const isSure = newest === here[0] && !here.some(head => head !== newest && head.updatedAt > newest.createdAt)
+  if (isSure) return newest
   const { project, conversationId } = newest
   let to: number | undefined
   do {

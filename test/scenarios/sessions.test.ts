@@ -414,6 +414,19 @@ describe('the session before a new one', () => {
     pass(hour)
     expect((await sessions.getOrCreateSession(key)).replaces).toBe(old.id)
   })
+
+  it('is the newest, also when the clock was set back before it was made', async () => {
+    const { colloquy, pass } = await opened()
+    const { sessions, conversations } = colloquy
+    const old = await sessions.getOrCreateSession(key)
+    await sessions.archiveSession(old.id)
+    pass(-6 * hour)
+    const last = await sessions.getOrCreateSession(key)
+    const { version } = await sessions.addMessage(last.id, { role: 'user', content: 'hello' })
+    await conversations.acknowledge(last.conversationId, { sessionId: last.id }, version)
+    await sessions.expireSession(last.id)
+    expect(await sessions.getOrCreateSession(key)).toMatchObject({ replaces: last.id, acknowledged: version })
+  })
 })
 
 describe('what two programs do at the same moment', () => {
