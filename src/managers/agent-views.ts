@@ -232,7 +232,8 @@ export function agentViews({
       return made
     },
 
-    async past({ conversation, sessions }, agent, options) {
+    async past(heads, agent, options) {
+      const { conversation, sessions } = heads
       refuseNobody(agent)
       const { trigger, asOf, options: request } = await asked(conversation, options)
       const found = [...sessions.values()].findLast(session =>
@@ -246,7 +247,7 @@ export function agentViews({
       if (asOf > conversation.version) {
         throw new InvalidInput('trigger', `it was said at version ${asOf}, after version ${conversation.version}`)
       }
-      const made = await requests.previewOf(head, trigger, request, conversation.info)
+      const made = await requests.previewOf(head, trigger, request, heads)
       return view(conversation, made, { agent: head.agentName, upTo: asOf })
     },
 

@@ -24,6 +24,7 @@ import { partUnseen } from '../request/unseen.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { SessionHead } from '../views/session.ts'
+import type { PastHeads } from './past-heads.ts'
 import { messagesAt, newest } from './read-window.ts'
 import { recalled } from './recall.ts'
 import { eventAt } from './session-access.ts'
@@ -39,8 +40,8 @@ export interface GatherInput {
   budget: number
   /** Only what was there at this version. Default: all there is. */
   end?: number
-  /** How the conversation stood, if not as it does now. */
-  conversation?: ConversationInfo
+  /** How things stood, if not as they do now. */
+  then?: PastHeads
   /** References that could not be resolved, a line each. */
   unresolved?: readonly string[]
 }
@@ -88,7 +89,7 @@ export function materialGatherer(
   }
 
   async function gather(input: GatherInput): Promise<Gathered> {
-    const { head, trigger: asked, strategy, budget, end, conversation, unresolved } = input
+    const { head, trigger: asked, strategy, budget, end, then, unresolved } = input
     const counting = estimator()
     const counter = counting instanceof Promise ? await counting : counting
     const counted = (text: string) => section(text, counter)
@@ -103,7 +104,8 @@ export function materialGatherer(
     const expected = windowFrom(usesCheckpoint ? head.checkpoint?.upTo : undefined)
     const most = strategy.name === 'recent' ? strategy.messages + 1 : undefined
     const stateTokens = Math.floor(budget * stateShare)
-    const told = conversation ?? store.conversation(head.project, head.conversationId).then(found => found?.info)
+    const told =
+      then?.conversation.info ?? store.conversation(head.project, head.conversationId).then(found => found?.info)
     // How much fits is known well enough from the last time; if it was too little, the rest is read behind it.
     const last = head.acknowledged === undefined ? lastSums.get(head.id) : undefined
     // All at once: a store that is elsewhere takes as long for one question as for several.
@@ -115,7 +117,7 @@ export function materialGatherer(
       keepsSystemMessage(strategy) ? firstSystemMessage(engine, head) : undefined,
       store.measure(expected),
       last?.messages ? newest(store, expected, { sums: last, most, budget }) : undefined,
-      sharedWith({ engine, known: sharable, head, conversation: told, counter, end, maxTokens: stateTokens }),
+      sharedWith({ engine, known: sharable, head, conversation: told, then, counter, end, maxTokens: stateTokens }),
       told,
     ])
     const checkpoint = taken?.checkpoint

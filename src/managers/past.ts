@@ -115,7 +115,7 @@ export function past({
       head,
       trigger ? { messageId: trigger.id } : '',
       { asOf: manifest.asOf ?? version - 1, budget: manifest.budget, recall: manifest.recall !== undefined },
-      then.conversation.info,
+      then,
     )
     return { version, manifest, request, isExact: request.totalTokens === manifest.tokens }
   }

@@ -7,9 +7,9 @@ import { type KnownLimits, modelLimits } from '../request/models.ts'
 import { type Packed, type PackOptions, pack } from '../request/pack.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import { expectedUsage, goesOn, type UsageInput, usageKnown } from '../request/usage.ts'
-import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { Gathered, materialGatherer } from './material.ts'
+import type { PastHeads } from './past-heads.ts'
 import { type EffectiveSettings, type RequestOptions, type RequestSettings, settingsFor } from './request-settings.ts'
 import type { SessionAccess } from './session-access.ts'
 
@@ -44,8 +44,8 @@ export interface RequestPacking {
     message: Asked,
     options: PackingOptions,
     mayOmit: boolean,
-    /** How the conversation stands, if not as it does now. */
-    conversation?: ConversationInfo,
+    /** How things stood, if not as they do now. */
+    then?: PastHeads,
   ): Promise<PackedRequest>
 }
 
@@ -85,7 +85,7 @@ export function requestPacking({
   }
 
   return {
-    async pack(head, message, options, mayOmit, conversation) {
+    async pack(head, message, options, mayOmit, then) {
       const { asOf, unresolved, reserve = 0 } = options
       const settings = settingsFor(project, head, options)
       const { strategy } = settings
@@ -97,7 +97,7 @@ export function requestPacking({
         strategy,
         budget,
         ...(asOf !== undefined && { end: asOf }),
-        ...(conversation && { conversation }),
+        ...(then && { then }),
         ...(unresolved && { unresolved }),
       })
       const packing: PackOptions = {

@@ -8,10 +8,10 @@ import type { Engine, Scope } from '../engine.ts'
 import { BudgetTooSmall } from '../errors.ts'
 import type { Model } from '../models/model.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
-import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
 import { type AgentRequest, agentRequest } from './agent-request.ts'
 import { materialGatherer } from './material.ts'
+import type { PastHeads } from './past-heads.ts'
 import { manifestOf } from './request-manifest.ts'
 import { type Asked, type PackedRequest, type PackingOptions, requestPacking } from './request-packing.ts'
 import type { RequestOptions, RequestSettings } from './request-settings.ts'
@@ -32,12 +32,7 @@ export interface SessionRequests {
   build(sessionId: string, message: Asked, options?: PackingOptions): Promise<AgentRequest>
   preview(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
   /** The same for a head that is not in the store as it stands: of another time, or of an agent without a session. */
-  previewOf(
-    head: SessionHead,
-    message: Asked,
-    options?: RequestOptions,
-    conversation?: ConversationInfo,
-  ): Promise<AgentRequest>
+  previewOf(head: SessionHead, message: Asked, options?: RequestOptions, then?: PastHeads): Promise<AgentRequest>
   forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
   readonly checkpoints: SessionCheckpoints
@@ -91,9 +86,9 @@ export function sessionRequests({
     head: SessionHead,
     message: Asked,
     options: RequestOptions = {},
-    conversation?: ConversationInfo,
+    then?: PastHeads,
   ): Promise<AgentRequest> {
-    const made = await packing.pack(head, message, options, true, conversation)
+    const made = await packing.pack(head, message, options, true, then)
     if (compaction.dueFor(made)) made.ledger.notes.push('older messages would be compacted before it is sent')
     return agentRequest(made)
   }

@@ -17,6 +17,7 @@ import type { TokenEstimator } from '../request/tokens.ts'
 import { trimText } from '../request/trim.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { SessionHead } from '../views/session.ts'
+import type { PastHeads } from './past-heads.ts'
 import { eventAt } from './session-access.ts'
 
 const mostSessions = 4
@@ -34,6 +35,8 @@ export interface SharedInput {
   head: SessionHead
   /** May still be on its way: of the session's own conversation nothing of it is needed. */
   conversation: ConversationInfo | undefined | Promise<ConversationInfo | undefined>
+  /** How the sessions stood, if not as they do now. */
+  then: PastHeads | undefined
   counter: TokenEstimator
   /** Only what was there at this version. */
   end: number | undefined
@@ -42,7 +45,7 @@ export interface SharedInput {
 }
 
 export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
-  const { engine, known, head, conversation, counter, end, maxTokens } = input
+  const { engine, known, head, conversation, then, counter, end, maxTokens } = input
   if (head.sharing === 'separate') return []
   const { project } = head
   const own = head.sharing === 'checkpoint' ? await checkpointsOn(head.conversationId) : []
@@ -52,30 +55,49 @@ export async function sharedWith(input: SharedInput): Promise<ComputedLine[]> {
   return [...(await messagesBefore(delegated.conversationId)), ...from, ...own]
 
   async function checkpointsOn(conversationId: string, upTo = end ?? Number.MAX_SAFE_INTEGER): Promise<ComputedLine[]> {
-    const { items } = await engine.store.sessions({
-      project,
-      conversationId,
-      status: ['active', 'archived', 'expired'],
-      limit: 50,
-    })
     const lines: ComputedLine[] = []
-    for (const other of items) {
-      const { checkpoint } = other
-      if (other.id === head.id || !checkpoint || checkpoint.version > upTo || !shares(other.sharing)) continue
-      const event = await eventAt(engine, other, checkpoint.version, 'checkpoint.taken')
-      if (!event) continue
+    for (const other of await sessionsOn(conversationId)) {
+      if (other.id === head.id || !shares(other.sharing)) continue
+      const taken = await newestUpTo(other, upTo)
+      if (!taken) continue
+      const { version, checkpoint } = taken
       const state = other.taskState === undefined ? '' : ` in ${other.taskState}`
       const label = `${other.agentName}${state}, checkpoint ${checkpoint.number} up to message ${checkpoint.upTo}`
-      const items = await sharable(other, event.checkpoint.items)
+      const items = await sharable(other, version, checkpoint.items)
       if (items.length > 0) lines.push({ label, quote: beginning(renderItems(items).join('\n')) })
       if (lines.length === mostSessions) break
     }
     return lines.reverse()
   }
 
+  /** Newest first, but for deleted ones. */
+  async function sessionsOn(conversationId: string): Promise<readonly SessionHead[]> {
+    if (then && conversationId === head.conversationId) {
+      return [...then.sessions.values()].filter(other => other.status !== 'deleted').reverse()
+    }
+    const status = ['active', 'archived', 'expired'] as const
+    return (await engine.store.sessions({ project, conversationId, status, limit: 50 })).items
+  }
+
+  /** The newest checkpoint that was there at a version: one that was taken since does not hide it. */
+  async function newestUpTo(other: SessionHead, upTo: number) {
+    let version = other.checkpoint?.version
+    while (version !== undefined) {
+      const event = await eventAt(engine, other, version, 'checkpoint.taken')
+      if (event && version <= upTo) return { version, checkpoint: event.checkpoint }
+      version = event?.previous
+    }
+    return undefined
+  }
+
   /** What comes only from messages that this session would see if it were the other one too. */
-  async function sharable(other: SessionHead, items: readonly CheckpointItem[]): Promise<CheckpointItem[]> {
-    const key = JSON.stringify([other.id, other.checkpoint?.version, head.id])
+  async function sharable(
+    other: SessionHead,
+    /** Of the checkpoint. */
+    version: number,
+    items: readonly CheckpointItem[],
+  ): Promise<CheckpointItem[]> {
+    const key = JSON.stringify([other.id, version, head.id])
     const before = known.get(key)
     if (before) return items.filter(item => before.has(item.id))
     const viewer: Viewer = {

@@ -146,6 +146,30 @@ describe('what sessions of one work item share', () => {
     const past = await colloquy.conversations.at(dev.conversationId, taken - 1)
     expect(text(await past.view('qa', { trigger: 'And?' }))).not.toContain('argon2')
   })
+
+  it('what dev learns later hides nothing of what it knew: in answers to earlier messages, and in the past', async () => {
+    const { colloquy, dev, qa } = await devThenQa('checkpoint')
+    const { sessions, conversations } = colloquy
+    const ask = await conversations.addEvent(dev.conversationId, { role: 'user', content: 'Is it ready?' })
+    const trigger = { messageId: ask.id }
+    const { version } = await conversations.getConversation(dev.conversationId)
+    const first = /dev in in_dev, checkpoint 1 up to message \d+/
+    const now = () => conversations.previewAgentMessages(dev.conversationId, { sessionId: qa.id }, { trigger })
+    const then = async () =>
+      (await conversations.at(dev.conversationId, version)).view({ sessionId: qa.id }, { trigger })
+    const was = text(await then())
+    expect(was).toMatch(first)
+
+    for (let i = 1; i <= 20; i++)
+      await sessions.addMessage(dev.id, { role: 'user', content: `Question ${i} ${'about it '.repeat(40)}` })
+    expect(await sessions.forceCompact(dev.id)).toMatchObject({ outcome: 'taken', checkpoint: { number: 2 } })
+    expect(text(await now())).toMatch(first)
+    expect(text(await then())).toBe(was)
+    await sessions.clearMessages(dev.id)
+    expect(text(await then())).toBe(was)
+    await sessions.deleteSession(dev.id)
+    expect(text(await then())).toBe(was)
+  })
 })
 
 describe('[P10] work in flight', () => {
