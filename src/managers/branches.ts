@@ -146,17 +146,16 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
         content: text,
         metadata: { mergedFrom: { conversationId: id, version: branch.version, title } },
       })
-      const message = recordedMessage(
-        await engine.execute(scope, {
-          conversation: { id: branchOf.conversationId },
-          decide: addToConversation(branchOf.conversationId, prepared),
-          // Once, even if the second write is cut off and all of it is asked for again.
-          options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(said)}` },
-          // Who gives a key repeats the call also when the branch has another answer by then.
-          asked:
-            write?.idempotencyKey === undefined ? ['merge', id, text] : ['merge', id, conclusion, ...given(author)],
-        }),
-      )
+      const appended = await engine.execute(scope, {
+        conversation: { id: branchOf.conversationId },
+        decide: addToConversation(branchOf.conversationId, prepared),
+        // Once, even if the second write is cut off and all of it is asked for again.
+        options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(said)}` },
+        // Who gives a key repeats the call also when the branch has another answer by then.
+        asked: write?.idempotencyKey === undefined ? ['merge', id, text] : ['merge', id, conclusion, ...given(author)],
+      })
+      const message = recordedMessage(appended)
+      if (appended.replayed && (await isTakenBackSince(id, message))) return message
       await engine.execute(scope, {
         conversation: { id },
         decide: command.recordMerge(id, { into: branchOf.conversationId, messageId: message.id }),
@@ -164,6 +163,13 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       })
       return message
     },
+  }
+
+  /** Whether the branch tells of a newer conclusion than this one: then there is nothing to make good. */
+  async function isTakenBackSince(id: string, { version }: Message): Promise<boolean> {
+    const { mergedInto } = (await store.conversation(project, id))?.info ?? {}
+    const newest = mergedInto && (await store.message(project, mergedInto.messageId))
+    return newest !== undefined && newest.version > version
   }
 
   async function lastAnswer({ info }: ConversationHead): Promise<string | undefined> {

@@ -388,6 +388,19 @@ describe('compare and merge', () => {
     const others = { conclusion: message.content, author: 'qa' }
     expect(await colloquy.conversations.merge(branch.id, others)).toMatchObject({ author: 'qa' })
   })
+
+  it('[P3] an older conclusion that is taken back again by its key does not pass for the newest', async () => {
+    const { colloquy, id } = await started()
+    const { conversations } = colloquy
+    const branch = await conversations.branch(id)
+    const older = () => conversations.merge(branch.id, { conclusion: 'Use zod' }, { idempotencyKey: 'older' })
+    const first = await older()
+    const second = await conversations.merge(branch.id, { conclusion: 'Use valibot' }, { idempotencyKey: 'newer' })
+    const { version, mergedInto } = await conversations.getConversation(branch.id)
+    expect(mergedInto).toEqual({ conversationId: id, messageId: second.id })
+    expect((await older()).id).toBe(first.id)
+    expect(await conversations.getConversation(branch.id)).toMatchObject({ version, mergedInto })
+  })
 })
 
 describe('any tree of branches', () => {
