@@ -15,7 +15,7 @@ export interface ConversationAccess {
    * @throws {ConversationPurged} when it was purged
    */
   head(conversationId: string): Promise<ConversationHead>
-  /** The event at a version. */
+  /** The event at a version; in a branch, of what it branches off if it was there before. */
   eventAt(conversationId: string, version: number): Promise<RecordedEvent | undefined>
   execute(conversationId: string, write: Write): Promise<Appended>
   /** Records what is made good on the way. Where the store was opened for reading only, it stays as it is. */
@@ -38,8 +38,11 @@ export function conversationAccess(engine: Engine, scope: Scope): ConversationAc
     scope,
     head: conversationId => conversationHead(store, project, conversationId),
     async eventAt(conversationId, version) {
-      const [recorded] = await store.read({ project, conversationId, from: version, to: version })
-      return recorded
+      const place = { project, conversationId, from: version, to: version }
+      const [own] = await store.read(place)
+      if (own) return own
+      const { branchOf } = (await store.conversation(project, conversationId))?.info ?? {}
+      return branchOf && (await store.read({ ...place, branchOf }))[0]
     },
     execute,
     async settle(id, decide, options) {

@@ -198,6 +198,8 @@ function orchestratorDesk(
   async function instruct({ id: turnId, instruction, version }: RoutedTurn): Promise<Message> {
     const started = await access.eventAt(conversationId, version)
     const to = started?.event.type === 'turn.started' ? started.event.agents : []
+    // A turn that was open where a branch begins goes on in both.
+    const isInherited = head.branchOf !== undefined && version <= head.branchOf.version
     const placed = await scribe.prepare({
       role: 'user',
       author: orchestratorName,
@@ -210,7 +212,10 @@ function orchestratorDesk(
     const appended = await access.execute(conversationId, {
       decide: addToConversation(conversationId, placed),
       asked: ['instruct', turnId],
-      options: { ...fenced, idempotencyKey: `instruction of turn ${turnId}` },
+      options: {
+        ...fenced,
+        idempotencyKey: `instruction of turn ${turnId}${isInherited ? ` in ${conversationId}` : ''}`,
+      },
     })
     return recordedMessage(appended)
   }

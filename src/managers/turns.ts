@@ -270,7 +270,7 @@ export class Turns {
     const last = turns?.recent.at(-1)?.version ?? 0
     let before: number | undefined
     for (let page = 0; page < furthestPages || last > 0; page++) {
-      const messages = await this.#talk(info.id, { limit: pageSize, ...(before !== undefined && { before }) })
+      const messages = await this.#talk(info, { limit: pageSize, ...(before !== undefined && { before }) })
       const newest = messages.findLast(message => message.role === 'user')
       if (newest && newest.version > last) return newest.version
       if (messages.length < pageSize || messages[0]!.version <= last) break
@@ -282,7 +282,7 @@ export class Turns {
   async #firstRequest(info: ConversationInfo): Promise<Message | undefined> {
     let after = 0
     for (let page = 0; page < furthestPages; page++) {
-      const messages = await this.#talk(info.id, { limit: page === 0 ? 5 : pageSize, after })
+      const messages = await this.#talk(info, { limit: page === 0 ? 5 : pageSize, after })
       const first = messages.find(message => message.role === 'user' && !message.missing)
       if (first || messages.length === 0) return first
       after = messages.at(-1)!.version
@@ -290,7 +290,10 @@ export class Turns {
     return undefined
   }
 
-  #talk(conversationId: string, page: { limit: number; before?: number; after?: number }): Promise<Message[]> {
+  #talk(
+    { id: conversationId, branchOf }: ConversationInfo,
+    page: { limit: number; before?: number; after?: number },
+  ): Promise<Message[]> {
     const { engine, scope } = this.#access
     const whole: Window = {
       project: scope.project,
@@ -299,6 +302,7 @@ export class Turns {
       kinds: ['talk'],
       start: 0,
       kept: [],
+      ...(branchOf && { branchOf }),
     }
     return engine.store.messages(whole, page)
   }

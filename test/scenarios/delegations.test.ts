@@ -32,6 +32,23 @@ describe('a delegation', () => {
     expect(first).toMatchObject({ role: 'user', author: 'lead', content: task.task, addressees: ['qa'] })
   })
 
+  it('that is out where a branch begins comes back to both', async () => {
+    const { colloquy, id } = await team()
+    const { conversations } = colloquy
+    const { conversationId } = await conversations.delegate(id, task)
+    const branch = await conversations.branch(id)
+    const second = await conversations.branch(branch.id)
+    expect(await conversations.getDelegations(branch.id)).toMatchObject([{ ...task, status: 'pending' }])
+    await conversations.completeDelegation(conversationId, { result: 'All three work' })
+    await colloquy.maintain()
+    for (const one of [id, branch.id, second.id]) {
+      const ended = { ...task, status: 'completed', result: 'All three work' }
+      expect(await conversations.getDelegations(one)).toMatchObject([ended])
+      const [, told] = await conversations.getMessages(one)
+      expect(told?.content).toBe(`qa completed the delegation "${task.task}": All three work`)
+    }
+  })
+
   it('is shown to the delegator alone, once when it goes and once when it comes back, in its place', async () => {
     const { colloquy, id, lead, dev } = await team()
     await colloquy.sessions.addMessage(lead.id, { role: 'assistant', content: 'before' })

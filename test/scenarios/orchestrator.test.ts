@@ -69,6 +69,21 @@ describe('an orchestrator', () => {
     expect((await colloquy.verify()).clean).toBe(true)
   })
 
+  it('takes up a turn that was open where a branch begins, with the agents of the branch', async () => {
+    const { colloquy, id } = await asked({ agents: team([to(['dev']), end, end]) })
+    await colloquy.orchestrate(id)
+    const messages = await colloquy.conversations.getMessages(id)
+    const instruction = messages.find(({ content }) => content === 'Do your part, dev')!
+    const branch = await colloquy.conversations.branch(id, instruction.version)
+    expect(await colloquy.orchestrate(branch.id)).toMatchObject({ outcome: 'ended' })
+    const { items } = await colloquy.conversations.getTurns(branch.id)
+    expect(items).toMatchObject([
+      { status: 'completed', completions: [{ agent: 'dev', message: 'The form is built.' }] },
+    ])
+    const context = await colloquy.conversations.buildOrchestratorRoutingContext(branch.id)
+    expect(context).toMatchObject({ user_request: 'Build the login page', routing_history: [{ agents: ['dev'] }] })
+  })
+
   it('is invisible: people and agents read nothing of it but what agents are asked', async () => {
     const requests: string[] = []
     const agent = scriptedModel(({ system, messages }) => {

@@ -187,6 +187,30 @@ describe('[P11] routing', () => {
   })
 })
 
+describe('a turn in a branch', () => {
+  it('that was open where the branch begins is shown, completed and undone there, whatever the parent does', async () => {
+    const { colloquy, id } = await started()
+    const { conversations } = colloquy
+    await conversations.addEvent(id, { role: 'user', content: 'Build the login page' })
+    await route(colloquy, id, ['pm'])
+    await conversations.addCompletionToTurn(id, { agent: 'pm', message: 'Planned' })
+    const open = await route(colloquy, id, ['dev', 'qa'])
+    await conversations.addCompletionToTurn(id, { agent: 'dev', message: 'Built' })
+    const branch = await conversations.branch(id)
+    const inParent = await conversations.getTurns(id)
+    expect(await conversations.getTurns(branch.id)).toEqual(inParent)
+    expect(await conversations.buildOrchestratorRoutingContext(branch.id)).toMatchObject({
+      user_request: 'Build the login page',
+      routing_history: [{ agents: ['pm'] }],
+      current_routing: { agents: ['dev', 'qa'], completions: [{ agent: 'dev', message: 'Built' }] },
+    })
+    const done = await conversations.addCompletionToTurn(branch.id, { agent: 'qa', message: 'Tested' })
+    expect(done).toMatchObject({ id: open.id, status: 'completed', completions: [{ agent: 'dev' }, { agent: 'qa' }] })
+    expect(await conversations.undoTurn(branch.id, { reason: 'another way' })).toMatchObject({ status: 'undone' })
+    expect(await conversations.getTurns(id)).toEqual(inParent)
+  })
+})
+
 describe('an undone turn', () => {
   it('is no part of the routing history, and takes back the phase it moved to', async () => {
     const { colloquy, id } = await started()
