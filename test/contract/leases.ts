@@ -252,7 +252,7 @@ function describeFence(open: OpenStore): void {
     const { store, clock } = await open()
     await store.append(into('c', [begun(), said('before')]))
     const expectRefused = async (fence: { name: string; generation: number }) => {
-      for (const what of [said('x'), [said('x'), said('y')]]) {
+      for (const what of [said('x'), [said('x'), said('y')], []]) {
         const error = await refusal(() => store.append(into('c', what, { fence })))
         expect(error).toBeInstanceOf(LeaseLost)
         expect(error).toMatchObject({ facts: fence, status: 409 })

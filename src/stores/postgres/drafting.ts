@@ -3,7 +3,7 @@
  * its conversation.
  */
 import type { ConversationEvent } from '../../events/event.ts'
-import type { Proposal } from '../../log/event-log.ts'
+import type { Appended, Proposal } from '../../log/event-log.ts'
 import { Recent } from '../../log/recent.ts'
 import { type SessionHead, sessionKey } from '../../views/session.ts'
 import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, sessionsIn } from './append.ts'
@@ -40,6 +40,7 @@ export function drafter({
   clock,
   leaseClock,
   refuseLast,
+  answerUnwritten,
 }: {
   database: Database
   heads: HeadStore
@@ -49,6 +50,8 @@ export function drafter({
   leaseClock: () => number | null
   /** Tells a refusal, unless a used key or a lost lease counts before it. */
   refuseLast(waiting: Waiting, error: unknown): void
+  /** Tells that nothing was to be written, unless a lost lease counts before it. */
+  answerUnwritten(waiting: Waiting, appended: Appended): void
 }) {
   const freeNumbers: number[] = []
   const locks = new Recent<string>(4096)
@@ -135,7 +138,8 @@ export function drafter({
       try {
         const events = decided(proposal, one.entry, session)
         const now = clock()
-        if ((events.length > 0 || once) && !isPrepared(one, events)) await prepare(run, one, events, now)
+        const isUnwritten = events.length === 0 && !once
+        if (!isUnwritten && !isPrepared(one, events)) await prepare(run, one, events, now)
         const appended =
           events.length === 0
             ? { conversation: one.entry?.head, session, events: [], replayed: false }
@@ -155,10 +159,10 @@ export function drafter({
             session: appended.session?.id ?? null,
           })
         }
-        if (fence && (events.length > 0 || once)) batch.fences.push({ g: one.g, p, ...fence, now: leaseClock() })
+        if (fence && !isUnwritten) batch.fences.push({ g: one.g, p, ...fence, now: leaseClock() })
         for (const { event } of appended.events) characters += sizeOf(event as ConversationEvent)
         // Deciding for nothing is an answer like a refusal: it must have been made on what is there.
-        answer(events.length === 0 && !once, () => waiting.resolve(appended))
+        answer(isUnwritten, () => (isUnwritten ? answerUnwritten(waiting, appended) : waiting.resolve(appended)))
         // One that is new: others may ask for it by its work item only.
         if (one.entry && !one.base) byWork.set(`${project}\0${workHashOf(one.entry.head.info)}`, group)
       } catch (error) {

@@ -123,6 +123,21 @@ export function settling(
     look().then(waiting.resolve, waiting.reject)
   }
 
+  /** Nothing is to be written for it. A lease that is lost counts all the same. */
+  function answerUnwritten(waiting: Waiting, appended: Appended): void {
+    const { project, fence } = waiting.proposal
+    if (!fence) {
+      waiting.resolve(appended)
+      return
+    }
+    const look = async () => {
+      const number = projects.known(project)
+      if (number === undefined || !(await isHeld(number, fence))) throw new LeaseLost(fence)
+      return appended
+    }
+    look().then(waiting.resolve, waiting.reject)
+  }
+
   async function isUsed(project: number, key: string): Promise<boolean> {
     const [row] = await database.read<[boolean]>('select exists (select 1 from keys where project = $1 and key = $2)', [
       project,
@@ -162,5 +177,5 @@ export function settling(
     return { conversation: entry?.head, session, events, replayed: true }
   }
 
-  return { settle, tellRefused, refuseLast }
+  return { settle, tellRefused, refuseLast, answerUnwritten }
 }

@@ -52,8 +52,8 @@ export interface WriterInput extends SettlingInput {
 
 export function writer(input: WriterInput): Writer {
   const { database, heads, projects, epoch, base, busyTimeoutMs, calls, started } = input
-  const { settle, tellRefused, refuseLast } = settling(input, again)
-  const { headsKnown, headsFor, draft } = drafter({ ...input, refuseLast })
+  const { settle, tellRefused, refuseLast, answerUnwritten } = settling(input, again)
+  const { headsKnown, headsFor, draft } = drafter({ ...input, refuseLast, answerUnwritten })
   let queue: Waiting[] = []
   /** The most that waited since somebody last asked. */
   let most = 0
