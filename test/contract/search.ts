@@ -360,7 +360,7 @@ function describeRanking(open: OpenStore): void {
     ['everywhere', {}],
     ['in one conversation', { conversationId: 'c' }],
   ] as const)('%s', (_, where) => {
-    const searchOf = async (...texts: string[]) => {
+    const searchOf = async (...texts: Array<string | MessageAdded>) => {
       const { found } = await given(open, ...texts)
       return (text: string, more: Partial<SearchQuery> = {}) => found(text, { ...where, ...more })
     }
@@ -371,6 +371,16 @@ function describeRanking(open: OpenStore): void {
       expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
       expect(await found('the form', { limit: 50 })).toHaveLength(50)
       expect(await found('the')).toHaveLength(20)
+    })
+
+    it('words that most messages have find what has them where nothing has the others', async () => {
+      const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
+      const found = await searchOf(said('a login of its own', { author: 'dev' }), ...common)
+      expect(await found('the form zebra', { limit: 2000 })).toHaveLength(1100)
+      expect(await found('form zebra', { limit: 300, offset: 900 })).toHaveLength(200)
+      expect(await found('form login', { author: 'user' })).toHaveLength(20)
+      expect(await found('form login', { limit: 2000 })).toContain('a login of its own')
+      expect(await found('zebra')).toEqual([])
     })
 
     it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {

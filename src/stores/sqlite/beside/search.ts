@@ -41,7 +41,7 @@ interface Place {
 
 /**
  * What was asked for. Words that most messages have are worth nothing in a ranking, and to rank everything that has them
- * takes seconds: unless there are no others, they find nothing, and only lift what has them.
+ * takes seconds: unless the others find nothing, they find nothing, and only lift what has them.
  */
 interface Words {
   telling: readonly WeighedTerm[]
@@ -91,22 +91,27 @@ export function searcher({ database, landmarks }: SearchIndex) {
     const asked = termsOf(query.text)
     const place = placeOf(query)
     if (asked.length === 0 || !place) return []
+    const { limit = 20, offset = 0 } = query
     const words = wordsIn(asked)
+    const { telling, common } = words
+    let found = ranked(query, place, words, offset + limit)
+    // What is searched has none of the telling words: a wrong letter in one must not hide what has the others.
+    if (found.length === 0 && common.length > 0)
+      found = ranked(query, place, { telling: [...telling, ...common], common: [] }, offset + limit)
+    return present(found.slice(offset, offset + limit), asked)
+  }
+
+  /** At least `wanted` of them, where there are so many. */
+  function ranked(query: SearchQuery, place: Place, words: Words, wanted: number): Candidate[] {
     const { telling } = words
     const sees = visibleLanes(query.viewer ?? everything)
-    const { limit = 20, offset = 0 } = query
-    return present(ranked(offset + limit).slice(offset, offset + limit), asked)
-
-    /** At least `count` of them, where there are so many. */
-    function ranked(count: number): Candidate[] {
-      if (isFewHere()) return rankedHere(count)
-      const first = covering() ?? lift(having(anyOf(telling), blockSize))
-      if (count <= first.length || first.length < blockSize) return first
-      const wanted = wholeBlocks(count)
-      const known = new Set(first.map(one => one.position))
-      const others = having(anyOf(telling), wanted).filter(one => !known.has(one.position))
-      return [...first, ...inBlocks(others.slice(0, wanted - first.length)).flatMap(block => lift(block))]
-    }
+    if (isFewHere()) return rankedHere()
+    const first = covering() ?? lift(having(anyOf(telling), blockSize))
+    if (wanted <= first.length || first.length < blockSize) return first
+    const most = wholeBlocks(wanted)
+    const known = new Set(first.map(one => one.position))
+    const others = having(anyOf(telling), most).filter(one => !known.has(one.position))
+    return [...first, ...inBlocks(others.slice(0, most - first.length)).flatMap(block => lift(block))]
 
     /**
      * A block of those that have every word, if there are enough of them. They come first anyway, and the others, which
@@ -114,32 +119,32 @@ export function searcher({ database, landmarks }: SearchIndex) {
      */
     function covering(): Candidate[] | undefined {
       const all = allOf(telling)
-      if (telling.length < 2 || count(textsLike(all, place!.mark), blockSize) < blockSize) return undefined
+      if (telling.length < 2 || count(textsLike(all, place.mark), blockSize) < blockSize) return undefined
       const found = having(all, blockSize)
       return found.length < blockSize ? undefined : lift(found, true)
     }
 
     function isFewHere(): boolean {
-      return place!.conversation !== undefined && count(textsLike(anyOf(telling), place!.mark), fewHere + 1) <= fewHere
+      return place.conversation !== undefined && count(textsLike(anyOf(telling), place.mark), fewHere + 1) <= fewHere
     }
 
-    function rankedHere(count: number): Candidate[] {
-      const asked = searched(query, place!, textsLike(anyOf(telling), place!.mark))
-      const { found, having } = here.ranked(place!.conversation!, { ...asked, telling, sees })
-      return inBlocks(found.slice(0, wholeBlocks(count))).flatMap(block =>
+    function rankedHere(): Candidate[] {
+      const asked = searched(query, place, textsLike(anyOf(telling), place.mark))
+      const { found, having } = here.ranked(place.conversation!, { ...asked, telling, sees })
+      return inBlocks(found.slice(0, wholeBlocks(wanted))).flatMap(block =>
         liftByNeighbours(block, { words, sees, having: () => having }),
       )
     }
 
     function having(match: string, most: number): Candidate[] {
-      return candidates(searched(query, place!, textsLike(match, place!.mark)), { most, sees })
+      return candidates(searched(query, place, textsLike(match, place.mark)), { most, sees })
     }
 
     function lift(found: Candidate[], haveAll = false): Candidate[] {
       if (haveAll) return liftByNeighbours(found, { words, sees })
       const having = (positions: readonly number[]) => {
         const among = JSON.stringify(positions)
-        return telling.map(({ match }) => positionsIn(sql.having.all(textsLike(match, place!.mark), among)))
+        return telling.map(({ match }) => positionsIn(sql.having.all(textsLike(match, place.mark), among)))
       }
       return liftByNeighbours(found, { words, sees, having })
     }
