@@ -47,9 +47,8 @@ const leastLikeness = 0.2
 export function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
   if (wanted === '') return 1
   if (grams.size === 0) {
-    return title.toLowerCase().includes(wanted.toLowerCase())
-      ? wanted.length / Math.max(wanted.length, title.length)
-      : 0
+    const [text, part] = [title, wanted].map(one => splitScript(one).toLowerCase()) as [string, string]
+    return text.includes(part) ? part.length / Math.max(part.length, text.length) : 0
   }
   const score = likeness(grams, trigramsOf(splitScript(title)))
   return score < leastLikeness ? 0 : score

@@ -51,7 +51,13 @@ function textOfValue(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** NUL bytes would end the text for the tokenizer, other control characters mark highlights, half characters are none. */
+/**
+ * NUL bytes would end the text for the tokenizer, other control characters mark highlights, half characters are none. And a
+ * letter with its marks is one character, however it was typed: names of files come from some systems in pieces.
+ */
 function clean(text: string): string {
-  return text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ').toWellFormed()
+  return text
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, ' ')
+    .toWellFormed()
+    .normalize('NFC')
 }

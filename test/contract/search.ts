@@ -77,6 +77,27 @@ function describeWords(open: OpenStore): void {
     }
   })
 
+  it('a letter is the same in one character or in pieces, as names of files come from some systems', async () => {
+    const texts = ['한국어', 'Συνέδριο', 'Новый', 'ガンタ', 'một việc', 'Ångström']
+    for (const [stored, typed] of [
+      ['NFC', 'NFD'],
+      ['NFD', 'NFC'],
+    ] as const) {
+      const said = texts.map(text => `see ${text} there`.normalize(stored))
+      const { store, found } = await given(open, ...said)
+      for (const [index, text] of texts.entries()) {
+        expect(await found(text.normalize(typed))).toEqual([said[index]])
+        await store.append(into(text, begun({ title: `${text} today`.normalize(stored) })))
+        const titles = await store.searchTitles({ project, text: `${text} today`.normalize(typed) })
+        expect(titles[0]?.conversationId).toBe(text)
+        expect(titles[0]?.score).toBeGreaterThan(0.8)
+      }
+      await store.append(into('short', begun({ title: '한국'.normalize(stored) })))
+      const titles = await store.searchTitles({ project, text: '국'.normalize(typed) })
+      expect(titles.map(title => title.conversationId)).toContain('short')
+    }
+  })
+
   it('any of the words will do, quoted ones stand together', async () => {
     const { found } = await given(open, 'red apple', 'green apple', 'apple that is red')
     expect((await found('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])

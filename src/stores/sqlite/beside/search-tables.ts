@@ -5,7 +5,7 @@ import { inTransaction } from '../transaction.ts'
 import { landmarkSchema } from './landmarks.ts'
 import { spendingSchema } from './spending.ts'
 
-const schemaVersion = '5'
+const schemaVersion = '6'
 
 const schema = `
 create table meta (name text primary key, value text not null) without rowid;
