@@ -42,7 +42,8 @@ export function whoToWhom({
 function body(message: Message, whole: boolean): string[] {
   if (message.missing) {
     const { because, reason } = message.missing
-    return [because === 'erased' ? style.dim('(erased)') : style.red(`(damaged: ${safeLine(reason)})`)]
+    if (because === 'damaged') return [style.red(`(damaged: ${safeLine(reason)})`)]
+    return [style.dim(because === 'erased' ? '(erased)' : `(not known to this version: ${safeLine(reason)})`)]
   }
   const room = columns() - indent.length
   return message.parts.flatMap(part =>

@@ -666,6 +666,16 @@ function describeNewer(open: OpenStore): void {
       expect(shown.at(-1)?.content).toBe('after')
       expect(await store.measure(wholeOf('c'))).toMatchObject({ messages: 3, tokens: 9 })
     })
+
+    it('a message of an unknown form is found by its id, and erased on demand', async () => {
+      const { store } = await withNewer()
+      expect(await store.message(project, 'm2')).toMatchObject({ version: 4, missing: { because: 'unknown' } })
+      await store.erase({ project, messageId: 'm2', origin })
+      expect(await store.message(project, 'm2')).toMatchObject({ version: 4, missing: { because: 'erased' } })
+      const exported = await linesOf(store.export({ project, conversationId: 'c' }))
+      expect(exported.join()).not.toContain('unknown form')
+      expect((await store.verify()).damages).toEqual([])
+    })
   })
 }
 

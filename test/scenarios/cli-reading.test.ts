@@ -1,6 +1,8 @@
 /** The command line for looking around: list, show, log, search, stats. */
 import type { Colloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
+import { archiveLines } from '../support/archives.ts'
+import { eachOf } from '../support/builders.ts'
 import { cliOn } from '../support/cli.ts'
 import { opened } from '../support/colloquy.ts'
 
@@ -174,6 +176,21 @@ describe('colloquy show', () => {
     expect(short.stdout).not.toContain('line 30')
     expect(short.stdout).toContain('--full shows them')
     expect(full.stdout).toContain('line 59')
+  })
+
+  it('says of a message that a newer version wrote that it is not known, and not that it is damaged', async () => {
+    const { colloquy, store } = await opened()
+    const { project } = colloquy
+    const lane = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
+    const adds = { messages: 1, tokens: 3, input: 0, output: 0 }
+    const lines = archiveLines({ project, conversationId: 'c' }, [
+      { type: 'conversation.created', schema: 1, body: { title: 'T', workItem: { type: 'thread', threadId: 't' } } },
+      { type: 'message.added', schema: 9, body: { scroll: 'unknown form' }, messageId: 'm', lane, adds },
+    ])
+    await colloquy.conversations.restoreLines(eachOf(lines))
+    const { stdout } = await cliOn(store)('show', 'c')
+    expect(stdout).toContain('(not known to this version: it was written by a newer version (schema 9))')
+    expect(stdout).not.toContain('damaged')
   })
 
   it('says where it looked when nothing has the id', async () => {

@@ -207,7 +207,7 @@ function docOf(
   const event = eventIn({ version: v, at, lane: null, type, schema, message, crc, body }, load)
   const place = { c, v, lane, at, message }
   // It keeps its place, so that it can still be found by its id.
-  if (event.type === 'erased' || event.type === 'damaged') {
+  if (event.type === 'erased' || event.type === 'damaged' || event.type === 'unknown') {
     return { ...place, author: '', role: '', phase: null, length: 0, words: '' }
   }
   if (event.type !== 'message.added') return undefined

@@ -180,7 +180,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
 
   /** Leaves the text of a message in `texts`. Gives false if the index has to be built again. */
   function take(row: FeedRow, project: number, texts: Text[]): boolean {
-    const [position, conversation, version, , , at, , lane] = row
+    const [position, conversation, version, , , at, message, lane] = row
     const event = storedEvent(row, project)
     spending.take(conversation, event)
     switch (event.type) {
@@ -206,8 +206,9 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
       }
       case 'erased':
       case 'damaged':
-        // It keeps its place, so that it can still be found by its id; its words are gone.
-        if (lane !== null && event.messageId !== undefined) {
+      case 'unknown':
+        // It keeps its place, so that it can still be found by its id; its words are gone, or not known.
+        if (lane !== null && message !== null) {
           sql.insertDoc.putLater(
             position,
             project,
@@ -218,7 +219,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
             nameOf(''),
             nameOf(''),
             null,
-            messageNumber(event.messageId),
+            messageNumber(message),
           )
         }
         return true
