@@ -22,6 +22,8 @@ export interface ConversationCheck {
   /** After the last row: compares the stored heads with what the rows said. */
   compareHeads(stored: {
     info: string
+    /** By which lists find it. */
+    status: string
     sessions: ReadonlyArray<readonly [id: string, status: string, head: string]>
   }): void
   /** Version of the newest row taken, and how many rows there should be up to it. */
@@ -161,18 +163,19 @@ export function conversationCheck({
 
   return {
     take,
-    compareHeads({ info, sessions: stored }) {
+    compareHeads({ info, status, sessions: stored }) {
       for (const unproved of rewritten.unproved) report(changedContent, unproved)
       // A damaged event cannot be folded; the heads then differ because of it, which was said already.
       if (damages.length > 0) return
       if (!head) report('the log does not say how it began')
       else if (!isSame(info, head.info)) report('its head differs from what its log says')
+      else if (status !== head.info.status) report('its status is another than its log says')
       if (stored.length !== sessions.size)
         report(`it has ${stored.length} session heads, its log has ${sessions.size} sessions`)
-      for (const [id, status, text] of stored) {
+      for (const [id, sessionStatus, text] of stored) {
         const folded = sessions.get(id)
         if (!folded) report(`session ${id} is not in its log`)
-        else if (status !== folded.status || !isHeadOf(text, folded)) {
+        else if (sessionStatus !== folded.status || !isHeadOf(text, folded)) {
           report(`the head of session ${id} differs from what its log says`)
         }
       }

@@ -105,6 +105,37 @@ describe('[P13] repair', () => {
     expect(await stateOf(await reopen(), ids)).toEqual(heads)
   })
 
+  it('puts right what heads are looked up by, which verify names', async () => {
+    const { file, cli, reopen, hurt, other, ids, heads } = await given()
+    change(
+      file,
+      `update conversations set status = 'archived' where id = '${hurt}';
+       update conversations set work_key = '["thread","else"]' where id = '${other}';
+       update sessions set session_key = 'else' where conversation = ${row(hurt)};
+       pragma foreign_keys = off;
+       update sessions set project = 99 where conversation = ${row(other)}`,
+    )
+    const session = (index: number) => heads[index]!.sessions[0]!.id
+    const { damages } = (await cli('verify', '--json')).json() as { damages: Array<{ what: string }> }
+    expect(damages.map(one => one.what)).toEqual([
+      'its status is another than its log says',
+      'it is not found by what it is about',
+      `session ${session(1)} is not found by its agent and work item`,
+    ])
+    const { repaired, report } = (await cli('verify', '--repair', '--json')).json() as {
+      repaired: { heads: Array<{ conversationId: string; what: string }> }
+      report: { clean: boolean }
+    }
+    expect(repaired.heads.map(({ conversationId, what }) => [conversationId, what])).toEqual([
+      [hurt, 'its status was another than its log says'],
+      [hurt, 'it was not found by its key'],
+      [other, 'its work item was another than its log says'],
+      [other, 'it was not found by its key'],
+    ])
+    expect(report.clean).toBe(true)
+    expect(await stateOf(await reopen(), ids)).toEqual(heads)
+  })
+
   it('builds the full-text index again, whatever became of it', async () => {
     const { file, cli, reopen } = await given()
     const hits = async () => ((await cli('search', 'tide', '--json')).json().messages as unknown[]).length

@@ -58,14 +58,14 @@ async function verifyConversation(
   [number, project, conversation, conversationId]: ConversationRow,
   progress: (events: number) => void,
 ): Promise<{ events: number; damages: Damage[] } | undefined> {
-  const [head] = await run<[string, number, Uint8Array, number]>(
-    `select info, coalesce(version, 0), coalesce(hash, ''), coalesce(active_at, 0)
+  const [head] = await run<[string, string, number, Uint8Array, number]>(
+    `select info, status, coalesce(version, 0), coalesce(hash, ''), coalesce(active_at, 0)
     from conversations left join ends using (project, conversation) where project = $1 and conversation = $2`,
     [number, conversation],
   )
   // Purged since the list was made.
   if (!head) return undefined
-  const [info, version, hash, activeAt] = head
+  const [info, status, version, hash, activeAt] = head
   const lanes = new Map(
     (await lanesOf({ read: run }, number, conversation)).map(([lane, { audienceKey, kind }]) => [
       lane,
@@ -107,6 +107,6 @@ async function verifyConversation(
     'select id, status, head from sessions where project = $1 and conversation = $2',
     [number, conversation],
   )
-  check.compareHeads({ info, sessions })
+  check.compareHeads({ info, status, sessions })
   return { events: check.events, damages: check.damages }
 }

@@ -12,3 +12,7 @@ export const sameAsEvent = `p.lane = e.lane and p.version = e.version and p.posi
 export const isUnplaced = `e.lane is not null
   and not exists (select 1 from places p where ${sameAsEvent})
   and not exists (select 1 from recent p where ${sameAsEvent})`
+
+/** The lane of the message `e` is not there, or of another conversation: nothing that is read in its own leads to it. */
+export const isLaneless = `e.lane is not null
+  and not exists (select 1 from lanes l where l.lane = e.lane and l.conversation = e.conversation)`

@@ -52,16 +52,18 @@ export function repairer(database: Database) {
     newest: database.prepare(`select version from events where position = ${newestPosition('?1')}`),
     first: database.prepare(`
       select version from events where conversation = ? and lane is null order by version limit 1`),
-    conversation: database.prepare('select info, status from conversations where conversation = ?'),
+    conversation: database.prepare('select info, status, work_key from conversations where conversation = ?'),
     saveInfo: database.prepare(
       'update conversations set status = ?, work_type = ?, info = ?, due_at = ? where conversation = ?',
     ),
     // Another conversation may have come to be about the same; then that one keeps the key.
     saveWork: database.prepare('update or ignore conversations set work_key = ? where conversation = ?'),
-    sessions: database.prepare('select session, id, status, head from sessions where conversation = ?'),
+    sessions: database.prepare(
+      'select session, id, status, head, session_key, project from sessions where conversation = ?',
+    ),
     // One active session of a key: of two the older gives way, as in the log.
     saveSession: database.prepare(
-      'update or ignore sessions set session_key = ?, agent = ?, status = ?, expires_at = ?, head = ? where session = ?',
+      'update or ignore sessions set session_key = ?, agent = ?, status = ?, expires_at = ?, head = ?, project = ? where session = ?',
     ),
     addSession: database.prepare(`
       insert or ignore into sessions (project, id, conversation, session_key, agent, status, expires_at, head)
@@ -140,24 +142,26 @@ export function repairer(database: Database) {
   }
 
   function writeInfo({ row, project, conversationId }: Place, info: ConversationInfo, isDamaged: boolean) {
-    const found = sql.conversation.get(row) as [string, string] | undefined
+    const found = sql.conversation.get(row) as [string, string, string] | undefined
     // Purged since the list was made.
     if (!found) return []
-    const what = differs(found[0], info, isDamaged)
-    if (what === undefined && found[1] === info.status) return []
-    if (what === undefined && isDamaged) return []
+    const [text, status, workKey] = found
+    const other = status !== info.status ? 'status' : workKey !== workItemKey(info.workItem) ? 'work item' : undefined
+    const what =
+      differs(text, info, isDamaged) ?? (other && !isDamaged ? `its ${other} was another than its log says` : undefined)
+    if (what === undefined) return []
     sql.saveInfo.run(info.status, info.workItem.type, JSON.stringify(info), teamDueAt(info) ?? null, row)
     sql.saveWork.run(workItemKey(info.workItem), row)
-    return [{ project, conversationId, what: what ?? 'its status was another than its log says' }]
+    return [{ project, conversationId, what }]
   }
 
   function writeSessions(place: Place, folded: ReadonlyMap<string, SessionHead>, isDamaged: boolean): RepairedHead[] {
     const { row, projectRow, project, conversationId } = place
     const repaired: RepairedHead[] = []
     const report = (sessionId: string, what: string) => repaired.push({ project, conversationId, sessionId, what })
-    const stored = sql.sessions.all(row) as Array<[number, string, string, string]>
+    const stored = sql.sessions.all(row) as Array<[number, string, string, string, string, number]>
     const known = new Set(stored.map(([, id]) => id))
-    for (const [sessionRow, id, status, text] of stored) {
+    for (const [sessionRow, id, status, text, key, owner] of stored) {
       const head = folded.get(id)
       if (!head) {
         if (isDamaged) continue
@@ -165,9 +169,12 @@ export function repairer(database: Database) {
         report(id, 'the log knows no such session')
         continue
       }
-      const what = differs(text, head, isDamaged) ?? (status === head.status ? undefined : 'its status was another')
+      const isFound = key === sessionKey(head) && owner === projectRow
+      const other =
+        status !== head.status ? 'its status was another' : isFound ? undefined : 'it was not found by its key'
+      const what = differs(text, head, isDamaged) ?? other
       if (what === undefined) continue
-      sql.saveSession.run(...columnsOf(head), sessionRow)
+      sql.saveSession.run(...columnsOf(head), projectRow, sessionRow)
       report(id, what)
     }
     for (const [id, head] of folded) {

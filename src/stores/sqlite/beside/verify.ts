@@ -4,12 +4,14 @@
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isAudienceOf } from '../../../events/audience.ts'
+import { workItemKey } from '../../../events/work-item.ts'
 import { type ArchiveRow, archiveColumns } from '../../../log/archived-rows.ts'
 import { parsedOr } from '../../../log/fold.ts'
 import type { LaneKind } from '../../../log/lane.ts'
 import type { Damage, Progress, VerifyReport } from '../../../log/upkeep.ts'
 import { conversationCheck } from '../../../log/verify-conversation.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
+import { type SessionHead, sessionKey } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { headStore } from '../heads.ts'
@@ -17,7 +19,7 @@ import { inVersionOrder, newestPosition } from '../places.ts'
 import { positionFloor } from '../position.ts'
 import { blobLoader } from '../rows.ts'
 import { misshapenTables } from '../table-shapes.ts'
-import { isMeant, isUnplaced, sameAsEvent } from './checked.ts'
+import { isLaneless, isMeant, isUnplaced, sameAsEvent } from './checked.ts'
 
 type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
 
@@ -25,10 +27,14 @@ type ConversationRow = [
   conversation: number,
   id: string,
   info: string,
+  status: string,
+  workKey: string,
   project: number,
   projectId: string,
   newest: number,
 ]
+
+type SessionRow = [id: string, status: string, head: string, key: string, project: number]
 
 const sliceSize = 500
 
@@ -46,16 +52,18 @@ export function verifier(database: Database) {
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
       where ${isMeant} order by c.conversation`),
     conversation: database.prepare(`
-      select c.conversation, c.id, c.info, p.project, p.id,
+      select c.conversation, c.id, c.info, c.status, c.work_key, p.project, p.id,
         coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)
       from conversations c join projects p using (project) where c.conversation = ?`),
     events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc, place.version`)),
     lanes: database.prepare('select lane, audience_key, kind, audience from lanes where conversation = ?'),
-    sessions: database.prepare('select id, status, head from sessions where conversation = ?'),
+    sessions: database.prepare('select id, status, head, session_key, project from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
+    ofNoProject: database.prepare(`
+      select count(*) from conversations c where not exists (select 1 from projects p where p.project = c.project)`),
     unplaced: database.prepare(`
-      select e.conversation, count(*) from events e where ${isUnplaced} group by e.conversation`),
+      select e.conversation, count(*) from events e where (${isUnplaced}) or (${isLaneless}) group by e.conversation`),
     misplaced: database.prepare(`
       select l.conversation, count(*) from (select * from places union all select * from recent) p
       left join lanes l on l.lane = p.lane
@@ -110,6 +118,9 @@ export function verifier(database: Database) {
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
+    const [ofNoProject] = sql.ofNoProject.get() as [number]
+    if (ofNoProject > 0)
+      damages.push({ project: '', conversationId: '', what: `${ofNoProject} conversations belong to no project` })
     return { conversations: places.length, events, damages, clean: damages.length === 0 }
   }
 
@@ -141,7 +152,7 @@ export function verifier(database: Database) {
     const found = sql.conversation.get(row) as ConversationRow | undefined
     // Purged since the list was made.
     if (!found) return undefined
-    const [conversation, conversationId, info, projectRow, project, newest] = found
+    const [conversation, conversationId, info, status, workKey, projectRow, project, newest] = found
     const laneRows = sql.lanes.all(conversation) as Array<[number, string, LaneKind, string]>
     const lanes = new Map(laneRows.map(([lane, audience, kind]) => [lane, { audience, kind }]))
     const base = baseOf(project, info)
@@ -166,7 +177,18 @@ export function verifier(database: Database) {
         check.damages.push({ project, conversationId, what: `a lane does not say that it is for ${key}` })
       }
     }
-    check.compareHeads({ info, sessions: sql.sessions.all(conversation) as Array<[string, string, string]> })
+    const sessions = sql.sessions.all(conversation) as SessionRow[]
+    check.compareHeads({ info, status, sessions: sessions.map(([id, is, head]) => [id, is, head]) })
+    // What they are looked up by, beside heads that are right.
+    if (check.damages.length === 0) {
+      const { workItem } = JSON.parse(info) as ConversationInfo
+      const report = (what: string) => check.damages.push({ project, conversationId, what })
+      if (workKey !== workItemKey(workItem)) report('it is not found by what it is about')
+      for (const [id, , head, key, owner] of sessions) {
+        if (key !== sessionKey(JSON.parse(head) as SessionHead) || owner !== projectRow)
+          report(`session ${id} is not found by its agent and work item`)
+      }
+    }
     return { events: check.events, gaps: check.gaps, damages: check.damages }
   }
 
