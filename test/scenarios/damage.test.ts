@@ -302,6 +302,48 @@ describe('a damaged file', () => {
     }
   })
 
+  it('[P13] of a lane is named by verify, and what it held can be rescued; what was said since is, or is named as lost', async () => {
+    const { file } = given()
+    const before = await opened(file)
+    const { id } = await before.conversations.createConversation({ title: 'T' })
+    for (const content of ['one', 'two']) await before.conversations.addEvent(id, { role: 'user', content })
+    await before.close()
+    change(
+      file,
+      'pragma foreign_keys = off; update lanes set lane = lane + 8 where lane = (select max(lane) from lanes)',
+    )
+    const colloquy = await opened(file)
+    expect((await colloquy.verify()).damages).toMatchObject([{ conversationId: id }])
+    const since = await colloquy.conversations.addEvent(id, { role: 'user', content: 'since' })
+    await colloquy.close()
+
+    const to = `${file}-rescued`
+    const { losses } = await salvage(file, to)
+    expect(losses).toEqual([`conversation ${id}: ${since.id}, because another has its version ${since.version}`])
+    const rescued = await opened(to)
+    const messages = await rescued.conversations.getMessages(id)
+    expect(messages.map(message => message.content)).toEqual(['one', 'two'])
+    expect((await rescued.verify()).damages).toEqual([])
+  })
+
+  it('[P13] of the row of a project, or of what names it, is named by verify, and all of it can be rescued', async () => {
+    for (const sql of ['delete from projects', 'update conversations set project = 99']) {
+      const { file, written } = given()
+      change(file, `pragma foreign_keys = off; ${sql}`)
+      const colloquy = await opened(file)
+      expect((await colloquy.verify()).damages.map(one => one.what)).toContainEqual(
+        expect.stringMatching(/conversations belong to no project$/),
+      )
+      await colloquy.close()
+      const to = `${file}-rescued`
+      expect((await salvage(file, to)).losses).toEqual([])
+      const rescued = await opened(to)
+      for (const { conversationId, messages } of written) {
+        expect(compare(messages, await allMessages(rescued, conversationId)).identical.size).toBe(messages.length)
+      }
+    }
+  })
+
   it('[P13] that was cut off is refused with the way out, and its front part can be rescued', async () => {
     const { file, written } = given()
     truncateSync(file, Math.floor((readFileSync(file).length * 3) / 4))

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StoreFull, StoreReadOnly, StoreUnusable } from '../../errors.ts'
+import { idProblem } from '../../events/id.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../log/archive.ts'
 import { headerOf } from '../../log/archive-check.ts'
 import { archivist } from '../../log/archived-rows.ts'
@@ -221,7 +222,7 @@ function bringOver(found: Readable, target: Database): Salvaged {
   let events = 0
   for (const [row, list] of found.events) {
     const conversation = found.conversations.get(row)
-    const project = conversation && found.projects.get(conversation.project)
+    const project = conversation && (found.projects.get(conversation.project) ?? projectIn(conversation.info))
     if (!conversation || project === undefined) {
       losses.push(`${list.length} events of a conversation whose own row is lost`)
       continue
@@ -231,7 +232,9 @@ function bringOver(found: Readable, target: Database): Salvaged {
       sumsBefore: () => noSums,
       blobOf: digest => found.blobs.get(digest),
     })
-    const kept = onePerVersion(list)
+    const { kept, leftOut } = onePerVersion(list)
+    for (const { row } of leftOut)
+      losses.push(`conversation ${conversation.id}: ${row[7] ?? row[1]}, because another has its version ${row[0]}`)
     const damaged = new Set(kept.filter(one => one.damaged).map(one => one.row[0]))
     const heading: ArchiveLine = {
       colloquy: 'archive',
@@ -278,12 +281,29 @@ function withHashes(line: ArchivedEvent, before: ArchivedEvent): ArchivedEvent {
   return { ...line, digest: digest.toString('base64'), hash: hash.toString('base64') }
 }
 
-/** In order; of two rows that claim a version, the undamaged one, or else the first: it is the one with its hashes. */
-function onePerVersion(list: readonly SalvagedRow[]): SalvagedRow[] {
+/** The head of a conversation says its project again. */
+function projectIn(info: string): string | undefined {
+  const { project } = parsedOr<{ project?: unknown }>(info, () => ({}))
+  return typeof project === 'string' && !idProblem(project) ? project : undefined
+}
+
+/**
+ * In order; of two rows that claim a version, the undamaged one, or else the first: it is the one with its hashes. The
+ * other was left out where it is no copy of it.
+ */
+function onePerVersion(list: readonly SalvagedRow[]): { kept: SalvagedRow[]; leftOut: SalvagedRow[] } {
   const byVersion = new Map<number, SalvagedRow>()
+  const leftOut: SalvagedRow[] = []
   for (const one of list) {
     const rival = byVersion.get(one.row[0])
     if (!rival || (rival.damaged && !one.damaged)) byVersion.set(one.row[0], one)
+    else if (!rival.damaged && !one.damaged && isAnother(one, rival)) leftOut.push(one)
   }
-  return [...byVersion.values()].sort((a, b) => a.row[0] - b.row[0])
+  return { kept: [...byVersion.values()].sort((a, b) => a.row[0] - b.row[0]), leftOut }
+}
+
+/** Not one that was met twice. Its hash may have been out of reach. */
+function isAnother(one: SalvagedRow, other: SalvagedRow): boolean {
+  const [hash, otherHash] = [one.row[16], other.row[16]].map(bytes => (bytes instanceof Uint8Array ? bytes : []))
+  return hash!.length > 0 && otherHash!.length > 0 && Buffer.compare(Buffer.from(hash!), Buffer.from(otherHash!)) !== 0
 }
