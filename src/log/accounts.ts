@@ -11,7 +11,7 @@ export interface AuditQuery {
   /** The type of the event. */
   type?: string
   conversationId?: string
-  /** ISO times, inclusive. */
+  /** ISO times, inclusive: a day alone is all of it, in UTC. */
   since?: string
   until?: string
   cursor?: string

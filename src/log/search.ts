@@ -31,7 +31,7 @@ export interface SearchQuery extends SearchedConversations {
   phase?: string
   /** Only messages before this version of the conversation. */
   before?: number
-  /** ISO times, inclusive. */
+  /** ISO times, inclusive: a day alone is all of it, in UTC. */
   since?: string
   until?: string
   /** Default: the whole log. */
@@ -76,7 +76,7 @@ export interface TitleQuery extends SearchedConversations {
   text: string
   /** The phase it is in now. */
   phase?: string
-  /** ISO times, inclusive: something happened in it not before, or it began not after. */
+  /** ISO times, inclusive, as above: something happened in it not before, or it began not after. */
   since?: string
   until?: string
   /** Default 20. */

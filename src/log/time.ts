@@ -1,4 +1,4 @@
-/** Times on their way out of a store. */
+/** Times on their way out of a store, and those it is asked for. */
 import { furthestTime } from '../events/time.ts'
 
 /** How a time ends. */
@@ -22,4 +22,12 @@ export function isoTime(milliseconds: number): string {
     second = start
   }
   return upToSecond + thousandths[rest]
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+
+/** Up to when something is asked for: a day alone counts to its last moment, as it counts from its first. */
+export function lastMomentOf(time: string): number {
+  const at = Date.parse(time)
+  return /^\d{4}-\d\d-\d\d$/.test(time) ? at + dayMs - 1 : at
 }

@@ -52,6 +52,8 @@ export function describeAccounts(name: string, open: OpenStore): void {
       expect(places(await all(store, { conversationId: 'a' }))).toEqual(['a3', 'a2', 'a1'])
       expect(places(await all(store, { since: '2026-01-01T12:00:30Z' }))).toEqual(['a3', 'b2', 'b1'])
       expect(places(await all(store, { until: '2026-01-01T12:00:30Z' }))).toEqual(['a2', 'a1'])
+      expect(await all(store, { until: '2026-01-01' })).toHaveLength(found.length)
+      expect(await all(store, { until: '2025-12-31' })).toEqual([])
       expect(await all(store, { actor: 'nobody' })).toEqual([])
       expect(await all(store, { project: 'nowhere' })).toEqual([])
     })

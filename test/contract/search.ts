@@ -242,6 +242,11 @@ function describeFilters(open: OpenStore): void {
     expect(await versions({ since: times[1]! })).toEqual([3, 4])
     expect(await versions({ until: times[1]! })).toEqual([2, 3])
     expect(await versions({ since: times[1]!, until: times[1]! })).toEqual([3])
+    const [day, before] = [0, 86_400_000].map(ago => new Date(clock.now - ago).toISOString().slice(0, 10))
+    expect(await versions({ since: day!, until: day! })).toEqual([2, 3, 4])
+    expect(await versions({ until: before! })).toEqual([])
+    expect(await store.searchTitles({ project, text: '', until: day! })).toHaveLength(1)
+    expect(await store.searchTitles({ project, text: '', until: before! })).toEqual([])
   })
 
   it('by whether the conversation is archived now', async () => {

@@ -9,6 +9,7 @@ import { type AuditEntry, type AuditQuery, auditEntry } from '../../log/accounts
 import { numbersIn } from '../../log/cursor.ts'
 import type { Listed } from '../../log/directory.ts'
 import { eventIn } from '../../log/stored-row.ts'
+import { lastMomentOf } from '../../log/time.ts'
 import type { Database } from './database.ts'
 import type { Projects } from './projects.ts'
 import { blobsOf, type EventRow, eventColumns } from './rows.ts'
@@ -42,7 +43,8 @@ export function auditor({ database, projects }: { database: Database; projects: 
     const project = await projects.find(query.project)
     if (project === undefined) return { items }
     const { actor, channel, requestId, type, conversationId, since, until } = query
-    const [sinceMs, untilMs] = [since, until].map(time => (time === undefined ? null : Date.parse(time)))
+    const sinceMs = since === undefined ? null : Date.parse(since)
+    const untilMs = until === undefined ? null : lastMomentOf(until)
     const wanted = [actor, channel, requestId, type, conversationId].map(value => value ?? null)
     let before = cursor === undefined ? [Number.MAX_SAFE_INTEGER, 0] : numbersIn(cursor, 2)
     for (let stretches = 0; ; stretches++) {
@@ -51,8 +53,8 @@ export function auditor({ database, projects }: { database: Database; projects: 
         project,
         ...before,
         ...wanted,
-        sinceMs!,
-        untilMs!,
+        sinceMs,
+        untilMs,
         limit - items.length,
       ])
       const load = await blobsOf(

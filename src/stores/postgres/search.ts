@@ -14,7 +14,7 @@ import { termsOf, titleScore, trigramsOf } from '../../log/search-terms.ts'
 import { searchableText, splitScript } from '../../log/searchable.ts'
 import { snippetOf } from '../../log/snippet.ts'
 import { eventIn } from '../../log/stored-row.ts'
-import { isoTime } from '../../log/time.ts'
+import { isoTime, lastMomentOf } from '../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../log/visibility.ts'
 import { wordsIn } from '../../log/words.ts'
 import type { Database } from './database.ts'
@@ -119,7 +119,7 @@ export function searcher({
     if (query.phase !== undefined) where('d.phase = ?', query.phase)
     if (query.before !== undefined) where('d.version < ?', Math.min(query.before, highestVersion))
     if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
-    if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
+    if (query.until !== undefined) where('d.at <= ?', lastMomentOf(query.until))
     conversationConditions(query, where)
     where('d.words @@ ?::tsquery', `${within} & (${terms.map(term => term.match).join(' | ')})`)
     const n = values.length
@@ -241,7 +241,7 @@ export function searcher({
     // A head may be damaged, so the server does not parse it; what else has these letters in it is told apart below.
     if (query.phase !== undefined) where('strpos(c.info, ?) > 0', `"phase":${JSON.stringify(query.phase)}`)
     if (query.since !== undefined) where('z.active_at >= ?', Date.parse(query.since))
-    if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
+    if (query.until !== undefined) where('c.created_at <= ?', lastMomentOf(query.until))
     // Nothing was asked for at all.
     if (wanted === '' && values.length === 1) return []
     if (query.participant !== undefined) await feed(project)

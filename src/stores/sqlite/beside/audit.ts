@@ -8,6 +8,7 @@ import { type AuditEntry, type AuditQuery, auditEntry } from '../../../log/accou
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
 import { eventIn } from '../../../log/stored-row.ts'
+import { lastMomentOf } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
 import { blobLoader } from '../rows.ts'
 import type { Value } from '../statement.ts'
@@ -80,7 +81,7 @@ function matching(database: Database, query: Omit<AuditQuery, 'limit' | 'cursor'
   want('e.type = ?', type)
   want('c.id = ?', conversationId)
   want('e.at >= ?', since === undefined ? undefined : Date.parse(since))
-  want('e.at <= ?', until === undefined ? undefined : Date.parse(until))
+  want('e.at <= ?', until === undefined ? undefined : lastMomentOf(until))
   // The plus keeps the conversation's index out of it: positions are what it goes by.
   const statement = database.prepare(`
     select e.position, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.lane, e.crc, e.body,

@@ -3,6 +3,7 @@ import { idProblem } from '../../../events/id.ts'
 import { shownInfo } from '../../../log/fold.ts'
 import type { TitleHit, TitleQuery } from '../../../log/search.ts'
 import { titleScore, trigramsOf } from '../../../log/search-terms.ts'
+import { lastMomentOf } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
 import { usedSince } from '../places.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'
@@ -32,7 +33,7 @@ export function titleSearcher(database: Database) {
       where('c.recent_at >= ?', Math.floor(since / minute) * minute)
       where(usedSince('c.conversation'), since)
     }
-    if (query.until !== undefined) where('c.created_at <= ?', Date.parse(query.until))
+    if (query.until !== undefined) where('c.created_at <= ?', lastMomentOf(query.until))
     // Nothing was asked for at all.
     if (wanted === '' && values.length === 1) return []
     // A text too short for trigrams is looked for as it is, in the most recent titles, and one conversation has one.

@@ -14,7 +14,7 @@ import type { SearchHit, SearchQuery } from '../../../log/search.ts'
 import { type Term, termsOf } from '../../../log/search-terms.ts'
 import { seam, searchableText } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
-import { isoTime } from '../../../log/time.ts'
+import { isoTime, lastMomentOf } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
 import { blobLoader } from '../rows.ts'
 import { conversationMark, projectMark, textsLike } from './place-marks.ts'
@@ -336,7 +336,7 @@ function searched(query: SearchQuery, { project, conversation }: Place, match: s
   if (query.phase !== undefined) where('d.phase = (select name from names where text = ?)', query.phase)
   if (query.before !== undefined) where('d.version < ?', query.before)
   if (query.since !== undefined) where('d.at >= ?', Date.parse(query.since))
-  if (query.until !== undefined) where('d.at <= ?', Date.parse(query.until))
+  if (query.until !== undefined) where('d.at <= ?', lastMomentOf(query.until))
   conversationConditions(query, where, 'd.conversation')
   // `cross` keeps the order: the words first. Otherwise a range of versions is taken first, and each is looked up in them.
   return { from: `words cross join docs d on d.position = words.rowid where ${text()}`, values }
