@@ -1,12 +1,13 @@
 /** A file that is there whole or not at all, and never in place of another by accident. */
 import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { InvalidInput, StoreFailed, StoreFull } from '../errors.ts'
+import { isDiskFull } from '../log/disk-full.ts'
 
 /**
  * Writes `chunks` to `path`, packed when its name ends in .gz, under another name until it is whole. A link is followed.
@@ -33,11 +34,9 @@ export async function writeFile(
     const source = Readable.from(chunks, { objectMode: true })
     // Who could not read the file that is replaced cannot read this one either.
     const replaced = statSync(target, { throwIfNoEntry: false })
-    const sink = createWriteStream(draft, { flags: 'wx', ...(replaced && { mode: (replaced.mode & 0o777) | 0o600 }) })
+    const mode = replaced && (replaced.mode & 0o777) | 0o600
+    const sink = createWriteStream(draft, { flags: 'wx', flush: true, ...(mode !== undefined && { mode }) })
     await (named.endsWith('.gz') ? pipeline(source, createGzip(), sink) : pipeline(source, sink))
-    const file = await open(draft, 'r+')
-    await file.sync()
-    await file.close()
     // Once more: somebody may have made it while we wrote.
     refuseExisting(named, force)
     await rename(draft, target)
@@ -82,7 +81,7 @@ function refuseStore(target: string, store: string): void {
 function naming(error: unknown, path: string): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
   const facts = { path, code: error.code }
-  if (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+  if (isDiskFull(error))
     return new StoreFull(`${path} was not written: the disk is full. Free some room, or name another place.`, facts)
   return new StoreFailed(`${path} was not written: ${error.message}.`, facts)
 }

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ColloquyError, NotFound, StoreFailed, StoreFull } from '../../errors.ts'
 import type { ArchivePlace } from '../../log/archive-place.ts'
+import { isDiskFull } from '../../log/disk-full.ts'
 import { makeFolder } from '../../log/make-folder.ts'
 import { linesOf, packed, unpacked } from './lines.ts'
 import { archiveEnding, fileNameOf } from './name.ts'
@@ -21,10 +22,7 @@ export function folderArchives(folder: string): ArchivePlace {
       try {
         makeFolder(resolve(folder))
         await removeLeftDrafts(folder)
-        await pipeline(packed(lines), createWriteStream(draft, { flags: 'wx' }))
-        const file = await open(draft, 'r+')
-        await file.sync()
-        await file.close()
+        await pipeline(packed(lines), createWriteStream(draft, { flags: 'wx', flush: true }))
         await rename(draft, path)
         await syncFolder(folder)
       } catch (error) {
@@ -64,10 +62,6 @@ export function folderArchives(folder: string): ArchivePlace {
       }
     },
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }
 
 /** A draft that nobody wrote to for so long is of a purge that was cut off. */

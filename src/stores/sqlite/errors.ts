@@ -11,6 +11,7 @@ import {
   StoreReadOnly,
   StoreUnusable,
 } from '../../errors.ts'
+import { isDiskFull } from '../../log/disk-full.ts'
 
 const code = {
   error: 1,
@@ -71,16 +72,14 @@ export function isBroken(error: unknown): boolean {
 /** The code that says most: SQLite calls it an I/O error when a full disk has no room for its shared memory. */
 function primaryCode(error: unknown, path: string): number | undefined {
   const found = sqliteCode(error) ?? systemCode(error)
-  return found === code.io && isDiskFull(path) ? code.full : found
+  return found === code.io && hasNoRoom(path) ? code.full : found
 }
 
 /** What the operating system refuses around the file, as SQLite would say it. */
 function systemCode(error: unknown): number | undefined {
+  if (isDiskFull(error)) return code.full
   if (!(error instanceof Error) || !('code' in error)) return undefined
   switch (error.code) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return code.full
     case 'EROFS':
     case 'EACCES':
     case 'EPERM':
@@ -97,7 +96,7 @@ function systemCode(error: unknown): number | undefined {
 }
 
 /** Less room than the smallest write-ahead log needs. */
-function isDiskFull(path: string): boolean {
+function hasNoRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
     return bavail * bsize < 256 * 1024
