@@ -99,6 +99,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   })
   const { projects = {} } = options
   const all = allProjectSettings({ project: scope.project, root, general: options, projects })
+  const dispatching = completeDispatchSettings(options.dispatch)
   const model = typeof options.model === 'string' ? await openModel(options.model) : options.model
   const store = await openStore(url, { ...options, clock })
   const { tracer } = options
@@ -127,7 +128,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     runs,
     live,
     models: new Map(),
-    dispatching: completeDispatchSettings(options.dispatch),
+    dispatching,
     dispatchers,
     shifts,
     nodes: {
@@ -164,9 +165,15 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const first = sweeps ? setImmediate(() => lookAfter(core, caretaker, colleagues()).catch(() => undefined)) : undefined
 
   const opening = new Scoped(opened, scope)
-  for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
-    if (agents.autorun && features.agents)
-      autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
+  try {
+    for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
+      if (agents.autorun && features.agents)
+        autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
+    }
+  } catch (error) {
+    // Whoever is refused has nothing that could be closed.
+    await opening.close()
+    throw error
   }
   return opening
 }

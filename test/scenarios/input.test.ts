@@ -1,5 +1,5 @@
 /** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   ContentTooLarge,
@@ -7,10 +7,11 @@ import {
   KeyReused,
   type MessageInput,
   NotFound,
+  type OpenOptions,
   openColloquy,
   VersionConflict,
 } from 'colloquy'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 import { folderWith } from '../support/repository.ts'
 import { temporaryFolder } from '../support/temporary.ts'
@@ -741,6 +742,18 @@ describe('opening', () => {
       expect(existsSync(file)).toBe(false)
     },
   )
+
+  it.each<[string, OpenOptions]>([
+    ['leaseMs', { dispatch: { leaseMs: -1 } }],
+    ['project', { projects: { '': { agents: { autorun: true } } } }],
+  ])('that is refused for its %s leaves no store open behind it', async (field, options) => {
+    const folder = temporaryFolder()
+    vi.stubEnv('TMPDIR', folder)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await expect(openColloquy({ ...options, store: 'sqlite::memory:' })).rejects.toMatchObject({ field })
+    // A temporary one goes away when it is closed.
+    expect(readdirSync(folder)).toEqual([])
+  })
 
   it('with a NUL in the name of its store is refused', async () => {
     await expect(openColloquy({ store: 'sqlite:a\0b' })).rejects.toMatchObject({ code: 'store/unusable' })
