@@ -38,7 +38,7 @@ export function trigramsOf(text: string): Set<string> {
 function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
   let common = 0
   for (const gram of query) if (title.has(gram)) common++
-  return (0.8 * common) / query.size + (0.2 * common) / Math.max(1, title.size)
+  return 0.8 * (common / query.size) + 0.2 * (common / Math.max(1, title.size))
 }
 
 const leastLikeness = 0.2
@@ -50,6 +50,6 @@ export function titleScore(title: string, wanted: string, grams: ReadonlySet<str
     const [text, part] = [title, wanted].map(one => splitScript(one).toLowerCase()) as [string, string]
     return text.includes(part) ? part.length / Math.max(part.length, text.length) : 0
   }
-  const score = likeness(grams, trigramsOf(splitScript(title)))
+  const score = likeness(grams, trigramsOf(title))
   return score < leastLikeness ? 0 : score
 }

@@ -631,6 +631,14 @@ function describeTitles(open: OpenStore): void {
     for (const [title, text] of likenesses) expect((await found(text))[0], text).toBe(title)
   })
 
+  it('are as like as can be what says the same, in scripts without spaces, too', async () => {
+    const { store } = await titled('Login page', 'Carts', '登录页面', 'API設計', 'APIの設計')
+    for (const text of ['Login page', 'Carts', '登录页面', 'API設計', 'APIの設計']) {
+      const [hit] = await store.searchTitles({ project, text })
+      expect(hit).toMatchObject({ title: text, score: 1 })
+    }
+  })
+
   it('are found also when they are very short', async () => {
     const { found } = await titled('Shopping cart', 'QA')
     expect(await found('QA')).toEqual(['QA'])

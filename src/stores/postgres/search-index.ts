@@ -7,7 +7,7 @@
  */
 import type { Landmark } from '../../log/directory.ts'
 import { trigramsOf } from '../../log/search-terms.ts'
-import { searchableText, splitScript } from '../../log/searchable.ts'
+import { searchableText } from '../../log/searchable.ts'
 import { eventIn } from '../../log/stored-row.ts'
 import { wordsIn } from '../../log/words.ts'
 import type { Database } from './database.ts'
@@ -244,5 +244,5 @@ export function conversationMark(conversation: number): string {
 
 /** The pieces of a title, with the mark of its project. */
 export function titleGrams(project: number, title: string): string[] {
-  return [projectMark(project), ...trigramsOf(splitScript(title.slice(0, longestTitle)))]
+  return [projectMark(project), ...trigramsOf(title.slice(0, longestTitle))]
 }
