@@ -5,7 +5,7 @@
  * Commits of this process wake readers at once; commits of other processes are noticed by polling `data_version`. Who
  * follows one conversation sleeps until something happens there: a thousand such readers cost what their events cost.
  */
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises'
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
@@ -293,6 +293,11 @@ export function feed({ database, heads, epoch }: { database: Database; heads: He
           if (isBehind) await breathe()
           else if (page.entries.length === 0) await waitForNews()
         } catch (error) {
+          // Who is busy now is not at the next look.
+          if (isBusy(error)) {
+            await pause(pollMs)
+            continue
+          }
           end()
           throw asStoreError(error, database.path)
         }
