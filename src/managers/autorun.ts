@@ -3,10 +3,13 @@
  * said in, or else the project's default agent, or the orchestrator. However many processes look on, a lease lets one
  * answer. A routing whose process died is taken up by another.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine, Scope } from '../engine.ts'
-import { ColloquyError } from '../errors.ts'
+import { ColloquyError, PositionUnknown } from '../errors.ts'
+import type { Store } from '../log/store.ts'
 import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
+import type { Update } from '../views/update.ts'
 import type { AgentManager } from './agent-manager.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { Conversation } from './conversation.ts'
@@ -21,6 +24,8 @@ interface Watched {
   orchestrate(conversationId: string, options: OrchestrateOptions): Promise<unknown>
 }
 
+const tryAgainMs = 1000
+
 /** Gives the way to end it: nothing is started any more, and what runs is left to whoever closes. */
 export function autorun(
   colloquy: Watched,
@@ -29,9 +34,8 @@ export function autorun(
 ): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
-  const watched = updates(place.engine.store, place.scope.project, { signal })
   const watching = (async () => {
-    for await (const update of watched) {
+    for await (const update of followed(place.engine.store, place.scope.project, signal)) {
       if (update.action === 'message_added') await start(colloquy, update.message, settings, signal)
       // Somebody looked into a loop and let routing go on: it goes on with what it was at.
       else if (settings.defaultAgent === orchestratorName && update.event.event.type === 'loop.cleared')
@@ -43,8 +47,26 @@ export function autorun(
   return async () => {
     stop.abort()
     clearInterval(takingOver)
-    await watched.return?.()
     await watching
+  }
+}
+
+/** Updates, gone on with where they were when the log could not be followed for a while: nobody else says that they ended. */
+async function* followed(store: Store, project: string, signal: AbortSignal): AsyncGenerator<Update> {
+  const start = store.position().catch(() => undefined)
+  let from: string | undefined
+  while (!signal.aborted) {
+    try {
+      for await (const update of updates(store, project, { signal, ...(from !== undefined && { from }) })) {
+        from = update.position
+        yield update
+      }
+      return
+    } catch (error) {
+      // In a store that was put back there is no such place to go on from.
+      from = error instanceof PositionUnknown ? undefined : (from ?? (await start))
+      await wait(tryAgainMs, undefined, { signal }).catch(() => undefined)
+    }
   }
 }
 
