@@ -15,6 +15,7 @@ import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
 import { MessageInput, Tokens } from './message-input.ts'
 import { completionIn } from './turn.ts'
+import { withoutUndefined } from './without-undefined.ts'
 
 /** A message that passed every check, before it is counted and placed. */
 export type CheckedMessage = Omit<
@@ -122,10 +123,6 @@ function refuseOversize(message: CheckedMessage, limit: number): void {
   if (message.metadata) bytes += Buffer.byteLength(JSON.stringify(message.metadata))
   if (message.envelope !== undefined) bytes += Buffer.byteLength(JSON.stringify(message.envelope))
   if (bytes > limit) throw new ContentTooLarge({ bytes, limit })
-}
-
-function withoutUndefined(value: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined))
 }
 
 /** A checked message with its id and size. */

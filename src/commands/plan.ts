@@ -11,7 +11,8 @@ import type { WorkItem } from '../events/work-item.ts'
 import { cycleIn, unknownDependencies } from '../views/task-graph.ts'
 import type { FeatureWork } from '../views/work.ts'
 import type { Decision } from './decision.ts'
-import { type Beginning, begin, given } from './work.ts'
+import { withoutUndefined } from './without-undefined.ts'
+import { type Beginning, begin } from './work.ts'
 
 /** A graph is part of its feature's head; larger ones are several features. */
 export const mostTasks = 1_000
@@ -86,11 +87,14 @@ function changedGraph(
     ),
   ]
   refuse(problems)
-  const added = add.map(({ dependencies = [], ...task }) => ({ ...given(task), dependencies: once(dependencies) }))
+  const added = add.map(({ dependencies = [], ...task }) => ({
+    ...withoutUndefined(task),
+    dependencies: once(dependencies),
+  }))
   const changed = change.flatMap(task => {
     // Its description stays where it stands unless there is a new one.
     const { describedAt: _, ...before } = known.get(task.taskId)!
-    const after: PlannedTask = { ...before, ...given(task) }
+    const after: PlannedTask = { ...before, ...withoutUndefined(task) }
     after.dependencies = once(after.dependencies)
     return JSON.stringify(after) === JSON.stringify(before) ? [] : [after]
   })

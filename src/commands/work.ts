@@ -17,6 +17,7 @@ import type { WorkItem } from '../events/work-item.ts'
 import type { Heads } from '../views/heads.ts'
 import { firstState, legalMoves, type WorkType, workStates } from '../views/work-moves.ts'
 import { type Decision, openConversationIn } from './decision.ts'
+import { withoutUndefined } from './without-undefined.ts'
 
 const text = z.string().max(1_000_000)
 const name = z.string().trim().min(1).max(1_000)
@@ -92,13 +93,6 @@ export interface Beginning {
   phaseTimeoutMs?: number
 }
 
-type WithoutUndefined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
-
-/** Leaves out what was not given, which facts do not carry. */
-export function given<T extends object>(input: T): WithoutUndefined<T> {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as WithoutUndefined<T>
-}
-
 /** What a work item is called in words. */
 export function called(item: WorkItem): string {
   switch (item.type) {
@@ -133,7 +127,7 @@ export function addFeature(
     return [
       ...begin(heads, item, { ...beginning, title: name }),
       ...retitled(heads, name),
-      { type: 'feature.described', featureId, name, ...given(rest) },
+      { type: 'feature.described', featureId, name, ...withoutUndefined(rest) },
     ]
   }
 }
@@ -142,8 +136,8 @@ export function describeFeature(featureId: string, changes: z.output<typeof Feat
   const item: WorkItem = { type: 'feature', featureId }
   return heads => {
     openWorkIn(heads, item)
-    if (Object.keys(given(changes)).length === 0) return []
-    return [...retitled(heads, changes.name), { type: 'feature.described', featureId, ...given(changes) }]
+    if (Object.keys(withoutUndefined(changes)).length === 0) return []
+    return [...retitled(heads, changes.name), { type: 'feature.described', featureId, ...withoutUndefined(changes) }]
   }
 }
 
@@ -156,7 +150,7 @@ export function addBead(
   const item: WorkItem = { type: 'bead', beadId }
   return heads => {
     refuseKnown(heads, item)
-    const described: WorkDescribed = { type: 'work.described', item, title, ...given(rest) }
+    const described: WorkDescribed = { type: 'work.described', item, title, ...withoutUndefined(rest) }
     const events: ConversationEvent[] = [
       ...begin(heads, item, { ...beginning, title }),
       ...retitled(heads, title),
@@ -174,8 +168,8 @@ export function describeBead(beadId: string, changes: z.output<typeof BeadChange
   const item: WorkItem = { type: 'bead', beadId }
   return heads => {
     openWorkIn(heads, item)
-    if (Object.keys(given(changes)).length === 0) return []
-    return [...retitled(heads, changes.title), { type: 'work.described', item, ...given(changes) }]
+    if (Object.keys(withoutUndefined(changes)).length === 0) return []
+    return [...retitled(heads, changes.title), { type: 'work.described', item, ...withoutUndefined(changes) }]
   }
 }
 
@@ -200,7 +194,7 @@ export function moveWork(
     if (!legal.includes(to)) {
       throw new MoveRefused(facts, workStates[type].includes(to) ? undefined : 'there is no such state')
     }
-    const moved: WorkMoved = { type: 'work.moved', item, from: state, to, ...given(rest) }
+    const moved: WorkMoved = { type: 'work.moved', item, from: state, to, ...withoutUndefined(rest) }
     return [...created, moved]
   }
 }
@@ -209,7 +203,7 @@ export function reportWork(item: WorkItem, report: z.output<typeof Report>, begi
   return heads => {
     standingIn(heads, item)
     const { summary, ...rest } = report
-    return [...begin(heads, item, beginning), { type: 'work.reported', item, summary, ...given(rest) }]
+    return [...begin(heads, item, beginning), { type: 'work.reported', item, summary, ...withoutUndefined(rest) }]
   }
 }
 
@@ -217,7 +211,7 @@ export function attemptWork(item: WorkItem, attempt: z.output<typeof Attempt>, b
   return heads => {
     standingIn(heads, item)
     const { outcome, ...rest } = attempt
-    return [...begin(heads, item, beginning), { type: 'work.attempted', item, outcome, ...given(rest) }]
+    return [...begin(heads, item, beginning), { type: 'work.attempted', item, outcome, ...withoutUndefined(rest) }]
   }
 }
 
@@ -228,7 +222,7 @@ export function addWorktree(item: WorkItem, tree: z.output<typeof NewWorktree>, 
     const { path, branch, ...rest } = tree
     const known = heads.conversation?.info.work?.worktree
     if (known?.path === path && known.branch === branch) return []
-    const created: WorktreeCreated = { type: 'worktree.created', item, path, branch, ...given(rest) }
+    const created: WorktreeCreated = { type: 'worktree.created', item, path, branch, ...withoutUndefined(rest) }
     return [...begin(heads, item, beginning), created]
   }
 }

@@ -2,6 +2,7 @@
 import type { McpServer } from '../agent/mcp/tools.ts'
 import type { Tool, ToolLimits } from '../agent/tools/tool.ts'
 import { checkDurations, DurationMs } from '../commands/duration.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import type { Model } from '../models/model.ts'
 import type { PriceTable } from '../models/prices.ts'
 
@@ -65,7 +66,7 @@ export function completeAgentSettings({ limits, orchestrator, ...given }: AgentS
     leaseMs: minute,
     autorun: false,
     defaultAgent: undefined,
-    ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<AgentSettings>),
+    ...withoutUndefined(given),
     orchestrator: { agents: undefined, outside: [], ...orchestrator },
     limits: { commandMs: 2 * minute, characters: 30_000, answerWithinMs: 24 * 60 * minute, ...limits },
   }

@@ -1,4 +1,5 @@
 /** How teams build, where a caller does not say otherwise. */
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import type { RalphLimits } from '../events/ralph.ts'
 import type { Check } from '../work/find-checks.ts'
 
@@ -39,7 +40,7 @@ export function completeBuildSettings({ limits, ...given }: BuildSettingsInput =
     movesCheckouts: true,
     approvals: 'person',
     leaseMs: 30_000,
-    ...(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<BuildSettings>),
+    ...withoutUndefined(given),
     limits: { iterations: 10, tokens: null, unchanged: 3, ...limits },
   }
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { DurationMs, WaitMs } from '../commands/duration.ts'
 import { PhaseSet } from '../commands/phase-set.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import { ConfigurationInvalid } from '../errors.ts'
 import { Id } from '../events/id.ts'
 import { Sharing } from '../events/session.ts'
@@ -286,7 +287,7 @@ function within(value: unknown, key: string): unknown {
 }
 
 /** The known name with the fewest changed letters, if it is near enough to be meant. */
-export function nearestTo(key: string, known: readonly string[]): string | undefined {
+function nearestTo(key: string, known: readonly string[]): string | undefined {
   let best: { name: string; distance: number } | undefined
   for (const name of known) {
     const distance = distanceOf(key.toLowerCase().replace(/[-_]/g, ''), name.toLowerCase())
@@ -306,8 +307,4 @@ function distanceOf(one: string, other: string): number {
     row = next
   }
   return row[other.length]!
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T
 }

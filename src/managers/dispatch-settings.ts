@@ -1,5 +1,6 @@
 /** How work is given to agents, where a caller does not say otherwise. */
 import { checkDurations, DurationMs, WaitMs } from '../commands/duration.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import { defaultGuards, type GuardSettings } from '../work/guards.ts'
 
 export interface DispatchSettings {
@@ -37,9 +38,7 @@ export function completeDispatchSettings({ guards, ...given }: DispatchSettingsI
     perModel: {},
     leaseMs: 30_000,
     lookEveryMs: 5_000,
-    ...(Object.fromEntries(
-      Object.entries(given).filter(([, value]) => value !== undefined),
-    ) as Partial<DispatchSettings>),
+    ...withoutUndefined(given),
     guards: { ...defaultGuards, ...guards },
   }
 }

@@ -1,6 +1,7 @@
 /** Opens a store and puts the managers over it. */
 import { basename } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
 import { engine } from '../engine.ts'
 import { InvalidInput, StoreUnusable } from '../errors.ts'
@@ -246,10 +247,9 @@ function wholeClock(clock: () => number): () => number {
 async function withConfiguration(given: OpenOptions, from: true | string): Promise<OpenOptions> {
   const read = await readConfiguration(from === true ? {} : { file: from })
   const { requests, sharing, archive, projects, ...options } = given
-  const own = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
   return {
     ...(read as OpenOptions),
-    ...own,
+    ...withoutUndefined(options),
     requests: { ...(read.requests as Partial<RequestSettings>), ...requests },
     sharing: { ...(read.sharing as OpenOptions['sharing']), ...sharing },
     archive: { ...(read.archive as OpenOptions['archive']), ...archive },

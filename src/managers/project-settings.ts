@@ -3,6 +3,7 @@
  * has a folder of its own or none: nobody who may write in one project reads the files of another through it.
  */
 import { parseInput } from '../commands/input.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import { InvalidInput } from '../errors.ts'
 import { type AgentSettings, type AgentSettingsInput, completeAgentSettings } from './agent-settings.ts'
 import { type BuildSettings, type BuildSettingsInput, completeBuildSettings } from './build-settings.ts'
@@ -102,7 +103,7 @@ export function completeProjectSettings(
   options: ProjectOptions & TeamSettingsInput,
   findRoot?: () => string,
 ): ProjectSettings {
-  const features = { ...defaultFeatures, ...defined(options.features ?? {}) }
+  const features = { ...defaultFeatures, ...withoutUndefined(options.features ?? {}) }
   const agents = completeAgentSettings(options.agents)
   return {
     get root() {
@@ -121,17 +122,18 @@ export function completeProjectSettings(
 
 /** What is said for one project wins key by key; within groups, too. */
 function overriding(general: ProjectOptions, own: ProjectOptions): ProjectOptions {
-  const both: ProjectOptions = { ...general, ...defined(own) }
+  const both: ProjectOptions = { ...general, ...withoutUndefined(own) }
   for (const group of ['requests', 'sharing', 'archive', 'turns', 'features'] as const) {
-    if (general[group] && own[group]) Object.assign(both, { [group]: { ...general[group], ...defined(own[group]) } })
+    if (general[group] && own[group])
+      Object.assign(both, { [group]: { ...general[group], ...withoutUndefined(own[group]) } })
   }
   if (general.agents && own.agents) {
     const limits = { ...general.agents.limits, ...own.agents.limits }
-    both.agents = { ...general.agents, ...defined(own.agents), limits }
+    both.agents = { ...general.agents, ...withoutUndefined(own.agents), limits }
   }
   if (general.work && own.work) {
     const limits = { ...general.work.limits, ...own.work.limits }
-    both.work = { ...general.work, ...defined(own.work), limits }
+    both.work = { ...general.work, ...withoutUndefined(own.work), limits }
   }
   return both
 }
@@ -141,7 +143,7 @@ function requestSettings(input: ProjectOptions['requests']): RequestSettings {
   if (input === undefined) return defaultRequestSettings
   const settings = {
     ...defaultRequestSettings,
-    ...(parseInput(RequestsInput, defined(input)) as Partial<RequestSettings>),
+    ...(parseInput(RequestsInput, withoutUndefined(input)) as Partial<RequestSettings>),
   }
   // Otherwise the first compaction would be followed by the next one at once.
   if (settings.target >= settings.trigger) throw new InvalidInput('target', 'must be smaller than trigger')
@@ -151,14 +153,16 @@ function requestSettings(input: ProjectOptions['requests']): RequestSettings {
 /** @throws {InvalidInput} naming the setting */
 function settingsIn(options: SettingsInput): SettingsInput {
   const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
-  const given = defined({ sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive }) as SettingsInput
+  const given = withoutUndefined({
+    sessionExpiresInMs,
+    maxMessageBytes,
+    sharing,
+    sweepEveryMs,
+    archive,
+  }) as SettingsInput
   // Never is never wrong for these two, and asking the schema takes as long as reading a session.
   const isNever = ([name, value]: [string, unknown]) =>
     value === null && (name === 'sessionExpiresInMs' || name === 'sweepEveryMs')
   if (!Object.entries(given).every(isNever)) parseInput(KeepingInput, given)
   return given
-}
-
-function defined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { DurationMs, WaitMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
+import { withoutUndefined } from '../commands/without-undefined.ts'
 
 export interface ReferenceSettings {
   /** How long a reference may take. Default 5 seconds. */
@@ -33,6 +34,6 @@ export function referenceSettings(
 ): ReferenceSettings | undefined {
   if (input === 'off') return undefined
   if (input === undefined) return defaultReferenceSettings
-  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
-  return { ...defaultReferenceSettings, ...(parseInput(ReferencesInput, given) as Partial<ReferenceSettings>) }
+  const given = parseInput(ReferencesInput, withoutUndefined(input))
+  return { ...defaultReferenceSettings, ...(given as Partial<ReferenceSettings>) }
 }

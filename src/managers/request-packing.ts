@@ -1,4 +1,5 @@
 /** From a session and a message to a packed request: what is gathered, inside which budget, with which quotes. */
+import { withoutUndefined } from '../commands/without-undefined.ts'
 import type { RequestBuilt, UsageKnown } from '../events/request.ts'
 import { requestBudget } from '../request/budget.ts'
 import { oldestVersion } from '../request/contents.ts'
@@ -209,8 +210,4 @@ function usageOf(
     ...(continues && { continues }),
     ...(calibration && { calibration }),
   }
-}
-
-function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as never
 }
