@@ -5,6 +5,7 @@ import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import { copySource } from './copy-out.ts'
 import type { Database } from './database.ts'
 import { filing } from './places.ts'
+import { lastPosition } from './position.ts'
 import { inTransaction } from './transaction.ts'
 
 const bytes = (base64: string) => Buffer.from(base64, 'base64')
@@ -25,9 +26,7 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
         (select count(*) from leases where project = ?1 and expires_at > ?2)`),
     events: database.prepare(`
       select count(*) from events e join conversations c using (conversation) where c.project = ?`),
-    position: database.prepare(`
-      select max(coalesce((select max(position) from events), 0), cast(value as integer)) from meta
-      where name = 'position_floor'`),
+    position: database.prepare(`select ${lastPosition()}`),
     setFloor: database.prepare(`update meta set value = ? where name = 'position_floor'`),
     purge: database.prepare(`
       insert into purges (project, conversation_id, archive, events, hash, at, actor, channel, request, reason, restored_at)
@@ -200,11 +199,7 @@ export function discardCopy(database: Database, project: string): void {
       const lanes = `lane in (select lane from lanes where ${within})`
       run(`delete from blob_uses where blob in (select blob from blobs where project = ?1)`)
       for (const table of ['places', 'recent']) run(`delete from ${table} where ${lanes}`)
-      const [last] = database
-        .prepare(`select max(coalesce((select max(position) from events), 0), cast(value as integer)) from meta
-          where name = 'position_floor'`)
-        .get() as [number]
-      database.prepare(`update meta set value = ? where name = 'position_floor'`).run(String(last))
+      database.exec(`update meta set value = ${lastPosition()} where name = 'position_floor'`)
       const events = Number(run(`delete from events where ${within}`).changes)
       run(`delete from lanes where ${within}`)
       const [purged] = database.prepare('select coalesce(sum(events), 0) from purges where project = ?').get(row) as [

@@ -59,8 +59,8 @@ export function maintenance({ database, heads, reading, writing }: { database: D
     return { due, used, lost }
   }
 
-  function headsOf(project: string, rows: ReadonlyArray<[string]>): ConversationHead[] {
-    return rows.flatMap(([id]) => heads.conversation(project, id)?.head ?? [])
+  function headsOf(project: string, rows: ReadonlyArray<[row: number, id: string, ...unknown[]]>): ConversationHead[] {
+    return rows.flatMap(([, id]) => heads.conversation(project, id)?.head ?? [])
   }
 
   return {
@@ -95,10 +95,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       const rows = sql.archivable.all(...values, upTo ?? Number.MAX_SAFE_INTEGER) as Array<[number, string]>
       const next = rows.length > limit ? rows[limit - 1]![0] : upTo
       return {
-        items: headsOf(
-          project,
-          rows.slice(0, limit).map(([, id]) => [id]),
-        ),
+        items: headsOf(project, rows.slice(0, limit)),
         ...(next !== undefined && { next: String(next) }),
       }
     },
@@ -110,10 +107,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
       const rows = sql.due.all(projectRow, now, dueAt, row, limit + 1) as Array<[number, string, number]>
       const last = rows[limit - 1]
       return {
-        items: headsOf(
-          project,
-          rows.slice(0, limit).map(([, id]) => [id]),
-        ),
+        items: headsOf(project, rows.slice(0, limit)),
         ...(rows.length > limit && last && { next: `${last[2]}.${last[0]}` }),
       }
     },

@@ -35,3 +35,7 @@ export function positionParts(position: string): PositionParts {
  */
 export const positionFloor = (schema: 'main' | 'log' = 'main') =>
   `coalesce((select cast(value as integer) from ${schema}.meta where name = 'position_floor'), 0)`
+
+/** The newest position that was ever handed out, whether what stands there is still there or not. */
+export const lastPosition = (schema: 'main' | 'log' = 'main') =>
+  `max(coalesce((select max(position) from ${schema}.events), 0), ${positionFloor(schema)})`

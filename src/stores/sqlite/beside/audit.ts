@@ -10,28 +10,14 @@ import type { Listed } from '../../../log/directory.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import { lastMomentOf } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
-import { blobLoader } from '../rows.ts'
+import { blobLoader, type EventRow, eventColumns } from '../rows.ts'
 import type { Value } from '../statement.ts'
 
 /** Positions looked at in one go, and in one call. */
 const stretch = 10_000
 const mostStretches = 5
 
-type Row = [
-  position: number,
-  version: number,
-  type: string,
-  schema: number,
-  at: number,
-  actor: string,
-  channel: string,
-  request: string | null,
-  message: string | null,
-  lane: number | null,
-  crc: number,
-  body: string | null,
-  conversationId: string,
-]
+type Row = [...EventRow, conversationId: string]
 
 export function auditor(database: Database) {
   const sql = {
@@ -60,7 +46,7 @@ export function auditor(database: Database) {
   }
 
   function entryOf(row: Row, project: number): AuditEntry {
-    const [, version, type, schema, at, actor, channel, request, message, lane, crc, body, conversationId] = row
+    const [, version, type, schema, at, actor, channel, request, message, lane, crc, body, , conversationId] = row
     const event = eventIn({ version, at, lane, type, schema, message, crc, body }, blobs(project))
     return auditEntry({ conversationId, version, at, actor, channel, request, type }, event)
   }
@@ -84,9 +70,7 @@ function matching(database: Database, query: Omit<AuditQuery, 'limit' | 'cursor'
   want('e.at <= ?', until === undefined ? undefined : lastMomentOf(until))
   // The plus keeps the conversation's index out of it: positions are what it goes by.
   const statement = database.prepare(`
-    select e.position, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.lane, e.crc, e.body,
-      c.id
-    from events e cross join conversations c
+    select ${eventColumns}, c.id from events e cross join conversations c
     where e.position > ? and e.position < ? and c.conversation = +e.conversation and c.project = ?${conditions.join('')}
     order by e.position desc limit ?`)
   return (above: number, below: number, limit: number) =>

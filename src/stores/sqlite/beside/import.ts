@@ -14,7 +14,7 @@ import {
   provedHeading,
   refuseOlder,
 } from '../../../log/archive-check.ts'
-import { blobsIn, decode, genesis } from '../../../log/record.ts'
+import { blobsIn, decode } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
@@ -22,7 +22,7 @@ import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'
 import { filing } from '../places.ts'
-import { positionFloor } from '../position.ts'
+import { lastPosition } from '../position.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
@@ -70,8 +70,7 @@ export interface ConversationImport {
 export function conversationImporter(database: Database) {
   const heads = headStore(database)
   const sql = {
-    floor: database.prepare(`select ${positionFloor()}`),
-    last: database.prepare('select max(position) from events'),
+    last: database.prepare(`select ${lastPosition()}`),
     purged: database.prepare(`
       select p.hash, p.archive from purges p join projects using (project)
       where id = ? and conversation_id = ? and restored_at is null order by purge desc limit 1`),
@@ -105,9 +104,9 @@ export function conversationImporter(database: Database) {
   function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
-    let position = Math.max((sql.floor.get() as [number])[0], (sql.last.get() as [number | null])[0] ?? 0)
-    const base = baseOf(project, lines[0]!, strict)
-    let hash: Uint8Array = base?.hash ?? genesis(project, conversationId)
+    let [position] = sql.last.get() as [number]
+    if (strict) refuseWithoutParent(project, lines[0]!)
+    let hash: Uint8Array = new Uint8Array()
     let entry: ConversationEntry | undefined
     let head = undefined as ReturnType<typeof evolveConversation>
     for (const line of lines) {
@@ -155,22 +154,15 @@ export function conversationImporter(database: Database) {
   }
 
   /** A branch is brought back only onto what it hangs on. */
-  function baseOf(
-    project: string,
-    heading: ArchiveLine,
-    strict: boolean,
-  ): { version: number; hash: Uint8Array } | undefined {
-    if (!('colloquy' in heading) || !heading.branchOf) return undefined
-    const { conversationId, version } = heading.branchOf
-    const hash = Buffer.from(heading.branchOf.hash, 'base64')
+  function refuseWithoutParent(project: string, heading: ArchiveLine): void {
+    if (!('colloquy' in heading) || !heading.branchOf) return
+    const { conversationId, version, hash } = heading.branchOf
     const there = heads.hashAt(project, heading.branchOf)
-    if (strict && (!there || !hash.equals(there))) {
-      throw new IllegalState(
-        `It branches off conversation ${conversationId} at version ${version}, which is not there. Restore that first. Nothing was restored.`,
-        { conversationId, version },
-      )
-    }
-    return { version, hash }
+    if (there && Buffer.from(hash, 'base64').equals(there)) return
+    throw new IllegalState(
+      `It branches off conversation ${conversationId} at version ${version}, which is not there. Restore that first. Nothing was restored.`,
+      { conversationId, version },
+    )
   }
 
   function insertLine(

@@ -3,6 +3,7 @@ import { IllegalState } from '../../../errors.ts'
 import type { Database } from '../database.ts'
 import { type HeadStore, headStore } from '../heads.ts'
 import { inVersionOrder } from '../places.ts'
+import { lastPosition } from '../position.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from './protocol.ts'
 
@@ -20,9 +21,7 @@ export function purger(database: Database) {
     lanes: database.prepare('delete from lanes where conversation = ?'),
     sessions: database.prepare('delete from sessions where conversation = ?'),
     conversation: database.prepare('delete from conversations where conversation = ?'),
-    floor: database.prepare(`
-      update meta set value = (select max(coalesce(max(position), 0), cast(value as integer)) from events)
-      where name = 'position_floor'`),
+    floor: database.prepare(`update meta set value = ${lastPosition()} where name = 'position_floor'`),
     record: database.prepare(`
       insert into purges (project, conversation_id, archive, events, hash, at, actor, channel, request, reason)
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),

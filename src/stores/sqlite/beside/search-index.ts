@@ -14,7 +14,7 @@ import { searchableText, splitScript } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import type { Database } from '../database.ts'
 import { damaged } from '../errors.ts'
-import { positionFloor } from '../position.ts'
+import { lastPosition } from '../position.ts'
 import { blobLoader } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper } from './landmarks.ts'
@@ -105,7 +105,7 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
     putTitle: database.prepare('insert or replace into titles (rowid, title) values (?, ?)'),
     putParticipant: database.prepare('insert or ignore into participants (conversation, name) values (?, ?)'),
     hashAt: database.prepare('select hash from log.events where position = ?'),
-    end: database.prepare(`select max(coalesce((select max(position) from log.events), 0), ${positionFloor('log')})`),
+    end: database.prepare(`select ${lastPosition('log')}`),
     check: database.prepare(`select value from meta where name = 'check'`),
     generation: database.prepare(`select value from meta where name = 'generation'`),
     knownPurges: database.prepare(`select value from meta where name = 'purges'`),

@@ -16,7 +16,7 @@ import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { headStore } from '../heads.ts'
 import { inVersionOrder, newestPosition } from '../places.ts'
-import { positionFloor } from '../position.ts'
+import { lastPosition } from '../position.ts'
 import { blobLoader } from '../rows.ts'
 import { misshapenTables } from '../table-shapes.ts'
 import { isLaneless, isMeant, isUnplaced, sameAsEvent } from './checked.ts'
@@ -45,8 +45,7 @@ export function verifier(database: Database) {
       where ${isMeant}`),
     // Positions are handed out one by one: what is neither there nor purged was taken out by hand.
     missing: database.prepare(`
-      select max(coalesce((select max(position) from events), 0), ${positionFloor()})
-        - (select count(*) from events) - (select coalesce(sum(events), 0) from purges)`),
+      select ${lastPosition()} - (select count(*) from events) - (select coalesce(sum(events), 0) from purges)`),
     floor: database.prepare(`select 1 from meta where name = 'position_floor'`),
     places: database.prepare(`
       select c.conversation, p.id, c.id from conversations c join projects p using (project)
