@@ -2,11 +2,10 @@
  * The lines of an archive, proved: on their way out before anything is removed, on their way back before anything is
  * written.
  */
-import { createHash } from 'node:crypto'
 import { ConversationDamaged, IllegalState } from '../errors.ts'
 import { audienceKey } from '../events/audience.ts'
 import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
-import { blobsIn, decode, digestOf, genesis, type Header, hashOf } from './record.ts'
+import { blobsIn, decode, digestOf, genesis, type Header, hashOf, isBlob } from './record.ts'
 import { RewrittenProof } from './rewritten.ts'
 
 export function archiveLineIn(line: string): ArchiveLine {
@@ -138,10 +137,6 @@ function damageOf(
   }
   const follows = hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))
   return follows ? undefined : 'its hash does not follow from the one before'
-}
-
-export function isBlob(json: string, digest: string): boolean {
-  return createHash('sha256').update(json).digest('hex') === digest
 }
 
 export function headerOf(line: ArchivedEvent): Header {

@@ -65,7 +65,7 @@ export function archivist({
       Uint8Array,
       Uint8Array,
     ]
-    for (const blob of body === null ? [] : blobsOf(body)) {
+    for (const blob of body === null ? [] : blobsIn(body)) {
       const json = blobOf(blob)
       if (json !== undefined) yield { blob, json }
     }
@@ -94,18 +94,9 @@ export function archivist({
 }
 
 /** What the message itself says of its audience, for when its lane is lost; nobody sees one that says nothing. */
-function laneInBody(type: string, schema: number, body: string | null, message: string | null): LaneMeaning {
+export function laneInBody(type: string, schema: number, body: string | null, message: string | null): LaneMeaning {
   const event = decode({ type, schema, body, messageId: message ?? undefined }, () => 'null')
   const place = laneOfEvent(event)
   if (!place) return { audienceKey: 'internal', kind: 'internal', audience: { to: 'internal' } }
   return { audienceKey: place.lane.audience, kind: place.lane.kind, audience: place.audience }
-}
-
-/** A damaged body names no blobs. */
-function blobsOf(body: string): string[] {
-  try {
-    return blobsIn(body)
-  } catch {
-    return []
-  }
 }

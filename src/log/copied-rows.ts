@@ -3,12 +3,10 @@
 import type { ConversationInfo } from '../views/conversation.ts'
 import { type SessionHead, sessionKey } from '../views/session.ts'
 import { teamDueAt } from '../views/team.ts'
-import type { ArchiveRow } from './archived-rows.ts'
+import { type ArchiveRow, laneInBody } from './archived-rows.ts'
 import { type CopiedConversation, type CopiedEvent, type CopiedSession, plainText } from './copy.ts'
 import { infoIn, nameless, sessionHeadIn } from './fold.ts'
-import { laneOf } from './lane.ts'
-import { blobsIn, decode } from './record.ts'
-import type { LoadBlob } from './stored-row.ts'
+import { blobsIn, type LoadBlob } from './record.ts'
 
 /** A lane's own row: key, kind, audience; nulls where it is lost. */
 export type LaneColumns = [audienceKey: string | null, kind: string | null, audience: string | null]
@@ -49,7 +47,7 @@ export function copiedEvent({
     hash: base64(hash),
     isDamaged,
   }
-  const blobs = event.body === null ? [] : namedIn(event.body)
+  const blobs = event.body === null ? [] : [...new Set(blobsIn(event.body))]
   return {
     ...event,
     lane: laneRow === null ? null : laneIn(lane, event),
@@ -64,27 +62,13 @@ function base64(bytes: unknown): string {
   return Buffer.from(bytes instanceof Uint8Array ? bytes : String(bytes)).toString('base64')
 }
 
-/** What the message itself says where its lane is lost; nobody sees one that says nothing. */
 function laneIn(
   [audienceKey, kind, audience]: LaneColumns,
   { type, schema, body, messageId }: Pick<CopiedEvent, 'type' | 'schema' | 'body' | 'messageId'>,
 ): NonNullable<CopiedEvent['lane']> {
   if (audienceKey !== null && kind !== null && audience !== null) return { audienceKey, kind, audience }
-  const found = laneOf(decode({ type, schema, body, messageId: messageId ?? undefined }, () => 'null'))
-  return {
-    audienceKey: found?.lane.audience ?? 'internal',
-    kind: found?.lane.kind ?? 'internal',
-    audience: JSON.stringify(found?.audience ?? { to: 'internal' }),
-  }
-}
-
-/** A damaged body names no blobs. */
-function namedIn(body: string): string[] {
-  try {
-    return [...new Set(blobsIn(body))]
-  } catch {
-    return []
-  }
+  const said = laneInBody(type, schema, body, messageId)
+  return { ...said, audience: JSON.stringify(said.audience) }
 }
 
 export interface ConversationColumns {

@@ -157,7 +157,8 @@ export function unpackedMessage(
   return withRest(message, stored)
 }
 
-type LoadBlob = (digest: string) => string | undefined
+/** Gives a blob's JSON, or undefined where it is missing. */
+export type LoadBlob = (digest: string) => string | undefined
 
 function audienceIn({ audience, sessionId }: PackedMessage): Audience {
   return audience === 'own' ? { to: 'session', sessionId: sessionId! } : (audience ?? everyone)
@@ -197,7 +198,7 @@ function takeOutBlobs(parts: readonly Part[], blobs: Blob[]): { parts: readonly 
       if (typeof value === 'string' && value.length <= blobThreshold) continue
       const json = JSON.stringify(value)
       if (json.length <= blobThreshold) continue
-      const digest = createHash('sha256').update(json).digest('hex')
+      const digest = hash('sha256', json)
       blobs.push({ digest, json })
       uses.push([index, field, digest])
       fields[field] = null
@@ -207,17 +208,26 @@ function takeOutBlobs(parts: readonly Part[], blobs: Blob[]): { parts: readonly 
   return { parts: left, uses }
 }
 
-/** The digests of the blobs a stored body refers to. */
+/** The digests of the blobs a stored body refers to. A damaged one refers to none. */
 export function blobsIn(body: string): string[] {
   if (!body.includes('"blobs":[[')) return []
-  const data = JSON.parse(body) as { blobs?: BlobUse[] }
-  return (data.blobs ?? []).map(use => use[2])
+  try {
+    const data = JSON.parse(body) as { blobs?: BlobUse[] }
+    return (data.blobs ?? []).map(use => use[2])
+  } catch {
+    return []
+  }
 }
 
-/** Turns a stored body back into the event. `loadBlob` gives a blob's JSON, or undefined where it is missing. */
+/** Whether a blob's JSON is what its digest says. */
+export function isBlob(json: string, digest: string): boolean {
+  return hash('sha256', json) === digest
+}
+
+/** Turns a stored body back into the event. */
 export function decode(
   stored: { type: string; schema: number; body: string | null; messageId: string | undefined },
-  loadBlob: (digest: string) => string | undefined,
+  loadBlob: LoadBlob,
 ): StoredEvent {
   const { type, schema, body, messageId } = stored
   if (body === null) return { type: 'erased', storedType: type, messageId }

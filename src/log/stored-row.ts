@@ -1,10 +1,7 @@
 /** Rows of an events table, whichever store has it: their checksum, and the event they hold. */
 import { crc32 } from 'node:zlib'
 import type { StoredEvent } from '../events/event.ts'
-import { decode } from './record.ts'
-
-/** Gives a blob's JSON, or undefined where it is missing. */
-export type LoadBlob = (digest: string) => string | undefined
+import { decode, type LoadBlob } from './record.ts'
 
 /** What a checksum covers: the content, and the fields that place it. */
 export interface ChecksumInput {

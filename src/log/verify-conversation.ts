@@ -2,7 +2,6 @@
  * Checks one conversation row by row, whichever store holds it: versions without gaps, checksums, digests, the hash
  * chain, running sums, blobs; and at the end its heads, folded anew and compared with the stored ones.
  */
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { RecordedEvent } from '../events/recorded.ts'
 import { type ConversationHead, evolveConversation } from '../views/conversation.ts'
@@ -10,9 +9,9 @@ import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
 import type { ArchiveRow } from './archived-rows.ts'
 import { parsedOr } from './fold.ts'
 import { addSums, type Lane, type LaneSums, laneOf, noSums, subtractSums } from './lane.ts'
-import { blobsIn, digestOf, genesis, hashOf } from './record.ts'
+import { blobsIn, digestOf, genesis, hashOf, isBlob, type LoadBlob } from './record.ts'
 import { RewrittenProof } from './rewritten.ts'
-import { eventIn, type LoadBlob } from './stored-row.ts'
+import { eventIn } from './stored-row.ts'
 import { isoTime } from './time.ts'
 import type { Damage } from './upkeep.ts'
 
@@ -110,8 +109,7 @@ export function conversationCheck({
     rewritten.take(event)
     for (const blob of body === null || event.type === 'damaged' ? [] : blobsIn(body)) {
       const json = load(blob)
-      if (json === undefined || createHash('sha256').update(json).digest('hex') !== blob)
-        report(`its blob ${blob} is damaged`, version)
+      if (json === undefined || !isBlob(json, blob)) report(`its blob ${blob} is damaged`, version)
     }
     let adds: LaneSums | undefined
     const lane = laneRow === null ? undefined : lanes.get(laneRow)

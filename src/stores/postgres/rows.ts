@@ -1,7 +1,8 @@
 /** Rows of the events table, and the events they hold. */
 import type { RecordedEvent } from '../../events/recorded.ts'
+import type { LoadBlob } from '../../log/record.ts'
 import { blobsIn } from '../../log/record.ts'
-import { eventIn, type LoadBlob } from '../../log/stored-row.ts'
+import { eventIn } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Run } from './database.ts'
 import { positionText } from './position.ts'

@@ -1,8 +1,8 @@
 /** Messages as a viewer sees them, and how much there is of them. */
 import { addSums, type LaneSums, largestSum, noSums, subtractSums } from '../../log/lane.ts'
-import { packedSchema, unpackedMessage } from '../../log/record.ts'
+import { type LoadBlob, packedSchema, unpackedMessage } from '../../log/record.ts'
 import { ownCopy } from '../../log/shared.ts'
-import { eventIn, isIntact, type LoadBlob } from '../../log/stored-row.ts'
+import { eventIn, isIntact } from '../../log/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Page, Window } from '../../log/windows.ts'
 import { type Message, messageOf } from '../../views/message.ts'

@@ -9,12 +9,11 @@ import {
   archiveLineIn,
   headerOf,
   headingOf,
-  isBlob,
   type PurgeRecord,
   provedHeading,
   refuseOlder,
 } from '../../../log/archive-check.ts'
-import { blobsIn, decode } from '../../../log/record.ts'
+import { blobsIn, decode, isBlob } from '../../../log/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../views/session.ts'
