@@ -1,7 +1,7 @@
 /** Takes in JSON from callers: a plain copy, or a clear word about what is not JSON. */
 import { InvalidInput } from '../errors.ts'
 
-export const deepestJson = 100
+const deepestJson = 100
 
 /** A copy that reads back the same after it was stored. Deeper than 100 levels, or not JSON, is refused. */
 export function jsonCopy(value: unknown, field: string, depth = 0): unknown {

@@ -15,7 +15,7 @@ import { withoutUndefined } from './without-undefined.ts'
 import { type Beginning, begin } from './work.ts'
 
 /** A graph is part of its feature's head; larger ones are several features. */
-export const mostTasks = 1_000
+const mostTasks = 1_000
 
 const fields = {
   description: z.string().max(100_000).optional(),

@@ -283,6 +283,6 @@ function closing(turns: TurnsState, turn: { id: string; version: number }, compl
 }
 
 /** Whom the turn still waits for. */
-export function missingIn({ agents, completions }: OpenTurn): string[] {
+function missingIn({ agents, completions }: OpenTurn): string[] {
   return agents.filter(agent => !completions.some(one => one.agent === agent))
 }

@@ -125,7 +125,6 @@ export const ConversationEvent = z.discriminatedUnion('type', [
   GuardCleared,
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
-export type EventType = ConversationEvent['type']
 
 /** From a newer program, or a type of somebody else's: kept and passed on untouched. */
 export interface UnknownEvent {

@@ -64,7 +64,7 @@ export function subtractSums(a: LaneSums, b: LaneSums): LaneSums {
   }
 }
 
-export function laneKindOf(message: { role: Role; internal?: boolean | undefined }): LaneKind {
+function laneKindOf(message: { role: Role; internal?: boolean | undefined }): LaneKind {
   return message.internal ? 'internal' : message.role === 'system' ? 'system' : 'talk'
 }
 

@@ -52,7 +52,7 @@ export interface Leases {
 }
 
 /** A year: whoever needs a lease for longer renews it. */
-export const longestLeaseMs = 365 * 24 * 60 * 60 * 1000
+const longestLeaseMs = 365 * 24 * 60 * 60 * 1000
 
 /** @throws {InvalidInput} when nobody can hold a lease for so long */
 export function checkLeaseTime(forMs: number): void {

@@ -16,7 +16,7 @@ import type { SessionManager } from './session-manager.ts'
 import type { WorkManager } from './work-manager.ts'
 
 /** Who speaks to agents in a person's place. */
-export const dispatcherName = 'dispatcher'
+const dispatcherName = 'dispatcher'
 
 export function beadWorker({
   engine,

@@ -145,7 +145,7 @@ function item(beadId: string): WorkItem {
   return { type: 'bead', beadId }
 }
 
-export function beadSummary({ info, version, activeAt }: WorkHead<BeadWork>): BeadSummary {
+function beadSummary({ info, version, activeAt }: WorkHead<BeadWork>): BeadSummary {
   const { type: _type, descriptionAt: _at, ...work } = info.work
   const { id: conversationId, status, createdAt, workItem } = info
   const beadId = workItem.type === 'bead' ? workItem.beadId : ''

@@ -31,7 +31,7 @@ export interface DelegatedState extends Delegated {
 
 /** More at a time are refused. */
 export const mostPending = 64
-export const endedRemembered = 16
+const endedRemembered = 16
 
 export function evolveDelegations(
   state: DelegationsState | undefined,

@@ -19,7 +19,7 @@ export interface RunningExecution {
 
 /** More names than this are counted together. */
 const mostAgents = 100
-export const otherAgents = '(others)'
+const otherAgents = '(others)'
 
 export function evolveExecution(
   state: ExecutionState | undefined,

@@ -27,7 +27,7 @@ export interface QuestionsState {
   answered: readonly QuestionState[]
 }
 
-export const answeredRemembered = 32
+const answeredRemembered = 32
 
 export function evolveQuestions(
   state: QuestionsState | undefined,

@@ -8,7 +8,7 @@ import type { RecordedEvent } from '../events/recorded.ts'
 /** Paths by agent, oldest first. */
 export type ReadFiles = Readonly<Record<string, readonly string[]>>
 
-export const filesRemembered = 200
+const filesRemembered = 200
 
 export function evolveReadFiles(state: ReadFiles | undefined, { event }: RecordedEvent): ReadFiles | undefined {
   if (event.type === 'phase.changed' && event.forgetsReadFiles) return undefined

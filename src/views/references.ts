@@ -15,7 +15,7 @@ export interface ResolvedReference {
 
 export type References = readonly ResolvedReference[]
 
-export const referencesRemembered = 200
+const referencesRemembered = 200
 
 export function evolveReferences(state: References | undefined, { event }: RecordedEvent): References | undefined {
   if (event.type !== 'reference.resolved') return state

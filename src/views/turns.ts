@@ -56,7 +56,7 @@ export interface PastTurn {
 }
 
 /** As many as loop detection looks back over. */
-export const turnsRemembered = 12
+const turnsRemembered = 12
 
 export const noTurns: TurnsState = { count: 0, recent: [], hops: 0 }
 

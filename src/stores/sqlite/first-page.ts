@@ -14,7 +14,7 @@ import { pageSize, pagesOf, rowsIn } from './table-leaves.ts'
 const headerSize = 100
 
 /** A page that holds rows of the list of tables. */
-export interface SchemaLeaf {
+interface SchemaLeaf {
   page: number
   lastRow: number
 }
@@ -91,7 +91,7 @@ const readForContent = [
 ] as const
 
 /** The header of a store of so many pages. No list of free pages: they are not read, and nothing is written to the copy. */
-export function headerFor(pages: number): Buffer {
+function headerFor(pages: number): Buffer {
   const header = Buffer.alloc(headerSize)
   header.write('SQLite format 3\0', place.magic, 'latin1')
   header.writeUInt16BE(pageSize, place.pageSize)
@@ -110,7 +110,7 @@ const interiorOfTable = 0x05
 const pointersStart = 12
 
 /** A first page whose tree leads to these leaves. Without cells it leads to one, which SQLite allows here alone. */
-export function firstPageOver(leaves: readonly SchemaLeaf[], pages: number): Buffer {
+function firstPageOver(leaves: readonly SchemaLeaf[], pages: number): Buffer {
   const page = Buffer.alloc(pageSize)
   headerFor(pages).copy(page)
   const ordered = [...leaves].sort((a, b) => a.lastRow - b.lastRow)
@@ -133,7 +133,7 @@ export function firstPageOver(leaves: readonly SchemaLeaf[], pages: number): Buf
 const schemaTypes = new Set<unknown>(['table', 'index', 'trigger', 'view'])
 
 /** The last row of the list of tables in this page, or undefined when it holds none. */
-export function lastSchemaRow(page: Buffer): number | undefined {
+function lastSchemaRow(page: Buffer): number | undefined {
   let last: number | undefined
   for (const row of rowsIn(page, () => undefined)) {
     if (row.columns === 5 && schemaTypes.has(row.values()?.[0])) last = Math.max(row.id, last ?? 0)
