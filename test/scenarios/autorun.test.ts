@@ -26,6 +26,18 @@ it('starts the addressed agents, else the default one, and exactly one process a
   expect(answers.map(one => one.content).sort()).toEqual(['Here.', 'The PM is here.'])
 })
 
+it('starts nobody by what he says himself, whoever else he says it to', async () => {
+  const { colloquy } = await opened({ agents: { autorun: true, model: scriptedModel('Here.') }, clock: Date.now })
+  const updates = colloquy.subscribe()
+  const { id } = await colloquy.conversations.createConversation({
+    title: 'Login',
+    initial: { role: 'user', author: 'dev', content: 'Who can test it?', addressees: ['dev', 'qa'] },
+  })
+  for await (const { event } of updates) if (event.event.type === 'run.ended') break
+  const { items } = await colloquy.sessions.listSessions({ conversationId: id })
+  expect(items.map(({ agentName }) => agentName)).toEqual(['qa'])
+})
+
 it('answers a reply by the default agent again, and what is said in a task by the agent of the task', async () => {
   const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Dev here.'))
   const { colloquy } = await opened({ agents: { autorun: true, defaultAgent: 'pm', model }, clock: Date.now })

@@ -585,6 +585,9 @@ describe('expiry', () => {
     expect(await sessions.setOutsideId(session.id, 'claude', 'a')).toMatchObject({ outsideIds: { claude: 'a' } })
     expect(await sessions.getSession(session.id)).toMatchObject({ status: 'expired', metadata: { seen: true } })
     expect(await sessions.getOrCreateSession(feature)).toMatchObject({ replaces: session.id })
+    const other = await sessions.getOrCreateSession({ ...feature, featureId: 'other' })
+    pass(25 * hour)
+    expect(await sessions.setOutsideId(other.id, 'claude', 'b')).toMatchObject({ status: 'expired' })
   })
 
   it('is not undone by a request that is built for it, nor by a compaction', async () => {

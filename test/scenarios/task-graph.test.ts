@@ -67,6 +67,17 @@ describe('a feature', () => {
     expect(begun.items.map(feature => feature.featureId)).toEqual(['c'])
   })
 
+  it('has no task ready whose conversation was put away', async () => {
+    const { colloquy } = await opened()
+    const { work, conversations } = colloquy
+    await work.planTasks('login', { add: ['one', 'two'].map(taskId => ({ taskId, title: taskId })) })
+    const { conversationId } = await work.moveTask('login', 'one', 'in_dev')
+    const ready = async () => (await work.ready()).map(({ title }) => title).sort()
+    expect(await ready()).toEqual(['one', 'two'])
+    await conversations.archive(conversationId!)
+    expect(await ready()).toEqual(['two'])
+  })
+
   it('takes over a conversation that was there before it was a work item', async () => {
     const { colloquy } = await opened()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })

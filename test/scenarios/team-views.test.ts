@@ -5,9 +5,11 @@ import {
   type Colloquy,
   LeaseHeld,
   LeaseLost,
+  type OpenOptions,
   openColloquy,
   type Sharing,
 } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { opened } from '../support/colloquy.ts'
 
@@ -93,8 +95,9 @@ describe('what sessions of one work item share', () => {
   const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
 
   /** Dev has worked and its older messages are a checkpoint; QA comes next. */
-  async function devThenQa(sharing: Sharing) {
-    const { colloquy } = await opened({ sharing: { task: sharing }, requests: { recall: false, budget: 4000 } })
+  async function devThenQa(sharing: Sharing, options: OpenOptions = {}) {
+    const requests = { recall: false, budget: 4000 }
+    const { colloquy } = await opened({ ...options, sharing: { task: sharing }, requests })
     const dev = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
     const aside = { role: 'assistant', content: 'We decided to use the pepper of vault7.' } as const
     await colloquy.sessions.addMessage(dev.id, { ...aside, audience: { to: 'agents', agents: ['dev', 'pm'] } })
@@ -121,6 +124,17 @@ describe('what sessions of one work item share', () => {
   it('[P12] checkpoint: QA is not told what dev learned from messages meant for others', async () => {
     const { colloquy, dev, request } = await devThenQa('checkpoint')
     expect(JSON.stringify(await colloquy.sessions.getCheckpoint(dev.id))).toContain('vault7')
+    expect(text(request)).not.toContain('vault7')
+  })
+
+  it('[P12] checkpoint: nor what dev put together from one that was meant for others and one that was not', async () => {
+    const both = { section: 'decisions', text: 'The pepper is in vault7', sources: [3, 5] }
+    const plain = { section: 'decisions', text: 'Passwords go through argon2', sources: [5] }
+    const model = scriptedModel(JSON.stringify({ add: [both, plain] }))
+    const { colloquy, dev, request } = await devThenQa('checkpoint', { model })
+    const items = (await colloquy.sessions.getCheckpoint(dev.id))!.items
+    expect(items.map(({ sources }) => sources)).toEqual([both.sources, plain.sources])
+    expect(text(request)).toContain(plain.text)
     expect(text(request)).not.toContain('vault7')
   })
 

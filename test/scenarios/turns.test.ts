@@ -231,6 +231,8 @@ describe('an undone turn', () => {
     const done = await conversations.startOrchestratorTurn(id, { agents: ['qa'], reason: 'look' })
     await conversations.addCompletionToTurn(id, { agent: 'qa', message: 'looked' })
     await conversations.undoTurn(id, { turnId: done.id })
+    const late = { agent: 'qa', message: 'looked', turnId: done.id }
+    await expect(conversations.addCompletionToTurn(id, late)).rejects.toThrow(/over \(undone\)/)
     expect((await conversations.getTurns(id)).items.map(turn => [turn.agents[0], turn.status])).toEqual([
       ['qa', 'undone'],
       ['dev', 'undone'],
