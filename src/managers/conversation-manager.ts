@@ -11,7 +11,6 @@ import { refuseLongReason } from '../commands/own-words.ts'
 import { firstPhase } from '../commands/phase.ts'
 import { checkWrite, type Engine, type Scope, type WriteOptions } from '../engine.ts'
 import { ConversationDamaged, IllegalState, InvalidInput, NotFound, StoreFailed } from '../errors.ts'
-import { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { WorkItem } from '../events/work-item.ts'
@@ -99,17 +98,12 @@ export class ConversationManager extends TeamConversations {
   /** @throws {IllegalState} when the work item has a conversation already */
   async createConversation(input: NewConversationInput, write?: WriteOptions): Promise<Conversation> {
     const id = this.#engine.newId()
-    const { initial, metadata, phase, workItem = { type: 'thread', threadId: id }, ...rest } = input ?? {}
+    const { initial, metadata, workItem = { type: 'thread', threadId: id }, ...rest } = input ?? {}
     const kept = metadata === undefined ? {} : { metadata: jsonCopy(metadata, 'metadata') as Metadata }
-    const { type: _, ...created } = parseInput(ConversationCreated, {
-      type: 'conversation.created',
-      ...rest,
-      workItem,
-      ...firstPhase(this.#team.settings.phases, phase),
-      ...kept,
-    })
+    const { phase, ...created } = parseInput(command.NewConversation, { ...rest, workItem, ...kept })
+    const start = firstPhase(this.#team.settings.phases, phase)
     // As it was given: a schema leaves keys such as `__proto__` out.
-    const create = command.createConversation({ ...created, ...kept })
+    const create = command.createConversation({ ...created, ...start, ...kept })
     const first = initial === undefined ? undefined : await this.#scribe.prepare(initial)
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)

@@ -555,6 +555,7 @@ describe('words about sessions and conversations', () => {
     const { id: messageId } = await sessions.addMessage(id, { role: 'user', content: 'hello' })
     const before = await conversations.getEvents(conversationId)
     const odd = (value: unknown) => value as never
+    const point = { conversationId, version: 2 }
     const told: Array<[field: string, tell: () => Promise<unknown>]> = [
       ['title', () => conversations.annotate(conversationId, { title: odd(5) })],
       ['metadata', () => conversations.annotate(conversationId, { metadata: odd('text') })],
@@ -565,6 +566,9 @@ describe('words about sessions and conversations', () => {
       ['reason', () => sessions.deleteSession(id, odd(5))],
       ['title', () => conversations.createConversation(odd(undefined))],
       ['input', () => conversations.createConversation({ title: 'Login', initial: odd('') })],
+      ['id', () => conversations.createConversation(odd({ title: 'Login', id: 'login' }))],
+      ['metdata', () => conversations.createConversation(odd({ title: 'Login', metdata: { a: 1 } }))],
+      ['branchOf', () => conversations.createConversation(odd({ title: 'Login', branchOf: point }))],
       ['changes', () => conversations.annotate(conversationId, odd(null))],
       ['changes.titel', () => conversations.annotate(conversationId, odd({ titel: 'Login' }))],
       ['reason', () => conversations.erase(messageId, odd(5))],
