@@ -17,6 +17,9 @@ export function wholeNumber(text: string): number {
   return value
 }
 
+/** What is asked for to learn whether there are more than `limit`. Nobody has as many as the largest number. */
+export const oneMore = (limit: number) => Math.min(limit + 1, Number.MAX_SAFE_INTEGER)
+
 /** How many to leave out, which may be none. */
 export function wholeNumberOrNone(text: string): number {
   return /^0+$/.test(text) ? 0 : wholeNumber(text)
@@ -46,6 +49,10 @@ export function someOf<T extends string>(choices: readonly T[]): (text: string) 
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
+/** What four digits can say of a year: an ISO time beyond it is written in another way, which nobody else reads. */
+const firstTime = Date.parse('0000-01-01T00:00:00Z')
+const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
+
 /** `2026-03-01`, `2026-03-01T14:00`, or `7d` (ago), as an ISO time. A day alone starts at its midnight here. */
 export const since = (text: string) => timeOf(text, 'T00:00:00.000')
 
@@ -58,7 +65,7 @@ function timeOf(text: string, timeOfDay: string): string {
     amount !== undefined
       ? Date.now() - Number(amount) * unitMs[unit as keyof typeof unitMs]
       : timeOfDate(text, timeOfDay)
-  if (!Number.isFinite(time) || Math.abs(time) > 8.64e15) {
+  if (!(time >= firstTime && time <= lastTime)) {
     throw new InvalidArgumentError('Give a date (2026-03-01), a time (2026-03-01T14:00) or an age (30m, 12h, 7d, 2w).')
   }
   return new Date(time).toISOString()

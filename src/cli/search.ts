@@ -6,6 +6,7 @@ import { indexing, otherProjects } from './open.ts'
 import {
   examples,
   type GlobalOptions,
+  oneMore,
   refuseBackwards,
   since,
   until,
@@ -13,7 +14,7 @@ import {
   wholeNumberOrNone,
 } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
-import { columns, note, printJson, printLines, style } from './terminal.ts'
+import { columns, errorStyle, note, printJson, printLines, style } from './terminal.ts'
 import { wrap } from './text-width.ts'
 import { relativeTime, statusText } from './words.ts'
 
@@ -61,7 +62,7 @@ export function addSearch(program: Command): void {
     .option('--until <TIME>', 'not after', until)
     .option('--archived', 'only in archived conversations')
     .option('--no-archived', 'not in archived conversations')
-    .option('--limit <N>', 'how many messages', wholeNumber, 10)
+    .option('--limit <N>', 'how many messages, or without words conversations', wholeNumber, 10)
     .option('--offset <N>', 'leave out so many, the best', wholeNumberOrNone, 0)
     .addHelpText(
       'after',
@@ -93,24 +94,24 @@ export function addSearch(program: Command): void {
         if (conversation !== undefined) await findConversation(colloquy, conversation)
         const found = await colloquy.conversations.search({
           text,
-          limit,
+          limit: json ? limit : oneMore(limit),
           offset,
           ...(conversation !== undefined && { conversationId: conversation }),
           ...given,
         })
         if (json) return printJson(found)
-        const most = text === '' ? limit : titlesShown
-        const titles = found.conversations.slice(0, most)
-        if (found.messages.length + titles.length === 0) {
+        const messages = found.messages.slice(0, limit)
+        const titles = found.conversations.slice(0, text === '' ? limit : Math.min(limit, titlesShown))
+        if (messages.length + titles.length === 0) {
           const { project } = colloquy
           note(safeLine(`Nothing found in project "${project}".${otherProjects(project, await colloquy.projects())}`))
           return
         }
-        const blocks = [
-          ...found.messages.map(hitLines),
-          ...(titles.length > 0 ? [titleLines(titles, text !== '')] : []),
-        ]
+        const blocks = [...messages.map(hitLines), ...(titles.length > 0 ? [titleLines(titles, text !== '')] : [])]
         await printLines(blocks.flatMap((block, index) => (index === 0 ? block : ['', ...block])))
+        const isPage =
+          messages.length < found.messages.length || (text === '' && titles.length < found.conversations.length)
+        if (isPage) note(errorStyle.dim(`There are more: --offset ${offset + limit}`))
       })
     })
 }

@@ -4,7 +4,7 @@ import type { Colloquy, Conversation, Message, Session } from '../index.ts'
 import { find } from './find.ts'
 import { messageLines } from './messages.ts'
 import { reading } from './open.ts'
-import { examples, type GlobalOptions, wholeNumber } from './options.ts'
+import { examples, type GlobalOptions, oneMore, wholeNumber } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { fields } from './table.ts'
 import { printJson, printLines, style } from './terminal.ts'
@@ -51,7 +51,7 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
   const { id } = conversation
   const { limit, before } = options
   const [page, sums, sessions] = await Promise.all([
-    colloquy.conversations.getMessages(id, { limit: limit + 1, ...(before !== undefined && { before }) }),
+    colloquy.conversations.getMessages(id, { limit: oneMore(limit), ...(before !== undefined && { before }) }),
     colloquy.conversations.stats(id),
     colloquy.sessions.listSessions({ conversationId: id, limit: sessionsShown }),
   ])
@@ -93,7 +93,7 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
 async function showSession(colloquy: Colloquy, session: Session, options: ShowOptions): Promise<void> {
   const { limit, before } = options
   const page = before === undefined ? {} : { before }
-  const found = await colloquy.sessions.getRecentMessages(session.id, limit + 1, page)
+  const found = await colloquy.sessions.getRecentMessages(session.id, oneMore(limit), page)
   const messages = found.slice(-limit)
   if (options.json) return printJson({ kind: 'session', session, messages })
   const { stats } = session

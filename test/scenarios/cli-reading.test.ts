@@ -129,6 +129,8 @@ describe('colloquy show', () => {
     expect(stdout).toContain('\n  Plan the login page\n')
     expect(stdout).toContain('[call read_file {"path":"src/login.ts"}]')
     expect(stdout).toContain('[result read_file line one line two]')
+    const all = await cliOn(store)('show', session.id, '--limit', String(Number.MAX_SAFE_INTEGER))
+    expect(all.stdout).toBe(stdout)
   })
 
   it('shows a conversation by its id, the newest messages first cut to a limit', async () => {
@@ -318,6 +320,32 @@ describe('colloquy search', () => {
     ])
     expect(text.stdout).toMatch(/^Conversations:\n {2}Old {2}active/)
     for (const { exitCode } of refused) expect(exitCode).toBe(2)
+  })
+
+  it('says that there is more than it shows, and where that begins', async () => {
+    const { colloquy, store } = await opened()
+    for (const title of ['One', 'Two', 'Three']) {
+      await colloquy.conversations.createConversation({ title, initial: { role: 'user', content: 'the login' } })
+    }
+    const cli = cliOn(store)
+    const runs = await Promise.all([
+      cli('search', 'login', '--limit', '2'),
+      cli('search', '--participant', 'user', '--limit', '1', '--offset', '1'),
+      cli('search', 'login', '--limit', '2', '--offset', '2'),
+      cli('search', '--participant', 'user', '--limit', '3'),
+      cli('search', 'login', '--limit', String(Number.MAX_SAFE_INTEGER)),
+    ])
+    expect(runs.map(({ stderr }) => stderr)).toEqual([
+      'There are more: --offset 2\n',
+      'There are more: --offset 2\n',
+      '',
+      '',
+      '',
+    ])
+    const shown = runs.map(({ stdout }) => stdout.split('\n').filter(line => /One|Two|Three/.test(line)).length)
+    expect(shown).toEqual([2, 1, 1, 3, 3])
+    const { messages } = (await cli('search', 'login', '--limit', '2', '--json')).json()
+    expect(messages).toHaveLength(2)
   })
 })
 
