@@ -29,7 +29,7 @@ export function addList(program: Command): void {
     .command('list')
     .summary('list conversations or sessions')
     .description(
-      'Lists conversations, most recently active first. Archived ones, of sessions deleted ones too, only when asked for.',
+      'Lists conversations, most recently active first (to the minute). Archived ones, of sessions deleted ones too, only when asked for.',
     )
     .option('--sessions', 'list sessions instead, newest first')
     .option('--status <LIST>', `only these: ${statuses.join(', ')}; several with commas`, someOf(statuses))
@@ -91,7 +91,7 @@ async function listConversations(colloquy: Colloquy, options: ListOptions): Prom
     note(`${errorStyle.red('damaged')}  ${safeLine(conversationId)}  ${safeLine(reason)}`)
   }
   if (page.damaged) note("'colloquy verify' says what is wrong, and 'show ID' has what can be read.")
-  else if (items.length === 0) return nothing(colloquy, 'conversations')
+  else if (items.length === 0) return nothing(colloquy, asked('conversations', status, type && `about a ${type}`))
   if (items.length === 0) return
   await printLines(
     table<Conversation & { messages: number }>(items, [
@@ -117,7 +117,7 @@ async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<v
     ...(agent !== undefined && { agentName: agent }),
   })
   if (json) return printJson(page)
-  if (page.items.length === 0) return nothing(colloquy, options.status ? 'sessions' : 'active or expired sessions')
+  if (page.items.length === 0) return nothing(colloquy, asked('sessions', status, agent && `of ${agent}`))
   await printLines(
     table<Session>(page.items, [
       { heading: 'ID', of: item => safeLine(item.id) },
@@ -133,6 +133,11 @@ async function listSessions(colloquy: Colloquy, options: ListOptions): Promise<v
 
 function aboutText({ workItem, taskState }: Session): string {
   return taskState === undefined ? workItemText(workItem) : safeLine(`${workItemText(workItem)} (${taskState})`)
+}
+
+/** What was looked for. There may be others, and whoever hears that there is nothing would take them for lost. */
+function asked(kind: string, status: readonly Status[], which: string | undefined): string {
+  return [status.includes('all') ? '' : status.join(' or '), kind, which].filter(Boolean).join(' ')
 }
 
 async function nothing(colloquy: Colloquy, what: string): Promise<void> {

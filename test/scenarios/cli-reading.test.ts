@@ -106,9 +106,29 @@ describe('colloquy list', () => {
     const cli = cliOn(store)
     const [{ exitCode, stdout, stderr }, searched] = await Promise.all([cli('list'), cli('search', 'there')])
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
-    expect(stderr).toContain('No conversations found in project "shop". It also has: elsewhere')
+    expect(stderr).toContain('found in project "shop". It also has: elsewhere')
     expect(searched).toMatchObject({ exitCode: 0, stdout: '' })
     expect(searched.stderr).toContain('Nothing found in project "shop". It also has: elsewhere')
+  })
+
+  it('says what it looked for where it finds nothing, and not that nothing is there', async () => {
+    const { colloquy, store } = await opened()
+    const { id } = await colloquy.conversations.createConversation({ title: 'done' })
+    await colloquy.conversations.archive(id)
+    const cli = cliOn(store)
+    const asked = [
+      [],
+      ['--status', 'completed', '--type', 'bead'],
+      ['--sessions', '--agent', 'qa'],
+      ['--status', 'all'],
+    ]
+    const runs = await Promise.all(asked.map(args => cli('list', ...args)))
+    expect(runs.map(({ stderr }) => stderr)).toEqual([
+      'No active or completed conversations found in project "shop".\n',
+      'No completed conversations about a bead found in project "shop".\n',
+      'No active or expired sessions of qa found in project "shop".\n',
+      '',
+    ])
   })
 
   it('says of a conversation that is not there that it is not, and not that it has no sessions', async () => {
