@@ -286,6 +286,17 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     expect(looked!.json().findings).toContainEqual(expect.objectContaining({ what: 'store', state: 'failed' }))
   })
 
+  it('a file that we may not even read is said to be one', async () => {
+    const folder = temporaryFolder()
+    const { file } = await givenStore(folder)
+    chmodSync(folder, 0o755)
+    chmodSync(file, 0o000)
+    const options = ['--store', `sqlite:${file}`, '--project', project]
+    const { exitCode, stderr } = await run(['list', ...options], { uid: stranger, cwd: '/' })
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('both may be read')
+  })
+
   it('a folder takes no new store, and says so', async () => {
     const folder = temporaryFolder()
     chmodSync(folder, 0o555)

@@ -151,7 +151,7 @@ export function asStoreError(error: unknown, path: string): Error {
       )
     case code.cannotOpen:
       return new StoreUnusable(
-        `${path} cannot be opened. Check that its folder exists and may be written.`,
+        `${path} cannot be opened. Check that its folder exists, and that both may be read and written.`,
         facts,
         because,
       )
