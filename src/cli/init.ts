@@ -1,10 +1,10 @@
 /** `colloquy init`: looks at the project and writes its configuration file. */
 import { existsSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { instructionFileNames } from '../context/instruction-files.ts'
 import { IllegalState } from '../errors.ts'
-import { projectRoot } from '../managers/project-root.ts'
+import { projectName, projectRoot } from '../managers/project-root.ts'
 import { configurationFiles } from '../managers/read-configuration.ts'
 import { findChecks } from '../work/find-checks.ts'
 import { examples, type GlobalOptions } from './options.ts'
@@ -71,7 +71,7 @@ function look(root: string): Found {
 
 function configurationOf({ root, checks }: Found, { model, project }: InitOptions): Record<string, unknown> {
   return {
-    project: project ?? basename(root),
+    project: project ?? projectName(root),
     agents: {
       ...(model !== undefined && { model }),
       defaultAgent: 'pm',

@@ -1,5 +1,4 @@
 /** Opens a store and puts the managers over it. */
-import { basename } from 'node:path'
 import { liveChannel } from '../agent/live.ts'
 import { withoutUndefined } from '../commands/without-undefined.ts'
 import type { ReferenceResolver } from '../context/resolver.ts'
@@ -23,7 +22,7 @@ import { completeDispatchSettings, type DispatchSettingsInput } from './dispatch
 import { executionKeeper } from './execution-time.ts'
 import { newId } from './new-id.ts'
 import { projectParts } from './project-parts.ts'
-import { defaultStore, projectRoot } from './project-root.ts'
+import { defaultStore, projectName, projectRoot } from './project-root.ts'
 import { allProjectSettings, type ProjectOptions } from './project-settings.ts'
 import { readConfiguration, withoutOverridden } from './read-configuration.ts'
 import type { RequestSettings } from './request-settings.ts'
@@ -94,7 +93,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const { ids = newId, tokens = 'exact' } = options
   const clock = options.clock ? wholeClock(options.clock) : Date.now
   const scope = checkedScope({
-    project: options.project ?? basename(root()),
+    project: options.project ?? projectName(root()),
     actor: options.actor ?? 'local',
     channel: options.channel ?? 'library',
   })

@@ -160,6 +160,14 @@ describe('a store that is not there', () => {
     expect(statSync(file).size).toBe(0)
   })
 
+  it('has its project named where the folder has no name that could be taken', async () => {
+    const { store } = await opened()
+    const refused = await run(['list', '--store', store], { cwd: '/' })
+    expect(refused.exitCode).toBe(1)
+    expect(refused.stderr).toContain('project: has to be given')
+    expect(await run(['list', '--store', store, '--project', 'shop'], { cwd: '/' })).toMatchObject({ exitCode: 0 })
+  })
+
   it('is looked for in the root of the project that we are in', async () => {
     const folder = temporaryFolder()
     const inside = join(folder, 'deep', 'inside')
