@@ -15,6 +15,7 @@ import { timerMs } from '../timers.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { RunningExecution } from '../views/execution-time.ts'
 import type { ConversationAccess } from './conversation-access.ts'
+import { checkAsked } from './queries.ts'
 
 export interface Execution {
   executionId: string
@@ -108,6 +109,7 @@ export class Executions {
     which: { agent: string; executionId?: string },
     options: WriteOptions | undefined,
   ): Promise<ExecutionTime> {
+    checkAsked('stopped', which)
     const decide = stopExecution(conversationId, which)
     const asked = ['stopExecution', conversationId, which]
     const { conversation, events } = await this.#access.execute(conversationId, { decide, asked, options })

@@ -5,10 +5,12 @@ import { legalFrom, type PhaseSet } from '../commands/phase-set.ts'
 import type { WriteOptions } from '../engine.ts'
 import type { PhaseChanged } from '../events/phase.ts'
 import { isOfType } from '../events/recorded.ts'
+import { numbersIn } from '../log/cursor.ts'
 import type { Listed } from '../log/directory.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { PhaseState } from '../views/phase.ts'
 import type { ConversationAccess } from './conversation-access.ts'
+import { checkAsked } from './queries.ts'
 
 /** The phase as it is now, with the newest hand-over. */
 export interface CurrentPhase extends Partial<Omit<PhaseState, 'version' | 'stuckAt'>> {
@@ -56,10 +58,11 @@ export class Phases {
 
   /** Changes, newest first; each leads to the one before, so a page costs the same however long the history. */
   async history(conversationId: string, page: { limit?: number; cursor?: string }): Promise<Listed<PhaseChange>> {
+    checkAsked('phases', page)
     const { info } = await this.#access.head(conversationId)
     const { limit = 20, cursor } = page
     const items: PhaseChange[] = []
-    let at = cursor === undefined ? info.phaseState?.version : Number(cursor)
+    let at = cursor === undefined ? info.phaseState?.version : numbersIn(cursor, 1)[0]
     while (at !== undefined && items.length < limit) {
       const recorded = await this.#access.eventAt(conversationId, at)
       if (!recorded || !isOfType(recorded, 'phase.changed')) return { items }

@@ -81,6 +81,9 @@ const asked = {
     until: Time.optional(),
   }),
   totals: z.strictObject(Page),
+  phases: z.strictObject(Page),
+  turns: z.strictObject(Page),
+  routing: z.strictObject({ limit: Limit.optional() }),
   updates: z.strictObject({
     from: z.string().optional(),
     conversationId: z.string().optional(),
@@ -109,6 +112,8 @@ const asked = {
     forMs: DurationMs.optional(),
   }),
   workItem: z.object({ workItem: WorkItem }),
+  undone: z.strictObject({ turnId: z.string().optional(), reason: z.string().optional() }),
+  stopped: z.strictObject({ agent: z.string(), executionId: z.string().optional() }),
 }
 
 /** @throws {InvalidInput} naming the field */

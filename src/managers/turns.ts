@@ -5,6 +5,7 @@ import type { WriteOptions } from '../engine.ts'
 import { RoutingBlocked } from '../errors.ts'
 import { isOfType, type RecordedEvent } from '../events/recorded.ts'
 import type { CompletionRecorded, TurnOutcome, TurnResolved, TurnStarted, TurnUndone } from '../events/turn.ts'
+import { numbersIn } from '../log/cursor.ts'
 import type { Listed } from '../log/directory.ts'
 import type { Appended } from '../log/event-log.ts'
 import { everything } from '../log/visibility.ts'
@@ -12,6 +13,7 @@ import type { Window } from '../log/windows.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { Message } from '../views/message.ts'
 import type { ConversationAccess } from './conversation-access.ts'
+import { checkAsked } from './queries.ts'
 import type { TeamSettings } from './team-settings.ts'
 
 export interface Turn extends Omit<TurnStarted, 'type' | 'turnId' | 'movedFrom'> {
@@ -123,6 +125,7 @@ export class Turns {
   }
 
   async fail(conversationId: string, reason: string, options: WriteOptions | undefined): Promise<Turn> {
+    checkAsked('reason', { reason })
     const decide = command.failTurn(conversationId, reason)
     const asked = ['failTurn', conversationId, reason]
     return this.#changed(conversationId, await this.#access.execute(conversationId, { decide, asked, options }))
@@ -133,6 +136,7 @@ export class Turns {
     which: { turnId?: string; reason?: string },
     options: WriteOptions | undefined,
   ): Promise<Turn> {
+    checkAsked('undone', which)
     const decide = command.undoTurn(conversationId, this.#settings.phases, which)
     const asked = ['undoTurn', conversationId, which]
     return this.#changed(
@@ -147,6 +151,7 @@ export class Turns {
     reason: string | undefined,
     options: WriteOptions | undefined,
   ): Promise<void> {
+    checkAsked('reason', { reason })
     const decide = command.clearLoop(conversationId, reason)
     await this.#access.execute(conversationId, { decide, asked: ['clearLoop', conversationId, reason], options })
   }
@@ -159,12 +164,13 @@ export class Turns {
 
   /** Newest first, the open one before all. A page costs the same however many there were. */
   async list(conversationId: string, page: { limit?: number; cursor?: string }): Promise<Listed<Turn>> {
+    checkAsked('turns', page)
     const { info } = await this.#access.head(conversationId)
     const { limit = 20, cursor } = page
     const items: Turn[] = []
     const open = cursor === undefined ? await this.#open(info) : undefined
     if (open) items.push(open)
-    let at = cursor === undefined ? info.turns?.closedAt : Number(cursor)
+    let at = cursor === undefined ? info.turns?.closedAt : numbersIn(cursor, 1)[0]
     while (at !== undefined && items.length < limit) {
       const closed = await this.#closed(conversationId, at)
       if (!closed) return { items }
@@ -175,10 +181,9 @@ export class Turns {
   }
 
   /** What an orchestrator decides on: undone turns are no part of it. */
-  async routingContext(
-    conversationId: string,
-    { limit = 20 }: { limit?: number },
-  ): Promise<OrchestratorRoutingContext> {
+  async routingContext(conversationId: string, options: { limit?: number }): Promise<OrchestratorRoutingContext> {
+    checkAsked('routing', options)
+    const { limit = 20 } = options
     const { info } = await this.#access.head(conversationId)
     const history: RoutingEntry[] = []
     for (let at = info.turns?.closedAt; at !== undefined && history.length < limit; ) {
