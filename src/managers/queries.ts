@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { DurationMs } from '../commands/duration.ts'
 import { parseInput } from '../commands/input.ts'
 import { InvalidInput } from '../errors.ts'
+import { Id } from '../events/id.ts'
 import { Role } from '../events/message.ts'
 import { isDay } from '../events/time.ts'
 import { BeadState, FeatureState, TaskState } from '../events/work.ts'
@@ -39,9 +40,9 @@ const asked = {
   sessions: z.strictObject({
     ...Page,
     status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'] satisfies SessionStatus[])).optional(),
-    conversationId: z.string().optional(),
+    conversationId: Id.optional(),
     workItem: WorkItem.optional(),
-    agentName: z.string().optional(),
+    agentName: Id.optional(),
   }),
   features: z.strictObject({ ...Page, states: z.array(FeatureState).optional() }),
   tasks: z.strictObject({ states: z.array(TaskState).optional() }),
@@ -56,12 +57,12 @@ const asked = {
   replay: z.strictObject({ from: Version.optional(), to: Version.optional() }),
   search: z.strictObject({
     text: z.string().optional(),
-    conversationId: z.string().optional(),
-    author: z.string().optional(),
+    conversationId: Id.optional(),
+    author: Id.optional(),
     role: Role.optional(),
-    phase: z.string().optional(),
-    participant: z.string().optional(),
-    agent: z.string().optional(),
+    phase: Id.optional(),
+    participant: Id.optional(),
+    agent: Id.optional(),
     workItem: WorkItem.optional(),
     archived: z.boolean().optional(),
     before: Version.optional(),
@@ -72,11 +73,11 @@ const asked = {
   }),
   audit: z.strictObject({
     ...Page,
-    actor: z.string().optional(),
-    channel: z.string().optional(),
-    requestId: z.string().optional(),
+    actor: Id.optional(),
+    channel: Id.optional(),
+    requestId: Id.optional(),
     type: z.string().optional(),
-    conversationId: z.string().optional(),
+    conversationId: Id.optional(),
     since: Time.optional(),
     until: Time.optional(),
   }),
