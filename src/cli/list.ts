@@ -29,7 +29,7 @@ export function addList(program: Command): void {
     .command('list')
     .summary('list conversations or sessions')
     .description(
-      'Lists conversations, most recently active first (to the minute). Archived ones, of sessions deleted ones too, only when asked for.',
+      'Lists conversations, most recently active first (from page to page, to the minute). Archived ones, of sessions deleted ones too, only when asked for.',
     )
     .option('--sessions', 'list sessions instead, newest first')
     .option('--status <LIST>', `only these: ${statuses.join(', ')}; several with commas`, someOf(statuses))

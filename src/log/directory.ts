@@ -73,7 +73,7 @@ export interface Landmark {
 export interface Directory {
   conversation(project: string, id: string): Promise<ConversationHead | undefined>
   conversationOf(project: string, workItem: WorkItem): Promise<ConversationHead | undefined>
-  /** Most recently active first, to the minute. A damaged one is named apart, and hides no other. */
+  /** Most recently active first; from page to page to the minute. A damaged one is named apart, and hides no other. */
   conversations(query: ConversationQuery): Promise<Listed<ConversationHead>>
   /**
    * Conversations of work items, by what their heads say of the work: in order of priority, the oldest first. Those

@@ -697,6 +697,23 @@ function describeProjects(open: OpenStore): void {
       expect(await store.projects()).toEqual(['bank', 'shop'])
     })
 
+    it('its conversations are listed in the order of their last use, also those of one minute', async () => {
+      const { store, clock } = await open()
+      clock.now = Math.ceil(clock.now / 60_000) * 60_000
+      for (const id of ['a', 'b', 'c']) {
+        clock.now += 1000
+        await store.append(into(id, begun()))
+      }
+      clock.now += 1000
+      await store.append(into('a', said('once more')))
+      const idsOf = ({ items }: Awaited<ReturnType<Store['conversations']>>) => items.map(({ info }) => info.id)
+      expect(idsOf(await store.conversations({ project: 'shop' }))).toEqual(['a', 'c', 'b'])
+      const first = await store.conversations({ project: 'shop', limit: 2 })
+      const second = await store.conversations({ project: 'shop', limit: 2, cursor: first.next! })
+      expect([...idsOf(first), ...idsOf(second)].sort()).toEqual(['a', 'b', 'c'])
+      expect(second.next).toBeUndefined()
+    })
+
     it('[P12] a subscriber sees its own project only, however busy the others are', async () => {
       const { store } = await open()
       const shop = store.subscribe({ project: 'shop', from: 'start' })

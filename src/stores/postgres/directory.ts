@@ -1,6 +1,7 @@
 /** Finding conversations and sessions, one by one or a page at a time. */
 import { idProblem, maximumIdBytes } from '../../events/id.ts'
 import type { WorkItem } from '../../events/work-item.ts'
+import { byUse } from '../../log/by-use.ts'
 import { numbersIn } from '../../log/cursor.ts'
 import type {
   ConversationQuery,
@@ -101,7 +102,7 @@ export function directory({ database, projects }: { database: Database; projects
     const shown = rows.slice(0, limit)
     const last = shown.at(-1)
     return {
-      items: await Promise.all(shown.map(row => headIn(query.project, number, row))),
+      items: await Promise.all(byUse(shown).map(row => headIn(query.project, number, row))),
       ...(rows.length > limit && last && { next: `${last[1]}.${last[0]}` }),
     }
   }

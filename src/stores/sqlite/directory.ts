@@ -1,6 +1,7 @@
 /** Finding conversations and sessions, a page at a time. */
 import { maximumIdBytes } from '../../events/id.ts'
 import { workItemKey } from '../../events/work-item.ts'
+import { byUse } from '../../log/by-use.ts'
 import { numbersIn } from '../../log/cursor.ts'
 import type { ConversationQuery, DamagedConversation, Listed, SessionQuery, WorkQuery } from '../../log/directory.ts'
 import { infoIn } from '../../log/fold.ts'
@@ -143,7 +144,9 @@ export function directory({ database, heads }: { database: Database; heads: Head
         from conversations c join events e on e.position = ${newestPosition('c.conversation')}
         where ${conditions.join(' and ')} order by c.recent_at desc, c.conversation desc limit ?`)
       .all(...values, limit + 1) as ConversationRow[]
-    return pageOf(query, rows, limit, ([conversation, recentAt]) => `${recentAt}.${conversation}`)
+    const last = rows[limit - 1]
+    const inOrder = [...byUse(rows.slice(0, limit)), ...rows.slice(limit)]
+    return pageOf(query, inOrder, limit, () => `${last![1]}.${last![0]}`)
   }
 
   function sessions(query: SessionQuery): Listed<SessionHead> {
