@@ -1,5 +1,7 @@
 /** Says when something about work has changed, to those who look for work: one subscription, however often they ask. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { StoredEvent } from '../events/event.ts'
+import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
 
 export interface WorkChanges {
@@ -10,22 +12,49 @@ export interface WorkChanges {
   close(): Promise<void>
 }
 
+const tryAgainMs = 1000
+
 export function workChanges(store: Store, project: string): WorkChanges {
-  const events = store.subscribe({ project })
+  const stop = new AbortController()
+  const { signal } = stop
   let hasChanged = false
   let isAboutParked = true
   let wake = () => {}
-  const watching = (async () => {
-    for (;;) {
-      const { done, value } = await events.next()
-      if (done) return
-      if (!matters(value.event)) continue
-      hasChanged = true
-      isAboutParked ||= concernsParked(value.event)
-      wake()
+
+  const tell = (aboutParked: boolean) => {
+    hasChanged = true
+    isAboutParked ||= aboutParked
+    wake()
+  }
+
+  async function take(events: AsyncIterable<RecordedEvent>): Promise<void> {
+    for await (const { event } of events) {
+      if (matters(event)) tell(concernsParked(event))
     }
-    // Whoever waits looks again by itself after a while.
-  })().catch(() => undefined)
+  }
+
+  /** From where the log is: what came while it could not be followed may have been about anything. */
+  async function followAgain(): Promise<void> {
+    await wait(tryAgainMs, undefined, { signal })
+    const again = store.subscribe({ project, signal })
+    tell(true)
+    return take(again)
+  }
+
+  const events = store.subscribe({ project, signal })
+  const watching = (async () => {
+    let following = take(events)
+    while (!(await isOver(following))) following = followAgain()
+  })()
+
+  /** Whoever waits looks again by itself after a while, too. */
+  function isOver(following: Promise<void>): Promise<boolean> {
+    return following.then(
+      () => true,
+      () => signal.aborted,
+    )
+  }
+
   return {
     concernedParked() {
       const was = isAboutParked
@@ -42,7 +71,7 @@ export function workChanges(store: Store, project: string): WorkChanges {
       if (!signal.aborted) hasChanged = false
     },
     async close() {
-      await events.return?.()
+      stop.abort()
       await watching
     },
   }

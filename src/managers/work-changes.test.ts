@@ -1,0 +1,41 @@
+/** Whoever looks for work hears of changes, whatever becomes of one subscription. */
+import { expect, it, onTestFinished } from 'vitest'
+import { StoreFailed } from '../errors.ts'
+import type { RecordedEvent } from '../events/recorded.ts'
+import type { SubscribeOptions } from '../log/event-log.ts'
+import type { Store } from '../log/store.ts'
+import { workChanges } from './work-changes.ts'
+
+const unaborted = new AbortController().signal
+
+const moved = (from: string, to: string): RecordedEvent =>
+  ({ event: { type: 'work.moved', item: { type: 'bead', beadId: 'a' }, from, to } }) as never
+
+/** A subscription gives what is said for it, and fails then but for the last. */
+function given(...subscriptions: ReadonlyArray<readonly RecordedEvent[]>) {
+  let number = 0
+  async function* subscribe({ signal }: SubscribeOptions) {
+    const mine = number++
+    yield* subscriptions[mine]!
+    if (mine < subscriptions.length - 1) throw new StoreFailed('the disk was away')
+    await new Promise(resolve => signal!.addEventListener('abort', resolve))
+  }
+  const changes = workChanges({ subscribe } as unknown as Store, 'shop')
+  onTestFinished(() => changes.close())
+  expect(changes.concernedParked()).toBe(true)
+  return changes
+}
+
+it('tells of what is parked, and of nothing else', async () => {
+  const changes = given([moved('open', 'in_progress'), moved('in_progress', 'done')])
+  await changes.next(unaborted)
+  expect(changes.concernedParked()).toBe(false)
+})
+
+it('goes on when the log could not be followed for a while, and takes what came meanwhile for anything', async () => {
+  const changes = given([moved('in_progress', 'done')], [])
+  await changes.next(unaborted)
+  expect(changes.concernedParked()).toBe(false)
+  await changes.next(unaborted)
+  expect(changes.concernedParked()).toBe(true)
+})
