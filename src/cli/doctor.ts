@@ -14,6 +14,7 @@ import { examples, type GlobalOptions } from './options.ts'
 import { safeLine } from './safe-text.ts'
 import { isThere } from './store-place.ts'
 import { printJson, printLines, style } from './terminal.ts'
+import { count } from './words.ts'
 
 interface Finding {
   what: string
@@ -103,7 +104,7 @@ async function opens(store: string, project: string | undefined): Promise<Findin
     const { conversations, events } = await colloquy.stats()
     const projects = await colloquy.projects()
     await colloquy.close()
-    const says = `${withoutPassword(store)} opens: ${projects.length} projects; ${conversations} conversations and ${events} events in ${colloquy.project}`
+    const says = `${withoutPassword(store)} opens: ${count(projects.length, 'project')}; ${count(conversations, 'conversation')} and ${count(events, 'event')} in ${colloquy.project}`
     return { what: 'store', state: 'ok', says }
   } catch (error) {
     return failed('store', error, "'colloquy verify' looks closer; --salvage rescues what can be read")
