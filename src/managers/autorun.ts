@@ -3,28 +3,24 @@
  * said in, or else the project's default agent, or the orchestrator. However many processes look on, a lease lets one
  * answer. A routing whose process died is taken up by another.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Engine, Scope } from '../engine.ts'
-import { ColloquyError, PositionUnknown } from '../errors.ts'
-import type { Store } from '../log/store.ts'
+import { ColloquyError } from '../errors.ts'
 import { timerMs } from '../timers.ts'
 import type { Message } from '../views/message.ts'
-import type { Update } from '../views/update.ts'
 import type { AgentManager } from './agent-manager.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { Conversation } from './conversation.ts'
 import type { ConversationManager } from './conversation-manager.ts'
+import { followed } from './followed.ts'
 import { type OrchestrateOptions, orchestratorName } from './orchestrations.ts'
 import type { RunTarget } from './run-options.ts'
-import { updates } from './updates.ts'
+import { sharedUpdate } from './updates.ts'
 
 interface Watched {
   readonly conversations: Pick<ConversationManager, 'getConversation'>
   readonly agents: Pick<AgentManager, 'run'>
   orchestrate(conversationId: string, options: OrchestrateOptions): Promise<unknown>
 }
-
-const tryAgainMs = 1000
 
 /** Gives the way to end it: nothing is started any more, and what runs is left to whoever closes. */
 export function autorun(
@@ -35,7 +31,8 @@ export function autorun(
   const stop = new AbortController()
   const { signal } = stop
   const watching = (async () => {
-    for await (const update of followed(place.engine.store, place.scope.project, signal)) {
+    for await (const event of followed(place.engine.store, place.scope.project, { signal })) {
+      const update = sharedUpdate(event)
       if (update.action === 'message_added') await start(colloquy, update.message, settings, signal)
       // Somebody looked into a loop and let routing go on: it goes on with what it was at.
       else if (settings.defaultAgent === orchestratorName && update.event.event.type === 'loop.cleared')
@@ -48,25 +45,6 @@ export function autorun(
     stop.abort()
     clearInterval(takingOver)
     await watching
-  }
-}
-
-/** Updates, gone on with where they were when the log could not be followed for a while: nobody else says that they ended. */
-async function* followed(store: Store, project: string, signal: AbortSignal): AsyncGenerator<Update> {
-  const start = store.position().catch(() => undefined)
-  let from: string | undefined
-  while (!signal.aborted) {
-    try {
-      for await (const update of updates(store, project, { signal, ...(from !== undefined && { from }) })) {
-        from = update.position
-        yield update
-      }
-      return
-    } catch (error) {
-      // In a store that was put back there is no such place to go on from.
-      from = error instanceof PositionUnknown ? undefined : (from ?? (await start))
-      await wait(tryAgainMs, undefined, { signal }).catch(() => undefined)
-    }
   }
 }
 

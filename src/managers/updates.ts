@@ -9,7 +9,7 @@ import { checkAsked } from './queries.ts'
 /** Subscribers at the end of the log are handed the same events, and so the same updates. */
 const made = new WeakMap<RecordedEvent, Update>()
 
-function sharedUpdate(event: RecordedEvent): Update {
+export function sharedUpdate(event: RecordedEvent): Update {
   const known = made.get(event)
   if (known) return known
   const update = updateOf(event)

@@ -1,8 +1,7 @@
 /** Says when something about work has changed, to those who look for work: one subscription, however often they ask. */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { StoredEvent } from '../events/event.ts'
-import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
+import { followed } from './followed.ts'
 
 export interface WorkChanges {
   /** Whether something was parked, or went on, or waits for something else now, since this was last asked. */
@@ -12,11 +11,8 @@ export interface WorkChanges {
   close(): Promise<void>
 }
 
-const tryAgainMs = 1000
-
-export function workChanges(store: Store, project: string): WorkChanges {
+export function workChanges(store: Pick<Store, 'subscribe' | 'position'>, project: string): WorkChanges {
   const stop = new AbortController()
-  const { signal } = stop
   let hasChanged = false
   let isAboutParked = true
   let wake = () => {}
@@ -27,33 +23,11 @@ export function workChanges(store: Store, project: string): WorkChanges {
     wake()
   }
 
-  async function take(events: AsyncIterable<RecordedEvent>): Promise<void> {
-    for await (const { event } of events) {
+  const watching = (async () => {
+    for await (const { event } of followed(store, project, { signal: stop.signal, onGap: () => tell(true) })) {
       if (matters(event)) tell(concernsParked(event))
     }
-  }
-
-  /** From where the log is: what came while it could not be followed may have been about anything. */
-  async function followAgain(): Promise<void> {
-    await wait(tryAgainMs, undefined, { signal })
-    const again = store.subscribe({ project, signal })
-    tell(true)
-    return take(again)
-  }
-
-  const events = store.subscribe({ project, signal })
-  const watching = (async () => {
-    let following = take(events)
-    while (!(await isOver(following))) following = followAgain()
   })()
-
-  /** Whoever waits looks again by itself after a while, too. */
-  function isOver(following: Promise<void>): Promise<boolean> {
-    return following.then(
-      () => true,
-      () => signal.aborted,
-    )
-  }
 
   return {
     concernedParked() {
