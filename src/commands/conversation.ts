@@ -1,19 +1,10 @@
 /** What happens to a conversation as a whole. Completed and archived ones are read-only until reopened or restored. */
 import { IllegalState, NotFound } from '../errors.ts'
-import { ConversationCreated } from '../events/conversation.ts'
+import type { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { ConversationHead } from '../views/conversation.ts'
 import type { Heads } from '../views/heads.ts'
 import type { Decision } from './decision.ts'
-
-/** What may be said of a new one. Whose branch it is, and who handed it over, only `branch` and `delegate` say. */
-export const NewConversation = ConversationCreated.pick({
-  title: true,
-  workItem: true,
-  phase: true,
-  tracingId: true,
-  metadata: true,
-}).strict()
 
 export function createConversation(created: Omit<ConversationCreated, 'type'>): Decision {
   return heads => {

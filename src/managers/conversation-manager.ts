@@ -2,6 +2,7 @@
  * Conversations with seed 004's method names: thin over the engine.
  */
 import * as command from '../commands/conversation.ts'
+import { ConversationInput } from '../commands/conversation-input.ts'
 import type { Decision } from '../commands/decision.ts'
 import { parseInput } from '../commands/input.ts'
 import { jsonCopy } from '../commands/json.ts'
@@ -100,7 +101,7 @@ export class ConversationManager extends TeamConversations {
     const id = this.#engine.newId()
     const { initial, metadata, workItem = { type: 'thread', threadId: id }, ...rest } = input ?? {}
     const kept = metadata === undefined ? {} : { metadata: jsonCopy(metadata, 'metadata') as Metadata }
-    const { phase, ...created } = parseInput(command.NewConversation, { ...rest, workItem, ...kept })
+    const { phase, ...created } = parseInput(ConversationInput, { ...rest, workItem, ...kept })
     const start = firstPhase(this.#team.settings.phases, phase)
     // As it was given: a schema leaves keys such as `__proto__` out.
     const create = command.createConversation({ ...created, ...start, ...kept })

@@ -1,5 +1,6 @@
 /** Conversations: the log of one work item, its messages, its past, its branches. */
 import { z } from 'zod'
+import { ConversationInput } from '../../commands/conversation-input.ts'
 import { MessageInput } from '../../commands/message-input.ts'
 import { Id } from '../../events/id.ts'
 import { Metadata } from '../../events/metadata.ts'
@@ -50,14 +51,7 @@ export const conversations = {
     scope: 'write',
     summary: 'A new conversation',
     params: Project,
-    body: z.strictObject({
-      title: z.string(),
-      workItem: WorkItem.optional(),
-      phase: Id.optional(),
-      tracingId: Id.optional(),
-      metadata: Metadata.optional(),
-      initial: MessageInput.optional(),
-    }),
+    body: ConversationInput.extend({ workItem: WorkItem.optional(), initial: MessageInput.optional() }),
     answer: Conversation,
     status: 201,
     keyed: true,
