@@ -30,6 +30,15 @@ async function talk(colloquy: Opened['colloquy'], sessionId: string, what: strin
   }
 }
 
+/** A session in a branch, talked in and summarised. */
+async function compactedIn(colloquy: Opened['colloquy'], branchId: string): Promise<string> {
+  const branch = { type: 'thread', agentType: 'dev', threadId: branchId } as const
+  const { id } = await colloquy.sessions.getOrCreateSession(branch)
+  await talk(colloquy, id, 'elsewhere')
+  await colloquy.sessions.forceCompact(id)
+  return id
+}
+
 /** Earlier programs are shown by a file. */
 const isFile = process.env.COLLOQUY_TEST_STORE !== 'postgres'
 
@@ -77,18 +86,7 @@ describe('[P4] erasing a message', () => {
     const second = await colloquy.conversations.branch(branch.id, message.version + 3)
     const aside = await colloquy.conversations.branch(conversationId, message.version - 1)
     const sessions: string[] = []
-    for (const one of [branch, second, aside]) {
-      const { workItem } = await colloquy.conversations.getConversation(one.id)
-      if (workItem.type !== 'thread') throw new Error('a branch is a thread')
-      const { id } = await colloquy.sessions.getOrCreateSession({
-        type: 'thread',
-        agentType: 'dev',
-        threadId: workItem.threadId,
-      })
-      await talk(colloquy, id, 'elsewhere')
-      await colloquy.sessions.forceCompact(id)
-      sessions.push(id)
-    }
+    for (const one of [branch, second, aside]) sessions.push(await compactedIn(colloquy, one.id))
     const checkpoints = () => Promise.all(sessions.map(id => colloquy.sessions.getCheckpoint(id)))
     const before = (await checkpoints()).map(has)
     expect(before.slice(0, 2)).toContain(true)
@@ -103,13 +101,7 @@ describe('[P4] erasing a message', () => {
     const { conversationId, message } = await told({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
     const second = await colloquy.conversations.branch(branch.id, message.version + 3)
-    const { id } = await colloquy.sessions.getOrCreateSession({
-      type: 'thread',
-      agentType: 'dev',
-      threadId: second.id,
-    })
-    await talk(colloquy, id, 'elsewhere')
-    await colloquy.sessions.forceCompact(id)
+    const id = await compactedIn(colloquy, second.id)
     expect(has(await colloquy.sessions.getCheckpoint(id))).toBe(true)
     await colloquy.conversations.purge(second.id)
     await colloquy.conversations.purge(branch.id)
