@@ -11,7 +11,7 @@ import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
-import { titleGrams } from './search-index.ts'
+import { titleGrams } from './search/search-index.ts'
 
 const hex = (base64: string) => Buffer.from(base64, 'base64').toString('hex')
 

@@ -5,8 +5,8 @@ import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Epoch } from './epoch.ts'
 import { asStoreError } from './errors.ts'
-import { migrate } from './migrate.ts'
-import { placeOf } from './place.ts'
+import { migrate } from './open-schema.ts'
+import { placeOf } from './url.ts'
 
 /** A copy is in no hurry: a server that restarts is waited for. */
 const busyTimeoutMs = 60_000

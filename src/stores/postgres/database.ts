@@ -10,7 +10,6 @@ import { type AtHand, atHand } from './at-hand.ts'
 import { asStoreError, codeOf, isCollision, isLostConnection } from './errors.ts'
 import { Exchange, int8 } from './exchange.ts'
 import { hostFinder } from './hosts.ts'
-import type { Place } from './place.ts'
 import {
   connectionSettings,
   localSettings,
@@ -19,6 +18,7 @@ import {
   transactionSettings,
 } from './settings.ts'
 import { together } from './together.ts'
+import type { Place } from './url.ts'
 import type { Value } from './value.ts'
 import type { Statement } from './wire.ts'
 

@@ -5,7 +5,7 @@
  * was promoted later is on a later timeline, and is taken.
  */
 import pg from 'pg'
-import type { Place, WantedServer } from './place.ts'
+import type { Place, WantedServer } from './url.ts'
 
 interface Answer {
   connectionString: string

@@ -5,7 +5,7 @@
  * A connection that is ours alone gets most of it when it is opened. The project, and behind a pooler all of it, is set
  * for each transaction and gone with it, so that nobody who is given the same connection of the server later has it.
  */
-import type { Place } from './place.ts'
+import type { Place } from './url.ts'
 
 export type Settings = Readonly<Record<string, string>>
 

@@ -1,6 +1,6 @@
 /** Proposals that wait to be recorded, alone and together with others on the same conversation. */
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import type { Draft } from './append.ts'
+import type { Draft } from './write/draft.ts'
 
 export interface Waiting {
   proposal: Proposal

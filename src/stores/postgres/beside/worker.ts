@@ -1,8 +1,8 @@
 /** The worker beside the engine's thread: cuts texts into words and writes them, so that neither appends nor streams wait. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../database.ts'
-import { placeOf } from '../place.ts'
-import { searchIndex } from '../search-index.ts'
+import { searchIndex } from '../search/search-index.ts'
+import { placeOf } from '../url.ts'
 import type { FeedCall, FeedReply, FeedSettings } from './protocol.ts'
 
 const { url, base, ...settings } = workerData as FeedSettings
