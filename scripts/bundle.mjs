@@ -25,11 +25,8 @@ await bundle(
 /** Nobody hands a schema to programs, so they bring zod along: its hundred files take longer to load than all of ours. */
 const ofProgram = { external: /^(?!zod$)[^./]/ }
 await bundle({ cli: 'src/cli/main.ts' }, ofProgram, { chunkFileNames: 'cli-[name]-[hash].js' })
-// One file each: whoever bundles a program has to take along that one.
-for (const store of ['sqlite', 'postgres']) {
-  const worker = { [`${store}-worker`]: `src/stores/${store}/beside/worker.ts` }
-  await bundle(worker, ofProgram, { codeSplitting: false })
-}
+// One file: a program that bundles the package has to take it along.
+await bundle({ 'sqlite-worker': 'src/stores/sqlite/beside/worker.ts' }, ofProgram, { codeSplitting: false })
 copyFileSync(join(root, 'node_modules', 'zod', 'LICENSE'), join(root, 'dist', 'LICENSE-zod'))
 
 /** `external` is what is installed beside the package, and Node's own. */

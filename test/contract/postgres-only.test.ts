@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { openColloquy, PositionUnknown, type Store, StoreUnusable } from 'colloquy'
-import { postgresStore } from 'colloquy/postgres'
+import { postgresStatus, postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -39,7 +39,7 @@ async function ownServer() {
 }
 
 describe('a schema', () => {
-  it('is refused when it is somebody else’s, or a newer program’s, and nothing is written', async () => {
+  it('is refused when it is of another program or of another version, and nothing is written', async () => {
     const { url, schema } = await freshPlace()
     const sql = await sqlAt(url)
     await sql.query(`create schema ${schema}; create table ${schema}.theirs (x integer)`)
@@ -47,9 +47,13 @@ describe('a schema', () => {
     expect(foreign).toBeInstanceOf(StoreUnusable)
     await sql.query(`drop schema ${schema} cascade`)
     await (await openAt(url)).close()
-    await sql.query(`update ${schema}.meta set value = '999' where name = 'schema'`)
-    const newer = await refusal(() => postgresStore(url, { clock: Date.now }))
-    expect(newer).toMatchObject({ code: 'store/unusable', facts: { found: 999 } })
+    for (const found of [11, 999]) {
+      await sql.query(`update ${schema}.meta set value = '${found}' where name = 'schema'`)
+      const other = await refusal(() => postgresStore(url, { clock: Date.now }))
+      expect(other).toMatchObject({ code: 'store/unusable', facts: { found } })
+      expect((other as Error).message).toContain('Export its conversations')
+      expect(await postgresStatus(url)).toMatchObject({ schema: found, projects: [] })
+    }
   })
 
   it('is made once when many open it at the same moment', async () => {
@@ -59,18 +63,18 @@ describe('a schema', () => {
     expect((await stores[0]!.verify()).conversations).toBe(5)
   })
 
-  it('a migration that is cut off at any statement goes on at the next opening', async () => {
+  it('that is cut off at any statement while it is made is made at the next opening', async () => {
     const server = await ownServer()
     const proxy = await cutProxy(server.socketFolder)
     const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?schema=cut`
-    for (const words of [
+    const statements = [
       'create table lanes',
       'create table docs',
+      'one_project on landmarks',
       "values ('schema'",
-      'insert into ends',
-      'drop index events_by_lane',
-      'create or replace function append_events',
-    ]) {
+      'commit',
+    ]
+    for (const words of statements) {
       proxy.cutNext(words, 'before')
       await (await openAt(url)).close()
       const sql = await sqlAt(server.urlOf('postgres'))
@@ -80,7 +84,7 @@ describe('a schema', () => {
       await store.close()
       await sql.query('drop schema cut cascade')
     }
-    expect(proxy.cuts).toBe(6)
+    expect(proxy.cuts).toBe(statements.length)
   })
 })
 
@@ -100,6 +104,29 @@ describe('a connection that is cut', () => {
     }
     expect(proxy.cuts).toBe(5)
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(texts)
+    expect((await store.verify()).damages).toEqual([])
+  })
+
+  it.each(['before', 'after'] as const)('[P1][P3] %s the server answered to the commit: the same', async when => {
+    const server = await ownServer()
+    const proxy = await cutProxy(server.socketFolder)
+    const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+    const once = { key: 'k', digest: 'd' }
+    proxy.cutNext('commit', when)
+    const { events } = await store.append(into('c', [begun(), said('one')]))
+    proxy.cutNext('commit', when)
+    const appended = await Promise.all([
+      store.append(into('c', said('two'), { once })),
+      store.append(into('d', [begun(), said('three')])),
+      refusal(() => store.append(into('none', said('refused')))),
+    ])
+    expect(appended).toMatchObject([{ replayed: false }, { replayed: false }, { code: 'not-found' }])
+    expect(proxy.cuts).toBe(2)
+    const log = await store.read({ project, conversationId: 'c' })
+    expect(log).toEqual([...events, ...appended[0].events])
+    expect(await store.read({ project, conversationId: 'd' })).toEqual(appended[1].events)
+    expect(await take(store.subscribe({ project, from: 'start' }), 5)).toEqual([...log, ...appended[1].events])
+    expect((await store.append(into('c', said('two'), { once }))).events).toEqual(appended[0].events)
     expect((await store.verify()).damages).toEqual([])
   })
 })
@@ -198,8 +225,8 @@ describe('transactions of others', () => {
   })
 })
 
-describe('events without a foreign key', () => {
-  it('[P4] are not written to a conversation that another node purges, before, while or after', async () => {
+describe('the events of a conversation', () => {
+  it('[P4] are not written while or after another node purges it', async () => {
     const { store, another, url, schema } = await openPostgres()
     const other = await another()
     const sql = await sqlAt(url)
@@ -224,13 +251,11 @@ describe('events without a foreign key', () => {
     expect((await store.verify()).damages).toEqual([])
   })
 
-  it('[P4] keep the end of their conversation, and so the conversation, from being removed', async () => {
+  it('[P4] keep it from being removed', async () => {
     const { store, url, schema } = await openPostgres()
     await store.append(into('c', [begun(), said('kept')]))
     const sql = await sqlAt(url)
-    for (const table of ['ends', 'conversations']) {
-      expect(await refusal(() => sql.query(`delete from ${schema}.${table}`))).toMatchObject({ code: '23503' })
-    }
+    expect(await refusal(() => sql.query(`delete from ${schema}.conversations`))).toMatchObject({ code: '23503' })
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['kept'])
   })
 })

@@ -11,7 +11,7 @@ import { checksum, wrongChecksum } from '../../log/stored-row.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'
-import { titleGrams } from './search/search-index.ts'
+import { titleGrams } from './search-marks.ts'
 
 const hex = (base64: string) => Buffer.from(base64, 'base64').toString('hex')
 
@@ -21,7 +21,7 @@ export async function copyTarget(
 ): Promise<CopyTarget> {
   const name = nameWhileCopied(project)
   const marker = `copy ${project}`
-  const { name: place } = database.place
+  const { name: place } = database.url
   const { number, done } = await database.transaction(begin)
   /** What was seen of conversations and lanes: their numbers. */
   const conversations = new Map<string, number>()
@@ -110,27 +110,20 @@ export async function copyTarget(
       )
       await run(
         `insert into conversations (project, conversation, id, work_key, work_type, status, created_at, recent_at, info,
-          title_grams, due_at, work_state, work_priority, work_feature)
+          title_grams, due_at, work_state, work_priority, work_feature, version, hash, active_at)
         select $1, nextval('conversation_numbers'), x.* from (
-          select id, work, kind, status, created, recent, info, grams, due, state, priority, feature
+          select id, work, kind, status, created, recent, info, grams, due, state, priority, feature, version,
+            decode(hash, 'hex'), active
           from json_to_recordset($2) as x(n integer, id text, work text, kind text, status text, created bigint,
-            recent bigint, info text, grams text[], due bigint, state text, priority smallint, feature text)
+            recent bigint, info text, grams text[], due bigint, state text, priority smallint, feature text,
+            version integer, hash text, active bigint)
           order by n) x
         on conflict (project, id) do update set work_key = excluded.work_key, work_type = excluded.work_type,
           status = excluded.status, recent_at = excluded.recent_at, info = excluded.info,
           title_grams = excluded.title_grams, due_at = excluded.due_at, work_state = excluded.work_state,
-          work_priority = excluded.work_priority, work_feature = excluded.work_feature`,
+          work_priority = excluded.work_priority, work_feature = excluded.work_feature,
+          version = excluded.version, hash = excluded.hash, active_at = excluded.active_at`,
         [number, JSON.stringify(rows)],
-      )
-      const ends = rows.map(({ id, version, hash, active }) => ({ id, version, hash, active }))
-      await run(
-        `insert into ends (project, conversation, version, hash, active_at)
-        select $1, c.conversation, x.version, decode(x.hash, 'hex'), x.active
-        from json_to_recordset($2) as x(id text, version integer, hash text, active bigint)
-        join conversations c on c.project = $1 and c.id = x.id
-        on conflict (project, conversation) do update
-        set version = excluded.version, hash = excluded.hash, active_at = excluded.active_at`,
-        [number, JSON.stringify(ends)],
       )
     })
     branches.push(...page.filter(one => one.branchOf !== null))
@@ -317,7 +310,7 @@ export async function copyTarget(
         await run('delete from meta where name = $1', [marker])
       })
       await database
-        .once('analyze conversations, ends, events, lanes, sessions, blobs, blob_uses, keys')
+        .once('analyze conversations, events, lanes, sessions, blobs, blob_uses, keys')
         .catch(() => undefined)
     },
   }
@@ -340,7 +333,6 @@ export async function discardCopy(database: Database, project: string): Promise<
         'events',
         'lanes',
         'sessions',
-        'ends',
         'conversations',
         'blobs',
         'keys',

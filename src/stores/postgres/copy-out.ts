@@ -36,7 +36,7 @@ export async function copySource(run: Run, stored: string, project: string): Pro
       for (let last = ''; ; ) {
         const rows = await run<Row>(
           `select conversation, id, created_at, recent_at, status, work_type, info, version, hash, active_at
-          from conversations join ends using (project, conversation) where project = $1 and id > $2 order by id limit ${copyPageSize}`,
+          from conversations where project = $1 and id > $2 order by id limit ${copyPageSize}`,
           [number, last],
         )
         if (rows.length === 0) return

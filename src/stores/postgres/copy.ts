@@ -5,8 +5,8 @@ import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'
 import type { Epoch } from './epoch.ts'
 import { asStoreError } from './errors.ts'
-import { migrate } from './open-schema.ts'
-import { placeOf } from './url.ts'
+import { openSchema } from './open-schema.ts'
+import { parseUrl } from './url.ts'
 
 /** A copy is in no hurry: a server that restarts is waited for. */
 const busyTimeoutMs = 60_000
@@ -29,18 +29,18 @@ export async function postgresCopyTarget(url: string): Promise<CopyableTarget> {
 }
 
 async function open(url: string, { readOnly }: { readOnly: boolean }): Promise<Epoch & { database: Database }> {
-  const database = openDatabase({ place: placeOf(url), durability: 'full', readOnly, busyTimeoutMs, connections: 3 })
+  const database = openDatabase({ url: parseUrl(url), durability: 'full', readOnly, busyTimeoutMs, connections: 3 })
   try {
-    return { database, ...(await migrate(database, { readOnly })) }
+    return { database, ...(await openSchema(database, { readOnly })) }
   } catch (error) {
     await database.close()
-    throw asStoreError(error, database.place.name)
+    throw asStoreError(error, database.url.name)
   }
 }
 
 function copyable(database: Database, epoch: string): CopyableStore {
   return {
-    name: database.place.name,
+    name: database.url.name,
     epoch,
     projects: async () => (await allNames(database)).filter(name => copiedName(name) === undefined),
     snapshot: (project, work) =>

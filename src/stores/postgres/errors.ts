@@ -10,7 +10,7 @@ import {
   StoreUnusable,
 } from '../../errors.ts'
 
-/** The server's five characters, or the system's name for it, or undefined when the error is neither. */
+/** Returns the server's five characters, or the system's name for the error; undefined when it has neither. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -27,11 +27,18 @@ const networkCodes: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
 ])
 
-/** Whether the connection or the server went away: another try may find it back. */
+/** The server ended the connection because its transaction said nothing for too long. */
+const idleTooLong = '25P03'
+
+/** True when the connection or the server went away: another try may find it back. */
 export function isLostConnection(error: unknown): boolean {
   if (error instanceof ColloquyError) return false
   const code = codeOf(error)
-  if (code !== undefined && (code.startsWith('08') || code.startsWith('57P') || networkCodes.has(code))) return true
+  if (
+    code !== undefined &&
+    (code.startsWith('08') || code.startsWith('57P') || networkCodes.has(code) || code === idleTooLong)
+  )
+    return true
   // The driver has no code for a socket that closed under it, nor for a connection it waited too long for.
   return (
     error instanceof Error &&
@@ -41,13 +48,13 @@ export function isLostConnection(error: unknown): boolean {
   )
 }
 
-/** Whether the server took the transaction back because of another one; nothing was written. */
+/** True when the server rolled the transaction back because of another one; nothing was written. */
 export function isCollision(error: unknown): boolean {
   const code = codeOf(error)
   return code === '40001' || code === '40P01'
 }
 
-/** Whether what was written breaks a rule of the tables: somebody else wrote the same thing, or it cannot be. */
+/** True when a row breaks a rule of the tables: another process wrote the same thing, or it cannot be. */
 export function isConstraint(error: unknown): boolean {
   return codeOf(error)?.startsWith('23') ?? false
 }
@@ -67,14 +74,14 @@ export function asStoreError(error: unknown, place: string): Error {
   if (code === undefined) return error instanceof Error ? error : new Error(String(error))
   if (isConstraint(error)) {
     return new IllegalState(
-      'Somebody else changed the same thing at the same moment. Nothing was written; try again.',
+      'Another process changed the same thing at the same moment. Nothing was written; try again.',
       facts,
       because,
     )
   }
   if (code === '55P03' || code === '57014' || isCollision(error)) {
     return new StoreBusy(
-      `${place}: others held the same rows for too long. Nothing was written; try again.`,
+      `${place}: other processes held the same rows for too long. Nothing was written; try again.`,
       facts,
       because,
     )

@@ -1,11 +1,11 @@
 /**
- * Which server of a list is the one: asked of all of them at once whenever there is a reason to, such as a lost connection.
+ * Finds the server of a list that is wanted. All of them are asked at once, at opening and after a lost connection.
  *
  * Two may say that they take writes while a failover is under way and the old one has not been stopped yet. The one that
  * was promoted later is on a later timeline, and is taken.
  */
 import pg from 'pg'
-import type { Place, WantedServer } from './url.ts'
+import type { ServerUrl, WantedServer } from './url.ts'
 
 interface Answer {
   connectionString: string
@@ -14,43 +14,43 @@ interface Answer {
   timeline: number
 }
 
-/** A server that does not answer within this is as good as gone. */
+/** A server that does not answer in this time counts as gone. */
 const answerWithinMs = 1_000
-/** How long the others are waited for when one has said it is the one. */
+/** Time that the other servers get when one has answered. */
 const graceMs = 100
 
-/** No server of the list is the one that is wanted; in a moment one may be. The driver's code for it. */
+/** No server of the list is of the wanted kind; in a moment one may be. It has the code of a lost connection. */
 class NoServer extends Error {
   readonly code = '08001'
 }
 
-/** Gives the connection string to use now. */
-export function hostFinder(place: Place, { readOnly }: { readOnly: boolean }): () => Promise<string> {
-  const { connectionStrings } = place
-  const wanted = place.wanted ?? (readOnly ? 'any' : 'read-write')
+/** Returns a function that finds the connection string to use now. */
+export function findHost(url: ServerUrl, { readOnly }: { readOnly: boolean }): () => Promise<string> {
+  const { connectionStrings } = url
+  const wanted = url.wanted ?? (readOnly ? 'any' : 'read-write')
   const [only] = connectionStrings
-  if (connectionStrings.length === 1 && place.wanted === undefined) return async () => only
+  if (connectionStrings.length === 1 && url.wanted === undefined) return async () => only
 
   return async () => {
     const answers: Answer[] = []
     let settle: (() => void) | undefined
-    const asked = connectionStrings.map(async connectionString => {
+    const questions = connectionStrings.map(async connectionString => {
       answers.push(await ask(connectionString))
       if (answers.some(answer => isWanted(answer, wanted))) settle?.()
     })
-    const failures = Promise.allSettled(asked)
+    const failures = Promise.allSettled(questions)
     const first = new Promise<void>(resolve => {
       settle = () => setTimeout(resolve, graceMs)
     })
     await Promise.race([failures, first])
     const fitting = answers.filter(answer => isWanted(answer, wanted))
-    const inOrder = (one: Answer) => connectionStrings.indexOf(one.connectionString)
-    fitting.sort((a, b) => b.timeline - a.timeline || inOrder(a) - inOrder(b))
-    const found = fitting[0] ?? (wanted === 'prefer-standby' ? answers[0] : undefined)
-    if (found) return found.connectionString
+    const rank = (answer: Answer) => connectionStrings.indexOf(answer.connectionString)
+    fitting.sort((a, b) => b.timeline - a.timeline || rank(a) - rank(b))
+    const best = fitting[0] ?? (wanted === 'prefer-standby' ? answers[0] : undefined)
+    if (best) return best.connectionString
     const reason = (await failures).find(one => one.status === 'rejected')?.reason
     const which = wanted === 'any' ? 'answers' : `is ${wanted}`
-    throw new NoServer(`none of the ${connectionStrings.length} servers of ${place.name} ${which}`, { cause: reason })
+    throw new NoServer(`none of the ${connectionStrings.length} servers of ${url.name} ${which}`, { cause: reason })
   }
 }
 

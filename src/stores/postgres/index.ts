@@ -1,384 +1,157 @@
 /**
  * The store for many nodes: a schema in a PostgreSQL database, with the same promises as the embedded one.
  *
- * Appends are decided here and written there in one round trip; see `writer.ts` for how that is safe with many writers,
- * and `gate.ts` for how readers keep the order.
+ * `write/record-batch.ts` says how appends of many nodes stay apart, `read/read-horizon.ts` how readers keep the order.
  */
-import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
-import { idProblem } from '../../events/id.ts'
-import { provedHeading, provedLines } from '../../log/archive-check.ts'
-import { purgedInto } from '../../log/archive-place.ts'
-import type { Store, StoreOptions } from '../../log/store.ts'
-import { exclusive } from './advisory-lock.ts'
-import { beside, refuseAlone } from './beside/client.ts'
-import { type Database, openDatabase, type Run } from './database.ts'
-import { asStoreError, isConstraint } from './errors.ts'
-import { headStore } from './heads.ts'
-import { migrate } from './open-schema.ts'
-import { projectNumbers } from './projects.ts'
-import { directory } from './read/directory.ts'
-import { reader } from './read/events.ts'
-import { signals } from './read/notifications.ts'
-import { feed } from './read/subscribe.ts'
+import type { Accounts } from '../../log/accounts.ts'
+import type { Directory } from '../../log/directory.ts'
+import type { EventLog } from '../../log/event-log.ts'
+import type { Leases } from '../../log/leases.ts'
+import type { Nodes } from '../../log/nodes.ts'
+import type { Search } from '../../log/search.ts'
+import type { Store } from '../../log/store.ts'
+import type { Upkeep } from '../../log/upkeep.ts'
+import type { Windows } from '../../log/windows.ts'
+import { exclusiveWork } from './advisory-lock.ts'
+import { openParts, type Parts, type PostgresOptions } from './parts.ts'
 import { windowReader } from './read/windows.ts'
-import { refold } from './refold.ts'
-import { feedLater } from './search/feed-timer.ts'
 import { searcher } from './search/search.ts'
-import { searchIndex } from './search/search-index.ts'
-import { archiveLines, purges } from './upkeep/archives.ts'
 import { auditor } from './upkeep/audit.ts'
-import { archivesOf, erase, rewrite } from './upkeep/erase.ts'
-import { importConversation, linesIn } from './upkeep/import.ts'
+import { conversationChanges } from './upkeep/conversation-changes.ts'
+import { landmarkOf } from './upkeep/landmarks.ts'
 import { maintenance } from './upkeep/maintenance.ts'
-import { purge } from './upkeep/purge.ts'
 import { repairer } from './upkeep/repair.ts'
-import { keepStatistics } from './upkeep/statistics.ts'
 import { verifier } from './upkeep/verify.ts'
-import { placeOf } from './url.ts'
-import { writer } from './write/append.ts'
-import { refuseWithBranches } from './write/branches.ts'
-import { lockKeyOf } from './write/draft.ts'
 import { leaseKeeper } from './write/leases.ts'
 import { nodeRegister } from './write/nodes.ts'
 
 export { postgresCopySource, postgresCopyTarget } from './copy.ts'
+export type { PostgresOptions } from './parts.ts'
 export { postgresStatus } from './upkeep/status.ts'
-
-export interface PostgresOptions extends StoreOptions {
-  /** Open without writing, not even a schema. */
-  readOnly?: boolean
-  /** Connections at the most, beside the one that listens. Default 10. */
-  connections?: number
-  /** Told what an operator should know, such as a transaction elsewhere that holds subscribers up. Default: a warning. */
-  onReport?: (message: string) => void
-}
-
-/** Calls of appends under way at once; more would only split what can share one. */
-const appendCalls = 4
 
 /**
  * Opens the store in a database: `postgres://user@host/database?schema=colloquy`.
  *
- * @throws {StoreUnusable} when the server cannot be reached, the schema is somebody else's or a newer program's
+ * @throws {StoreUnusable} when the server cannot be reached, or the schema is of another version or program
  */
-export async function postgresStore(url: string, options: PostgresOptions): Promise<Store> {
-  refuseAlone()
-  const { clock, durability = 'full', readOnly = false, busyTimeoutMs = 10_000, connections = 10 } = options
-  const report = options.onReport ?? (message => process.emitWarning(message, 'ColloquyWarning'))
-  const database = openDatabase({ place: placeOf(url), durability, readOnly, busyTimeoutMs, connections })
-  const { epoch, base } = await migrate(database, { readOnly }).catch(async error => {
-    await database.close()
-    throw asStoreError(error, database.place.name)
-  })
-  // A clock of a test's or a replay's counts for leases too; otherwise all nodes go by the server's.
-  const leaseClock = () => (clock === Date.now ? null : clock())
-
-  const projects = projectNumbers(database)
-  const heads = headStore({ refold })
-  const read = reader({ database, projects, epoch })
-  const lists = directory({ database, projects })
-  const windows = windowReader({ database, projects })
-  const keeper = leaseKeeper({ database, projects, clock, leaseClock })
-  const register = nodeRegister({ database, leaseClock })
-  const side = beside({ url, busyTimeoutMs, base })
-  const index = searchIndex({ database, base, beside: side.feed })
-  // Who only reads searches what others have fed; a writer feeds when it pauses and when it closes.
-  const search = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
-  const verify = verifier(database)
-  const audit = auditor({ database, projects })
-  const repair = repairer(database, epoch)
-  const upkeep = maintenance({ database, heads, projects, conversation: lists.conversation })
-  const events = feed({ database, projects, epoch, base, report })
-  const signal = signals({ database, heard: events.wakeNumber, connected: events.wakeAll })
-  const feeding = feedLater(number => index.feed(number))
-  let closed = false
-  /** Whoever closes it again waits for the same. */
+export async function postgresStore(address: string, options: PostgresOptions): Promise<Store> {
+  const parts = await openParts(address, options)
   let closing: Promise<void> | undefined
-
-  const statistics = keepStatistics(database)
-
-  /** Projects that were written to, and how many events, of which nobody has been told yet. */
-  const untold = { projects: new Set<string>(), events: 0 }
-
-  /** Who waits for the answer has it first. */
-  function committed(written: Iterable<string>, count = 1): void {
-    if (untold.projects.size === 0) setImmediate(tell)
-    for (const project of written) untold.projects.add(project)
-    untold.events += count
-  }
-
-  function tell(): void {
-    const written = [...untold.projects]
-    statistics.grown(untold.events)
-    untold.projects.clear()
-    untold.events = 0
-    for (const project of written) {
-      events.wake(project)
-      const number = projects.known(project)
-      if (number === undefined) continue
-      signal.tell(number)
-      feeding.soon(number)
-    }
-  }
-
-  const write = writer({
-    database,
-    heads,
-    projects,
-    epoch,
-    base,
-    clock,
-    leaseClock,
-    isHeld: keeper.isHeld,
-    busyTimeoutMs,
-    calls: appendCalls,
-    read,
-    async purgedArchive(project, conversationId) {
-      const [row] = await database.read<[string]>(
-        'select archive from purges where project = $1 and conversation_id = $2 order by purge desc limit 1',
-        [project, conversationId],
-      )
-      return row?.[0]
-    },
-    committed,
-    started: events.started,
-  })
-
-  async function reading<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new StoreClosed()
-    try {
-      return await work()
-    } catch (error) {
-      throw closed ? new StoreClosed() : asStoreError(error, database.place.name)
-    }
-  }
-
-  function writing<T>(work: () => Promise<T>): Promise<T> {
-    const { name } = database.place
-    if (readOnly) return Promise.reject(new StoreReadOnly(`${name} was opened for reading only.`, { place: name }))
-    return reading(work)
-  }
-
-  /** Changes a conversation as a whole, in a transaction that holds its lock. */
-  async function changing<T>(project: string, conversationId: string, work: (run: Run) => Promise<T>): Promise<T> {
-    const key = lockKeyOf(epoch, project, conversationId)
-    try {
-      for (let tries = 0; ; tries++) {
-        try {
-          return await database.transaction(async run => {
-            await run('select pg_advisory_xact_lock($1)', [key])
-            return work(run)
-          })
-        } catch (error) {
-          // Somebody took one of its messages into the index at this moment, or used one of its blobs.
-          if (tries === 5 || !isConstraint((error as Error).cause)) throw error
-        }
-      }
-    } finally {
-      heads.forget(project, conversationId)
-    }
-  }
-
-  async function headOf(project: string, conversationId: string) {
-    const number = await projects.find(project)
-    const [row] =
-      number === undefined || idProblem(conversationId)
-        ? []
-        : await database.read<[number, number, Uint8Array]>(
-            'select conversation, version, hash from conversations join ends using (project, conversation) where project = $1 and id = $2',
-            [number, conversationId],
-          )
-    if (row) return { number: number!, conversation: row[0], upTo: row[1], hash: row[2] }
-    const purged = number === undefined ? [] : await purges(database, number)
-    const found = purged.find(one => one.conversationId === conversationId)
-    throw found
-      ? new ConversationPurged({ conversationId, archive: found.archive })
-      : new NotFound('conversation', conversationId)
-  }
-
-  async function placesOf(project: string, messageId: string) {
-    const number = await projects.find(project)
-    if (number === undefined || idProblem(messageId)) return { number: 0, places: [] }
-    if (!readOnly) await index.feed(number)
-    return { number, places: await index.find(number, messageId) }
-  }
-
   return {
-    append: proposal => (closed || readOnly ? writing(() => write.append(proposal)) : write.append(proposal)),
-    read: range => reading(() => read(range)),
-    subscribe(options) {
-      if (closed) throw new StoreClosed()
-      signal.listen().catch(() => undefined)
-      return events.subscribe(options)
-    },
-    position: () => reading(() => events.position()),
-
-    claim: request => writing(() => keeper.leases.claim(request)),
-    claimAny: request => writing(() => keeper.leases.claimAny(request)),
-    renew: request => writing(() => keeper.leases.renew(request)),
-    release: request => writing(() => keeper.leases.release(request)),
-    holderOf: request => reading(() => keeper.leases.holderOf(request)),
-    announceNode: node => writing(() => register.announceNode(node)),
-    forgetNode: id => writing(() => register.forgetNode(id)),
-    nodes: () => reading(() => register.nodes()),
-
-    messages: (window, page) => reading(() => windows.messages(window, page)),
-    measure: window => reading(() => windows.measure(window)),
-    message: (project, id) =>
-      reading(async () => {
-        const { number, places } = await placesOf(project, id)
-        for (const place of places) {
-          const found = await windows.message(number, id, place)
-          if (found) return found
-        }
-        return undefined
-      }),
-
-    conversation: (project, id) => reading(() => lists.conversation(project, id)),
-    conversationOf: (project, item) => reading(() => lists.conversationOf(project, item)),
-    conversations: query => reading(() => lists.conversations(query)),
-    workItems: query => reading(() => lists.workItems(query)),
-    session: (project, id) => reading(() => lists.session(project, id)),
-    sessionByKey: (project, key) => reading(() => lists.sessionByKey(project, key)),
-    sessions: query => reading(() => lists.sessions(query)),
-    projects: () => reading(() => lists.projects()),
-    totals: project => reading(() => lists.totals(project)),
-    landmark: (project, conversationId, version) =>
-      reading(async () => {
-        const number = await projects.find(project)
-        const [row] =
-          number === undefined || idProblem(conversationId)
-            ? []
-            : await database.read<[number]>('select conversation from conversations where project = $1 and id = $2', [
-                number,
-                conversationId,
-              ])
-        return row && index.landmark(number!, row[0], version, { mayMake: !readOnly })
-      }),
-
-    audit: query => reading(() => audit(query)),
-
-    search: query => reading(() => search.messages(query)),
-    searchTitles: query => reading(() => search.titles(query)),
-
-    verify: (options = {}) => reading(() => verify(options)),
-    repair: (options = {}) =>
-      writing(async () => {
-        const { heads: repaired, projects: numbers } = await repair(options)
-        heads.forgetAll()
-        for (const number of numbers) await index.feed(number)
-        return { heads: repaired, indexed: await index.size(numbers) }
-      }),
-    ...(database.canKeep && { alone: exclusive(database, epoch) }),
-    rewrite: ({ project, conversationId, message, reason, origin, copies }) =>
-      writing(async () => {
-        const { number, conversation } = await headOf(project, conversationId)
-        const place = { conversation, conversationId, version: message.version }
-        const input = { project, number, messageId: message.id, reason, origin, copies, place }
-        const archives = await changing(project, conversationId, async run => {
-          await rewrite(run, write.appendWithin, input)
-          return archivesOf(run, number, conversationId)
-        })
-        events.forget()
-        committed([project])
-        return archives
-      }),
-    erase: ({ project, messageId, reason, origin, copies }) =>
-      writing(async () => {
-        const { number, places } = await placesOf(project, messageId)
-        const [place] = places
-        const [row] = place
-          ? await database.read<[string]>('select id from conversations where project = $1 and conversation = $2', [
-              number,
-              place.conversation,
-            ])
-          : []
-        if (!place || !row) throw new NotFound('message', messageId)
-        const erased = await changing(project, row[0], run =>
-          erase(run, write.appendWithin, {
-            project,
-            number,
-            messageId,
-            reason,
-            origin,
-            copies,
-            place: { ...place, conversationId: row[0] },
-          }),
-        )
-        events.forget()
-        committed([project])
-        return erased
-      }),
-    purge: ({ project, conversationId, to, reason, origin }) =>
-      writing(async () => {
-        const head = await headOf(project, conversationId)
-        await refuseWithBranches(database.read, { ...head, conversationId })
-        const lines = provedLines(archiveLines(database, { project, conversationId, ...head }))
-        const archive = await to.write(`${project}-${conversationId}`, lines)
-        const { number, hash } = head
-        const removed = await purgedInto({ to, archive, recorded: () => purges(database, number) }, () =>
-          changing(project, conversationId, run =>
-            purge(run, { number, conversationId, archive, hash, now: clock(), reason, origin }),
-          ),
-        )
-        events.forget()
-        return { conversationId, events: removed, archive }
-      }),
-    purges: project =>
-      reading(async () => {
-        const number = await projects.find(project)
-        return number === undefined ? [] : purges(database, number)
-      }),
-    restore: ({ project, lines }) =>
-      writing(async () => {
-        const parsed = await linesIn(lines)
-        const id = await restored(database, parsed)
-        committed([project])
-        const head = await lists.conversation(project, id)
-        if (!head) throw new StoreFailed(`Conversation ${id} was restored but cannot be read.`, { id })
-        return head
-
-        async function restored(from: Database, all: typeof parsed): Promise<string> {
-          const heading = provedHeading(all, project)
-          const { conversationId } = heading
-          const [row] = await from.read<[number]>(`select nextval('conversation_numbers')`)
-          const numbers = { project: await projects.ensure(project, clock()), conversation: row![0] }
-          const lockKey = lockKeyOf(epoch, project, conversationId)
-          await changing(project, conversationId, run =>
-            importConversation(run, { project, numbers, base, lockKey, heading, lines: all, now: clock() }),
-          )
-          return conversationId
-        }
-      }),
-    async *export({ project, conversationId }) {
-      const head = await reading(() => headOf(project, conversationId))
-      yield* archiveLines(database, { project, conversationId, ...head })
-    },
-    expiring: (project, now, limit) => reading(() => upkeep.expiring(project, now, limit)),
-    archivable: (project, due, page) => reading(() => upkeep.archivable(project, due, page)),
-    due: (project, now, page) => reading(() => upkeep.due(project, now, page)),
-
-    queue: () => write.queue(),
+    ...eventLog(parts),
+    ...leases(parts),
+    ...nodes(parts),
+    ...windows(parts),
+    ...directory(parts),
+    ...search(parts),
+    ...upkeep(parts),
+    ...conversationChanges(parts),
+    queue: () => parts.appends.size(),
     close() {
-      closing ??= closeAll()
+      closing ??= parts.close()
       return closing
     },
   }
+}
 
-  async function closeAll(): Promise<void> {
-    closed = true
-    // Idle connections keep no process alive; taking leave of the server does, or the process would end in the middle.
-    const alive = setInterval(() => undefined, 1000)
-    try {
-      await write.close()
-      tell()
-      await feeding.finish()
-      await side.close()
-      events.close()
-      await signal.close()
-      await database.close()
-    } finally {
-      clearInterval(alive)
-    }
+function eventLog({ guard, readOnly, appends, read, subscriptions, listen }: Parts): EventLog {
+  return {
+    append: proposal => (readOnly ? guard.writing(() => appends.append(proposal)) : appends.append(proposal)),
+    read: range => guard.reading(() => read(range)),
+    subscribe(options) {
+      guard.refuseClosed()
+      listen()
+      return subscriptions.subscribe(options)
+    },
+    position: () => guard.reading(() => subscriptions.position()),
+  }
+}
+
+function leases(parts: Parts): Leases {
+  const { guard } = parts
+  const keeper = leaseKeeper(parts)
+  return {
+    claim: request => guard.writing(() => keeper.claim(request)),
+    claimAny: request => guard.writing(() => keeper.claimAny(request)),
+    renew: request => guard.writing(() => keeper.renew(request)),
+    release: request => guard.writing(() => keeper.release(request)),
+    holderOf: request => guard.reading(() => keeper.holderOf(request)),
+  }
+}
+
+function nodes(parts: Parts): Nodes {
+  const { guard } = parts
+  const register = nodeRegister(parts)
+  return {
+    announceNode: node => guard.writing(() => register.announceNode(node)),
+    forgetNode: id => guard.writing(() => register.forgetNode(id)),
+    nodes: () => guard.reading(() => register.nodes()),
+  }
+}
+
+function windows(parts: Parts): Windows {
+  const { guard, placesOf } = parts
+  const reader = windowReader(parts)
+  return {
+    messages: (window, page) => guard.reading(() => reader.messages(window, page)),
+    measure: window => guard.reading(() => reader.measure(window)),
+    message: (project, id) =>
+      guard.reading(async () => {
+        const { number, places } = await placesOf(project, id)
+        for (const place of places) {
+          const message = await reader.message(number, id, place)
+          if (message) return message
+        }
+        return undefined
+      }),
+  }
+}
+
+function directory(parts: Parts): Directory {
+  const { guard, directory: lists } = parts
+  return {
+    conversation: (project, id) => guard.reading(() => lists.conversation(project, id)),
+    conversationOf: (project, item) => guard.reading(() => lists.conversationOf(project, item)),
+    conversations: query => guard.reading(() => lists.conversations(query)),
+    workItems: query => guard.reading(() => lists.workItems(query)),
+    session: (project, id) => guard.reading(() => lists.session(project, id)),
+    sessionByKey: (project, key) => guard.reading(() => lists.sessionByKey(project, key)),
+    sessions: query => guard.reading(() => lists.sessions(query)),
+    projects: () => guard.reading(() => lists.projects()),
+    totals: project => guard.reading(() => lists.totals(project)),
+    landmark: (project, id, version) => guard.reading(() => landmarkOf(parts, { project, id, version })),
+  }
+}
+
+function search({ database, projects, index, guard, readOnly }: Parts): Search {
+  // A store that only reads searches what others have fed; a writer feeds when it pauses and when it closes.
+  const searching = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
+  return {
+    search: query => guard.reading(() => searching.messages(query)),
+    searchTitles: query => guard.reading(() => searching.titles(query)),
+  }
+}
+
+type OtherUpkeep = Omit<Upkeep, keyof ReturnType<typeof conversationChanges>>
+
+function upkeep(parts: Parts): OtherUpkeep & Accounts {
+  const { database, projects, epoch, index, guard, directory: lists } = parts
+  const audit = auditor({ database, projects })
+  const verify = verifier(database)
+  const repair = repairer(database, epoch)
+  const due = maintenance({ database, projects, conversation: lists.conversation })
+  return {
+    audit: query => guard.reading(() => audit(query)),
+    verify: (options = {}) => guard.reading(() => verify(options)),
+    repair: (options = {}) =>
+      guard.writing(async () => {
+        const { heads, projects: numbers } = await repair(options)
+        for (const number of numbers) await index.feed(number)
+        return { heads, indexed: await index.size(numbers) }
+      }),
+    ...(database.canKeep && { alone: exclusiveWork(database, epoch) }),
+    expiring: (project, now, limit) => guard.reading(() => due.expiring(project, now, limit)),
+    archivable: (project, query, page) => guard.reading(() => due.archivable(project, query, page)),
+    due: (project, now, page) => guard.reading(() => due.due(project, now, page)),
   }
 }

@@ -1,76 +1,35 @@
-/**
- * Brings a schema to today's form, one numbered step at a time, each in a transaction of its own under a lock that all
- * nodes take: an interrupted migration leaves a whole earlier version and goes on at the next open.
- */
+/** Makes the schema where there is none yet, and refuses one that is not today's. */
 import { StoreUnusable } from '../../errors.ts'
 import type { Database, Run } from './database.ts'
 import { type Epoch, settleEpoch } from './epoch.ts'
-import { log } from './migrations/001-log.ts'
-import { isolation } from './migrations/003-isolation.ts'
-import { teamsAndBranches } from './migrations/004-teams-and-branches.ts'
-import { searchFilters } from './migrations/005-search-filters.ts'
-import { work } from './migrations/006-work.ts'
-import { landmarks } from './migrations/007-landmarks.ts'
-import { nodes } from './migrations/009-nodes.ts'
-import { ends } from './migrations/010-ends.ts'
-
-/** A step that made the call that appends, which a later one makes anew. */
-const madeAnew: readonly string[] = []
-
-/** Changes nothing: whoever does not know the checksums of today would take new rows for damaged, and is kept out. */
-const checksums: readonly string[] = []
-
-const migrations: ReadonlyArray<readonly string[]> = [
-  log,
-  madeAnew,
-  isolation,
-  teamsAndBranches,
-  searchFilters,
-  work,
-  landmarks,
-  madeAnew,
-  nodes,
-  ends,
-  checksums,
-]
-
-export const newestSchema = migrations.length
+import { schema, schemaNumber } from './schema.ts'
+import type { ServerUrl } from './url.ts'
 
 const oldestServer = 140_000
 
-export async function migrate(database: Database, { readOnly }: { readOnly: boolean }): Promise<Epoch> {
-  for (;;) {
-    const epoch = await database.transaction(run => step(database, run, readOnly))
-    if (epoch) return epoch
-  }
+/**
+ * Opens the schema, making it where it is missing. All of it is one transaction under a lock that every node takes: an
+ * interrupted one leaves nothing, and the next opening starts over.
+ *
+ * @throws {StoreUnusable} when the schema is of another version, or of another program
+ */
+export function openSchema({ url, transaction }: Database, { readOnly }: { readOnly: boolean }): Promise<Epoch> {
+  return transaction(async run => {
+    // Looking first spares every later opening the lock.
+    if ((await usableSchema(run, url)) !== 0 && (await isSettled(run))) return settleEpoch(run, { readOnly: true })
+    if (!readOnly) await run(`select pg_advisory_xact_lock(hashtextextended($1, 0))`, [`colloquy schema ${url.schema}`])
+    if ((await usableSchema(run, url)) !== 0) return settleEpoch(run, { readOnly })
+    if (readOnly) {
+      throw new StoreUnusable(`${url.name} is empty. Open it for writing once; that makes its tables.`, { found: 0 })
+    }
+    await run(`create schema if not exists ${url.schema}`)
+    for (const statement of schema) await run(statement)
+    await run(`insert into meta (name, value) values ('schema', $1)`, [String(schemaNumber)])
+    return settleEpoch(run, { readOnly })
+  })
 }
 
-/** Takes the next step; the epoch when there is none left. */
-async function step({ place }: Database, run: Run, readOnly: boolean): Promise<Epoch | undefined> {
-  // Looking first spares every later opening the lock.
-  if ((await schemaVersion(run, place)) === newestSchema && (await isSettled(run))) {
-    return settleEpoch(run, { readOnly: true })
-  }
-  if (!readOnly)
-    await run(`select pg_advisory_xact_lock(hashtextextended('colloquy migrations ' || $1, 0))`, [place.schema])
-  const version = await schemaVersion(run, place)
-  refuseNewer(version, place)
-  if (version === newestSchema) return settleEpoch(run, { readOnly })
-  if (readOnly) {
-    throw new StoreUnusable(`${place.name} is empty or of an older schema: open it for writing once.`, {
-      found: version,
-    })
-  }
-  if (version === 0) await run(`create schema if not exists ${place.schema}`)
-  for (const statement of migrations[version]!) await run(statement)
-  await run(
-    `insert into meta (name, value) values ('schema', $1) on conflict (name) do update set value = excluded.value`,
-    [String(version + 1)],
-  )
-  return undefined
-}
-
-/** Whether the epoch is that of this server, so that there is nothing to write. */
+/** Tells that the epoch is that of this server, so that there is nothing to write. */
 async function isSettled(run: Run): Promise<boolean> {
   const [row] = await run<[boolean]>(`
     select exists (select 1 from meta where name = 'server' and value =
@@ -79,42 +38,44 @@ async function isSettled(run: Run): Promise<boolean> {
   return row![0]
 }
 
-/** The schema it has; 0 when there is none yet. Refuses one that is somebody else's. Writes nothing. */
-export async function schemaVersion(run: Run, place: Database['place']): Promise<number> {
-  const [found] = await run<[number, boolean, number]>(
+/** Reads the number of the schema; 0 when there is none yet. Refuses any other than today's. */
+async function usableSchema(run: Run, url: ServerUrl): Promise<number> {
+  const found = await readSchemaNumber(run, url)
+  if (found === 0 || found === schemaNumber) return found
+  throw new StoreUnusable(
+    `${url.name} has schema ${found}; this version of Colloquy reads and writes schema ${schemaNumber}. Nothing was changed. Export its conversations with the version that made it and restore them into a new schema, or start with an empty one.`,
+    { found },
+  )
+}
+
+/**
+ * Reads the number of the schema; 0 when there is none yet. Writes nothing.
+ *
+ * @throws {StoreUnusable} when the server is too old, or the tables are of another program
+ */
+export async function readSchemaNumber(run: Run, url: ServerUrl): Promise<number> {
+  const [row] = await run<[number, boolean, number]>(
     `select current_setting('server_version_num')::integer,
       exists (select 1 from pg_class where relnamespace = n.oid and relname = 'meta' and relkind = 'r'),
       (select count(*)::integer from pg_class where relnamespace = n.oid)
     from (select (select oid from pg_namespace where nspname = $1) as oid) n`,
-    [place.schema],
+    [url.schema],
   )
-  const [server, hasMeta, relations] = found!
+  const [server, hasMeta, relations] = row!
   if (server < oldestServer) {
-    throw new StoreUnusable(`PostgreSQL 14 or newer is needed; this is ${Math.floor(server / 10_000)}.`, { server })
-  }
-  if (!hasMeta) {
-    if (relations === 0) return 0
     throw new StoreUnusable(
-      `${place.name} has tables, but they are not Colloquy's. Nothing was changed; choose another schema.`,
-      { place: place.name },
+      `PostgreSQL 14 or newer is needed; this is ${Math.floor(server / 10_000)}. Nothing was changed.`,
+      { server },
     )
   }
-  const [row] = await run<[string | null]>(`select (select value from meta where name = 'schema')`)
-  const version = Number(row![0] ?? Number.NaN)
-  if (!Number.isSafeInteger(version)) {
-    throw new StoreUnusable(
-      `${place.name} has tables, but they are not Colloquy's. Nothing was changed; choose another schema.`,
-      { place: place.name },
-    )
-  }
-  refuseNewer(version, place)
-  return version
-}
-
-function refuseNewer(found: number, place: Database['place']): void {
-  if (found <= newestSchema) return
+  if (!hasMeta && relations === 0) return 0
+  const [meta] = hasMeta
+    ? await run<[string | null]>(`select (select value from meta where name = 'schema')`)
+    : [undefined]
+  const number = Number(meta?.[0] ?? Number.NaN)
+  if (Number.isSafeInteger(number)) return number
   throw new StoreUnusable(
-    `${place.name} was written by a newer Colloquy (schema ${found}; this one knows ${newestSchema}). Nothing was changed; update Colloquy.`,
-    { place: place.name, found, newest: newestSchema },
+    `${url.name} has tables, but they are not Colloquy's. Nothing was changed; choose another schema.`,
+    { place: url.name },
   )
 }

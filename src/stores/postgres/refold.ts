@@ -1,20 +1,15 @@
-/**
- * Heads from the log itself, for when a stored one is damaged: one bad record must not hide a conversation.
- *
- * Reads only the facts of the conversation that are not messages, so it is quick enough to do on the way.
- */
+/** Heads from the log itself, for when a stored one is damaged: one bad record must not hide a conversation. */
 import { type FoldedHeads, foldHeads } from '../../log/fold.ts'
 import type { Run } from './database.ts'
 import { type EventRow, eventColumns, recordedEvent } from './rows.ts'
 
-export type Refold = (
+/** Folds the facts of a conversation that are not messages: few enough to read them on the way. */
+export async function refold(
   run: Run,
   project: number,
   conversation: number,
   place: { project: string; conversationId: string },
-) => Promise<FoldedHeads>
-
-export const refold: Refold = async (run, project, conversation, place) => {
+): Promise<FoldedHeads> {
   const rows = await run<EventRow>(
     `select ${eventColumns} from events e
     where e.project = $1 and e.conversation = $2 and e.lane is null order by e.version`,

@@ -1,34 +1,35 @@
 /**
- * What we ask of the server beside our statements: where our tables are, how long to wait, how to plan, and which project
- * row-level security lets us see.
+ * The settings that our statements need: where the tables are, how long to wait, how to plan, and which project row-level
+ * security shows.
  *
- * A connection that is ours alone gets most of it when it is opened. The project, and behind a pooler all of it, is set
- * for each transaction and gone with it, so that nobody who is given the same connection of the server later has it.
+ * A connection that is ours alone gets most of them when it is opened. The project, and behind a pooler all of them, are
+ * set for each transaction and gone with it, so that the next client of the same connection does not have them.
  */
-import type { Place } from './url.ts'
+import pg from 'pg'
+import type { ServerUrl } from './url.ts'
 
 export type Settings = Readonly<Record<string, string>>
 
 export interface SettingsInput {
-  place: Place
+  url: ServerUrl
   durability: 'full' | 'relaxed'
   readOnly: boolean
   busyTimeoutMs: number
 }
 
 /** For the whole of a connection. */
-export function connectionSettings({ place, durability, readOnly, busyTimeoutMs }: SettingsInput): Settings {
+export function connectionSettings({ url, durability, readOnly, busyTimeoutMs }: SettingsInput): Settings {
   return {
-    search_path: place.schema,
+    search_path: url.schema,
     // With synchronous standbys, 'on' waits for them too.
     synchronous_commit: durability === 'full' ? 'on' : 'off',
     statement_timeout: '600s',
     lock_timeout: `${busyTimeoutMs}ms`,
-    // A node that stops in the middle must not hold others up for ever.
-    idle_in_transaction_session_timeout: '30s',
+    // A process that is stopped between two statements of an append holds the locks of its conversations until then.
+    idle_in_transaction_session_timeout: '5s',
     default_transaction_read_only: readOnly ? 'on' : 'off',
-    // A plan made for one size of batch serves the others; and one made while a table was small must serve when it has
-    // grown. Everything we ask has an index for it, and is over before compiling it would pay.
+    // A plan made for one size of batch, or while a table was small, must serve the others. Every statement has an index,
+    // and is over before compiling it would pay.
     plan_cache_mode: 'force_generic_plan',
     enable_seqscan: 'off',
     enable_hashjoin: 'off',
@@ -40,7 +41,7 @@ export function connectionSettings({ place, durability, readOnly, busyTimeoutMs 
 
 /** For each transaction; undefined when the connection's own settings are all. */
 export function transactionSettings(input: SettingsInput): Settings | undefined {
-  const { project, isPooled } = input.place
+  const { project, isPooled } = input.url
   const { default_transaction_read_only: _, ...rest } = connectionSettings(input)
   const settings = {
     ...(isPooled && rest),
@@ -51,18 +52,17 @@ export function transactionSettings(input: SettingsInput): Settings | undefined 
   return Object.keys(settings).length === 0 ? undefined : settings
 }
 
-/** As the options a connection is opened with. */
+/** The options that a connection is opened with. */
 export function startupOptions(settings: Settings): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value.replace(/[\\\s]/g, '\\$&')}`)
     .join(' ')
 }
 
-/** As one statement and its values; they last until the transaction ends. */
-export function localSettings(settings: Settings): { text: string; values: string[] } {
-  const names = Object.keys(settings)
-  return {
-    text: `select ${names.map((name, index) => `set_config('${name}', $${index + 1}, true)`).join(', ')}`,
-    values: names.map(name => settings[name]!),
-  }
+/** A statement that sets them until the transaction ends. */
+export function setLocally(settings: Settings): string {
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config('${name}', ${pg.escapeLiteral(value)}, true)`,
+  )
+  return `select ${calls.join(', ')}`
 }

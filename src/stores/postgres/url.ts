@@ -1,31 +1,31 @@
-/** Where a store is: a URL of a database on one server or on one of several, and the schema in it that is ours. */
+/** The URL of a store: a database on one server or on one of several, and the schema in it that is ours. */
 import { StoreUnusable } from '../../errors.ts'
 
-/** Which server of a list is wanted; the names are those of PostgreSQL's own library. */
+/** The kinds of server that a list can be searched for, by the names of PostgreSQL's own library. */
 export const wantedServers = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const
 export type WantedServer = (typeof wantedServers)[number]
 
-export interface Place {
-  /** For the driver, without what only we understand; one for each host of the list. */
+export interface ServerUrl {
+  /** For the driver, without our own parameters; one for each host of the list. */
   connectionStrings: readonly [string, ...string[]]
-  /** What the URL says about the server that is wanted, if anything. */
+  /** The kind of server that the URL asks for, if it does. */
   wanted: WantedServer | undefined
   /** A pooler stands in between that gives a connection of the server for a transaction and no longer. */
   isPooled: boolean
-  /** Past the pooler: where a connection can be kept. */
+  /** The connection string past the pooler, for connections that are kept. */
   direct: string | undefined
   schema: string
-  /** The one project that the connections are for, where the role may see no other. */
+  /** The only project that the connections are for, where the role may see no other. */
   project: string | undefined
   /** For people and traces: without user and password. */
   name: string
 }
 
 const defaultSchema = 'colloquy'
-const ours = ['schema', 'project', 'pooler', 'direct', 'target_session_attrs']
+const ownParameters = ['schema', 'project', 'pooler', 'direct', 'target_session_attrs']
 
-/** @throws {StoreUnusable} when the URL is none */
-export function placeOf(url: string): Place {
+/** @throws {StoreUnusable} when a part of the URL cannot be used */
+export function parseUrl(url: string): ServerUrl {
   const [address = '', query = ''] = url.split('?')
   const parameters = new URLSearchParams(query)
   const schema = parameters.get('schema') ?? defaultSchema
@@ -33,14 +33,14 @@ export function placeOf(url: string): Place {
   const name = `${address.replace(/\/\/.*@/, '//')} schema ${schema}`
   // It stands in a setting of the connection, unquoted.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
-    throw new StoreUnusable(`"${schema}" cannot be the name of a schema here: small letters, digits and _ only.`, {
+    throw new StoreUnusable(`"${schema}" cannot be the name of a schema here. Use small letters, digits and _ only.`, {
       schema,
     })
   }
   const wanted = choice(parameters, 'target_session_attrs', wantedServers)
   const isPooled = choice(parameters, 'pooler', ['transaction', 'session']) === 'transaction'
   const direct = parameters.get('direct') ?? undefined
-  for (const one of ours) parameters.delete(one)
+  for (const name of ownParameters) parameters.delete(name)
   const connectionStrings = eachHost(address, parameters)
   return {
     connectionStrings,
@@ -56,7 +56,9 @@ export function placeOf(url: string): Place {
 function choice<T extends string>(parameters: URLSearchParams, name: string, choices: readonly T[]): T | undefined {
   const value = parameters.get(name)
   if (value === null || choices.includes(value as T)) return (value as T | null) ?? undefined
-  throw new StoreUnusable(`${name}=${value} is not known here. Choose from ${choices.join(', ')}.`, { [name]: value })
+  throw new StoreUnusable(`${name}=${value} is not a known value. Choose from ${choices.join(', ')}.`, {
+    [name]: value,
+  })
 }
 
 /** The hosts of `//a:1,b:2/`, or those of `?host=a,b&port=1,2`; the driver knows one at a time only. */

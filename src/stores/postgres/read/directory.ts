@@ -15,11 +15,10 @@ import { infoIn, sessionHeadIn } from '../../../log/fold.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { ConversationHead } from '../../../views/conversation.ts'
 import type { SessionHead } from '../../../views/session.ts'
-import type { Database } from '../database.ts'
+import type { Database, Value } from '../database.ts'
 import { hashed, workHash } from '../heads.ts'
 import type { Projects } from '../projects.ts'
 import { refold } from '../refold.ts'
-import type { Value } from '../value.ts'
 
 type ConversationRow = [
   conversation: number,
@@ -31,8 +30,7 @@ type ConversationRow = [
   id: string,
 ]
 
-const conversationColumns = 'c.conversation, c.recent_at, c.info, z.version, z.active_at, c.id'
-const conversationTables = 'conversations c join ends z using (project, conversation)'
+const conversationColumns = 'c.conversation, c.recent_at, c.info, c.version, c.active_at, c.id'
 
 type SessionRow = [session: number, id: string, head: string, conversation: number]
 
@@ -66,8 +64,8 @@ export function directory({ database, projects }: { database: Database; projects
   ): Promise<ConversationHead | undefined> {
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
-    const [row] = await database.look<ConversationRow>(
-      `select ${conversationColumns} from ${conversationTables} where c.project = $1 and ${condition} = $2`,
+    const [row] = await database.read<ConversationRow>(
+      `select ${conversationColumns} from conversations c where c.project = $1 and ${condition} = $2`,
       [number, value],
     )
     return row && headIn(project, number, row)
@@ -76,7 +74,7 @@ export function directory({ database, projects }: { database: Database; projects
   async function oneSession(project: string, condition: string, value: string): Promise<SessionHead | undefined> {
     const number = await projects.find(project)
     if (number === undefined || idProblem(value)) return undefined
-    const [row] = await database.look<SessionRow>(
+    const [row] = await database.read<SessionRow>(
       `select ${sessionColumns} from sessions s where s.project = $1 and ${condition} = $2`,
       [number, value],
     )
@@ -95,7 +93,7 @@ export function directory({ database, projects }: { database: Database; projects
     }
     if (query.cursor) where('(c.recent_at, c.conversation) < (?, ?)', ...numbersIn(query.cursor, 2))
     const rows = await database.read<ConversationRow>(
-      `select ${conversationColumns} from ${conversationTables}
+      `select ${conversationColumns} from conversations c
       where ${where()} order by c.recent_at desc, c.conversation desc limit $${values.length + 1}`,
       [...values, limit + 1],
     )
@@ -120,8 +118,8 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.cursor)
       where('(c.work_priority, c.created_at, c.conversation) > (?, ?, ?)', ...numbersIn(query.cursor, 3))
     const rows = await database.read<ConversationRow>(
-      `select c.conversation, concat_ws('.', c.work_priority, c.created_at, c.conversation), c.info, z.version,
-        z.active_at, c.id from ${conversationTables}
+      `select c.conversation, concat_ws('.', c.work_priority, c.created_at, c.conversation), c.info, c.version,
+        c.active_at, c.id from conversations c
       where ${where()} order by c.work_priority, c.created_at, c.conversation limit $${values.length + 1}`,
       [...values, limit + 1],
     )
@@ -147,7 +145,7 @@ export function directory({ database, projects }: { database: Database; projects
     if (query.overdueAt === undefined) where(wanted, query.status ?? 'deleted')
     else where(`(${wanted} or s.status = 'active' and s.expires_at <= ?)`, query.status ?? 'deleted', query.overdueAt)
     if (query.cursor) where('s.session < ?', ...numbersIn(query.cursor, 1))
-    const rows = await database.look<SessionRow>(
+    const rows = await database.read<SessionRow>(
       `select ${sessionColumns} from sessions s join conversations c using (project, conversation)
       where ${where()} order by s.session desc limit $${values.length + 1}`,
       [...values, limit + 1],
@@ -168,8 +166,8 @@ export function directory({ database, projects }: { database: Database; projects
     }
     const [row] = await database.read<[number, number, number, number, number, number, number, number]>(
       `select c.conversations, s.sessions, c.events, s.compactions, l.messages, l.tokens, l.input, l.output
-      from (select count(*) as conversations, coalesce(sum(z.version - coalesce(c.branch_version, 0)), 0)::bigint as events
-          from ${conversationTables} where c.project = $1) c,
+      from (select count(*) as conversations, coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint as events
+          from conversations c where c.project = $1) c,
         (select count(*) filter (where status <> 'deleted') as sessions,
             coalesce(sum(compactions), 0)::bigint as compactions
           from sessions where project = $1) s,

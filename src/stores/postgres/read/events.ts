@@ -41,7 +41,7 @@ export function reader({
     const range = [Math.max(1, from), to, limit].map(version => Math.min(version, highestVersion))
     const statements = onlyFacts ? sql.facts : sql.all
     const statement = backwards ? statements.backwards : statements.forwards
-    const rows = await (from === to ? database.look : database.read)<EventRow>(statement, [
+    const rows = await (from === to ? database.read : database.read)<EventRow>(statement, [
       number,
       conversationId,
       ...range,

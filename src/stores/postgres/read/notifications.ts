@@ -1,8 +1,8 @@
 /**
- * Notifications between nodes: after a commit the numbers of the projects it wrote to, nothing else.
+ * Notifications between nodes: the numbers of the projects that a commit wrote to, nothing else.
  *
- * Sent behind the commit and not in it: notifying transactions commit one after the other on the whole server. A node
- * that dies in between leaves the others to their polling.
+ * Sent after the commit and not in it: notifying transactions commit one after the other on the whole server. When a node
+ * dies in between, the others find the events by polling.
  */
 import type pg from 'pg'
 import type { Database } from '../database.ts'
@@ -14,7 +14,7 @@ import type { Database } from '../database.ts'
 const gatherMs = { first: 2, burst: 25 }
 const reconnectMs = { first: 50, longest: 2_000 }
 
-export function signals({
+export function notifications({
   database,
   heard,
   connected,
@@ -24,7 +24,7 @@ export function signals({
   /** Called when listening begins, and begins again: something may have been missed. */
   connected(): void
 }) {
-  const channel = `colloquy_${database.place.schema}`.slice(0, 63)
+  const channel = `colloquy_${database.url.schema}`.slice(0, 63)
   const told = new Set<number>()
   let timer: NodeJS.Timeout | undefined
   let sentAt = Number.NEGATIVE_INFINITY
@@ -52,7 +52,7 @@ export function signals({
         from unnest($2::bigint[]) as project`,
         [channel, projects],
       )
-      // Nothing depends on it: whoever follows polls as well.
+      // Nothing depends on it: subscribers poll as well.
       .catch(() => undefined)
   }
 
@@ -86,7 +86,7 @@ export function signals({
     async close() {
       closed = true
       clearTimeout(timer)
-      // Who waits for the end must be kept running until it comes.
+      // The process must keep running until the connection has ended.
       keepsRunning(client, true)
       await client?.end().catch(() => undefined)
     },

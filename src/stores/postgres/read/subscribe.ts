@@ -119,7 +119,7 @@ export function feed({
       const end = one.tail.at(-1)?.place ?? one.tailStart
       if (!end) break
       // At the same moment, so in one round trip.
-      const [isPurged, found] = await Promise.all([forgetPurged([one]), page(one.project, end, 0, database.look)])
+      const [isPurged, found] = await Promise.all([forgetPurged([one]), page(one.project, end, 0, database.read)])
       // What was read may be among what was purged.
       if (isPurged) continue
       let fresh = found
@@ -145,7 +145,7 @@ export function feed({
       if (number !== undefined) byNumber.set(number, one)
     }
     if (byNumber.size === 0) return false
-    const rows = await database.look<[number, number | null]>(sql.newestPurges, [[...byNumber.keys()]])
+    const rows = await database.read<[number, number | null]>(sql.newestPurges, [[...byNumber.keys()]])
     let isPurged = false
     for (const [number, newest] of rows) {
       const one = byNumber.get(number)!
@@ -340,7 +340,7 @@ export function feed({
       } catch (error) {
         if (closed) return { done: true, value: undefined }
         end()
-        throw asStoreError(error, database.place.name)
+        throw asStoreError(error, database.url.name)
       }
       end()
       return { done: true, value: undefined }

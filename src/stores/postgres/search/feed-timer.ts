@@ -1,51 +1,54 @@
-/** When the full-text index is fed. */
-
 /**
- * When appends pause, so that taking words in does not take turns with a burst that somebody waits for; but a burst that
- * does not end is taken in pieces, so that a search, which takes in the rest first, never has to wait for much.
+ * Feeds the full-text index when appends pause, so that feeding does not take turns with a burst. A burst that does not
+ * end is taken in pieces, so that a search, which takes in the rest first, never has to wait for much.
  */
+
 const feedDelayMs = { pause: 500, longest: 5_000 }
 
-interface Put {
+interface Delay {
   timer: NodeJS.Timeout
-  /** Of the first commit that it has not seen. */
+  /** Times of the first and the last commit that the feed has not seen. */
   since: number
-  /** Of the last. */
   last: number
 }
 
-/** Feeds the index a while after commits that it has not seen. */
-export function feedLater(feed: (project: number) => Promise<void>) {
-  const puts = new Map<number, Put>()
+export class FeedTimer {
+  readonly #feed: (project: number) => Promise<void>
+  readonly #delays = new Map<number, Delay>()
 
-  function wait(project: number, put: Omit<Put, 'timer'>, ms: number): void {
-    puts.set(project, { ...put, timer: setTimeout(look, ms, project).unref() })
+  constructor(feed: (project: number) => Promise<void>) {
+    this.#feed = feed
   }
 
-  function look(project: number): void {
-    const { since, last } = puts.get(project)!
+  /** Feeds a project in a while, after a commit. */
+  start(project: number): void {
+    const now = performance.now()
+    const delay = this.#delays.get(project)
+    if (delay) delay.last = now
+    else this.#wait(project, { since: now, last: now }, feedDelayMs.pause)
+  }
+
+  /** Feeds at once what was delayed. */
+  async finish(): Promise<void> {
+    for (const { timer } of this.#delays.values()) clearTimeout(timer)
+    await Promise.allSettled([...this.#delays.keys()].map(this.#feed))
+  }
+
+  #wait(project: number, times: Omit<Delay, 'timer'>, ms: number): void {
+    const timer = setTimeout(() => this.#look(project), ms).unref()
+    this.#delays.set(project, { ...times, timer })
+  }
+
+  #look(project: number): void {
+    const { since, last } = this.#delays.get(project)!
     const now = performance.now()
     const due = Math.min(last + feedDelayMs.pause, since + feedDelayMs.longest)
     if (now < due) {
-      wait(project, { since, last }, due - now)
+      this.#wait(project, { since, last }, due - now)
       return
     }
-    puts.delete(project)
+    this.#delays.delete(project)
     // Failing here loses nothing: the next search feeds the index itself.
-    feed(project).catch(() => undefined)
-  }
-
-  return {
-    soon(project: number): void {
-      const now = performance.now()
-      const put = puts.get(project)
-      if (put) put.last = now
-      else wait(project, { since: now, last: now }, feedDelayMs.pause)
-    },
-    /** Feeds at once what was put off. */
-    async finish(): Promise<void> {
-      for (const { timer } of puts.values()) clearTimeout(timer)
-      await Promise.allSettled([...puts.keys()].map(feed))
-    },
+    this.#feed(project).catch(() => undefined)
   }
 }

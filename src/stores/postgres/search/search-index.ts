@@ -1,12 +1,10 @@
 /**
- * The full-text index: a table beside the log, fed from it behind the commits, because indexing in the append's own
+ * The full-text index: a table of its own, fed from the log after the commits, because indexing in the append's own
  * transaction would triple what it writes.
  *
  * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
-import type { Landmark } from '../../../log/directory.ts'
-import { trigramsOf } from '../../../log/search-terms.ts'
 import { searchableText } from '../../../log/searchable.ts'
 import { eventIn } from '../../../log/stored-row.ts'
 import { wordsIn } from '../../../log/words.ts'
@@ -15,6 +13,7 @@ import { isConstraint } from '../errors.ts'
 import { isAfter, type Place } from '../position.ts'
 import { usualGate } from '../read/read-horizon.ts'
 import { blobsOf } from '../rows.ts'
+import { conversationMark, projectMark } from '../search-marks.ts'
 import { landmarkEvery, landmarkKeeper } from '../upkeep/landmarks.ts'
 import { type PhaseAt, phasesOf } from './phases.ts'
 
@@ -22,7 +21,8 @@ import { type PhaseAt, phasesOf } from './phases.ts'
 const batchSize = 100
 /** Of the server: positions of words, and how many of one word. */
 const limits = { position: 16_383, places: 255 }
-const longestTitle = 300
+/** The event loop is let go after so long. */
+const sliceMs = 10
 
 type FeedRow = [
   gate: number,
@@ -55,16 +55,7 @@ interface DocRow {
 
 export type SearchIndex = ReturnType<typeof searchIndex>
 
-export function searchIndex({
-  database,
-  base,
-  beside,
-}: {
-  database: Database
-  base: number
-  /** Feeds the rest of a project elsewhere, when there is more than a batch of it. */
-  beside?: (project: number) => Promise<void>
-}) {
+export function searchIndex({ database, base }: { database: Database; base: number }) {
   const landmarks = landmarkKeeper(database)
   const sql = {
     progress: 'select tx from search_progress where project = $1',
@@ -92,7 +83,7 @@ export function searchIndex({
 
   const feeds = new Map<number, { now: Promise<void>; next?: Promise<void> }>()
 
-  /** Takes in everything the log of a project has by now. Whoever asks while it is done shares the next time. */
+  /** Takes in everything the log of a project has by now. Calls that come meanwhile share the next time. */
   function feed(project: number): Promise<void> {
     const known = feeds.get(project)
     if (!known) return begin(project)
@@ -130,7 +121,6 @@ export function searchIndex({
       const next = Math.min(gate, isAll ? gate : after.tx)
       if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
-      if (beside) return beside(project)
     }
   }
 
@@ -144,7 +134,7 @@ export function searchIndex({
     for (const [conversation, { first, last }] of spans) {
       // Facts that are not messages may stand at the round version; they are few.
       const rounds = Math.floor(last / landmarkEvery) - Math.floor((first - 2) / landmarkEvery)
-      // Failing here loses nothing: whoever needs one makes it.
+      // Failing here loses nothing: a reader that needs one makes it.
       if (rounds > 0) await landmarks.pass(project, conversation, last).catch(() => undefined)
     }
   }
@@ -160,7 +150,16 @@ export function searchIndex({
       project,
       rows.map(row => ({ conversation: row[4], version: row[5] })),
     )
-    const docs = rows.flatMap(row => docOf(project, row, load, phaseAt) ?? [])
+    const docs: DocRow[] = []
+    let since = performance.now()
+    for (const row of rows) {
+      const doc = docOf(project, row, load, phaseAt)
+      if (doc) docs.push(doc)
+      if (performance.now() - since < sliceMs) continue
+      // Cutting texts into words takes long, and appends and streams must not wait for it.
+      await new Promise(setImmediate)
+      since = performance.now()
+    }
     try {
       await database.read(sql.put, [project, JSON.stringify(docs)])
     } catch (error) {
@@ -171,25 +170,13 @@ export function searchIndex({
 
   return {
     feed,
-    /** The nearest heads kept from before a version; made now, if the nearest are far away. */
-    async landmark(
-      project: number,
-      conversation: number,
-      version: number,
-      { mayMake }: { mayMake: boolean },
-    ): Promise<Landmark | undefined> {
-      const known = await landmarks.find(project, conversation, version)
-      if (!mayMake || version - (known?.conversation.version ?? 0) < 2 * landmarkEvery) return known
-      await landmarks.pass(project, conversation, version)
-      return landmarks.find(project, conversation, version)
-    },
     async size(projects: readonly number[]): Promise<number> {
       const [row] = await database.read<[number]>('select count(*) from docs where project = any($1::bigint[])', [
         projects,
       ])
       return row![0]
     },
-    /** Where the messages of an id stand. */
+    /** The places of the messages with an id. */
     async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
       const rows = await database.read<[number, number]>(sql.find, [project, messageId])
       return rows.map(([conversation, version]) => ({ conversation, version }))
@@ -231,18 +218,4 @@ function vectorOf(project: number, conversation: number, text: string): { words:
     parts.push(within.length > 0 ? `'${stem}':${within.join(',')}` : `'${stem}':${limits.position}`)
   }
   return { words: parts.join(' '), length: words.length }
-}
-
-/** No word has a sign like this in it. */
-export function projectMark(project: number): string {
-  return `#p${project}`
-}
-
-export function conversationMark(conversation: number): string {
-  return `#c${conversation}`
-}
-
-/** The pieces of a title, with the mark of its project. */
-export function titleGrams(project: number, title: string): string[] {
-  return [projectMark(project), ...trigramsOf(title.slice(0, longestTitle))]
 }

@@ -21,8 +21,9 @@ import type { Database } from '../database.ts'
 import type { Projects } from '../projects.ts'
 import { conditions } from '../read/directory.ts'
 import { blobsOf, highestVersion } from '../rows.ts'
+import { conversationMark, projectMark } from '../search-marks.ts'
 import { conversationConditions } from './conversation-conditions.ts'
-import { conversationMark, projectMark, type SearchIndex } from './search-index.ts'
+import type { SearchIndex } from './search-index.ts'
 
 /** A word, or words in a row. */
 interface Term {
@@ -240,7 +241,7 @@ export function searcher({
     conversationConditions(query, where)
     // A head may be damaged, so the server does not parse it; what else has these letters in it is told apart below.
     if (query.phase !== undefined) where('strpos(c.info, ?) > 0', `"phase":${JSON.stringify(query.phase)}`)
-    if (query.since !== undefined) where('z.active_at >= ?', Date.parse(query.since))
+    if (query.since !== undefined) where('c.active_at >= ?', Date.parse(query.since))
     if (query.until !== undefined) where('c.created_at <= ?', lastMomentOf(query.until))
     // Nothing was asked for at all.
     if (wanted === '' && values.length === 1) return []
@@ -252,7 +253,7 @@ export function searcher({
       order = `(select count(*) from unnest(c.title_grams) g where g = any($${values.length}::text[])) desc, ${order}`
     }
     const rows = await database.read<[string, string, number]>(
-      `select c.id, c.info, c.recent_at from conversations c join ends z using (project, conversation)
+      `select c.id, c.info, c.recent_at from conversations c
       where ${where()} order by ${order} limit ${titlesLookedAt}`,
       values,
     )

@@ -5,13 +5,16 @@
 import { IllegalState, NotFound, VersionConflict } from '../../../errors.ts'
 import type { ConversationEvent } from '../../../events/event.ts'
 import type { Origin } from '../../../events/recorded.ts'
+import type { Appended, Proposal } from '../../../log/event-log.ts'
 import { wipedDigest } from '../../../log/proposal.ts'
 import { type Copies, repeatingTypes, rewrittenRow } from '../../../log/rewritten.ts'
 import { checksum } from '../../../log/stored-row.ts'
 import type { Erased } from '../../../log/upkeep.ts'
 import type { Run } from '../database.ts'
-import type { Writer } from '../write/append.ts'
 import { removeUnused } from './purge.ts'
+
+/** Records a proposal in the transaction that runs. */
+export type RecordWithin = (run: Run, project: number, proposal: Proposal) => Promise<Appended>
 
 export interface EraseInput {
   project: string
@@ -24,7 +27,7 @@ export interface EraseInput {
 }
 
 /** Runs in a transaction that holds the conversation's lock. */
-export async function erase(run: Run, appendWithin: Writer['appendWithin'], input: EraseInput): Promise<Erased> {
+export async function erase(run: Run, record: RecordWithin, input: EraseInput): Promise<Erased> {
   const { number, messageId, place } = input
   const { conversation, conversationId, version } = place
   const [found] = await run<[boolean, number, string, number]>(
@@ -35,7 +38,7 @@ export async function erase(run: Run, appendWithin: Writer['appendWithin'], inpu
   if (!found) throw new NotFound('message', messageId)
   const [isErased, at, type, lane] = found
   if (isErased) throw new IllegalState(`Message ${messageId} was erased before.`, { messageId })
-  await rewrite(run, appendWithin, input)
+  await rewrite(run, record, input)
   const crc = checksum({ version, at, lane: null, type, message: messageId, body: null })
   await run(
     `update events set body = null, salt = null, crc = $4 where project = $1 and conversation = $2 and version = $3`,
@@ -79,7 +82,7 @@ export async function archivesOf(run: Run, number: number, conversationId: strin
  * Records that it is gone, and writes anew what repeats it. Runs in a transaction that holds the conversation's lock; the
  * place is where the fact goes and the version the message has.
  */
-export async function rewrite(run: Run, appendWithin: Writer['appendWithin'], input: EraseInput): Promise<void> {
+export async function rewrite(run: Run, record: RecordWithin, input: EraseInput): Promise<void> {
   const { project, number, messageId, reason, origin, copies, place } = input
   const { conversation, conversationId, version } = place
   if (copies) {
@@ -101,7 +104,7 @@ export async function rewrite(run: Run, appendWithin: Writer['appendWithin'], in
     ...(copies && { rewritten: rows.map(row => ({ version: row.version, digest: row.digest })) }),
   }
   const decide = () => [event]
-  await appendWithin(run, { project, conversation: { id: conversationId }, expected: 'any', decide, origin })
+  await record(run, number, { project, conversation: { id: conversationId }, expected: 'any', decide, origin })
   for (const { version: of, type, body, salt } of rows) {
     const [found] = await run<[number]>(
       'select at from events where project = $1 and conversation = $2 and version = $3 and type = $4',

@@ -6,20 +6,29 @@ import { IllegalState } from '../../../errors.ts'
 import type { RecordedEvent } from '../../../events/recorded.ts'
 import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from '../../../log/archive.ts'
 import { archiveLineIn, type PurgeRecord, refuseOlder } from '../../../log/archive-check.ts'
-import { addSums, noSums } from '../../../log/lane.ts'
-import { blobsIn, decode, genesis } from '../../../log/record.ts'
+import { addSums, type LaneSums, noSums } from '../../../log/lane.ts'
+import { blobsIn, decode } from '../../../log/record.ts'
 import { checksum } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
-import { evolveConversation } from '../../../views/conversation.ts'
+import { type ConversationHead, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, type SessionHead, sessionOf } from '../../../views/session.ts'
 import type { Run } from '../database.ts'
-import { conversationKey, type LaneEntry, laneKeyOf, workHash } from '../heads.ts'
+import { laneKeyOf, workHash } from '../heads.ts'
 import { type BranchBase, baseAt } from '../write/branches.ts'
-import { closeDraft, draftOn } from '../write/draft.ts'
-import { type Batch, emptyBatch, insertEvents } from '../write/insert-rows.ts'
+import { conversationRow, sessionRow } from '../write/draft.ts'
+import {
+  type BlobRow,
+  type EventRow,
+  insertBlobs,
+  insertConversations,
+  insertEvents,
+  insertLanes,
+  insertSessions,
+  type LaneRow,
+} from '../write/insert-rows.ts'
 
 /** Rows of one statement; all of them are one transaction. */
-const rowsPerCall = 500
+const rowsPerStatement = 500
 
 export async function linesIn(lines: AsyncIterable<string>): Promise<ArchiveLine[]> {
   const parsed: ArchiveLine[] = []
@@ -29,129 +38,129 @@ export async function linesIn(lines: AsyncIterable<string>): Promise<ArchiveLine
 
 export interface ImportInput {
   project: string
-  /** The numbers of the project, and of the conversation to be. */
-  numbers: { project: number; conversation: number }
+  /** The number of the project. */
+  number: number
+  /** Added to the server's transaction numbers. */
   base: number
-  lockKey: string
   /** Proved. */
   heading: ArchiveHeading
   lines: readonly ArchiveLine[]
   now: number
 }
 
+type Unnumbered<Row> = Omit<Row, 'project' | 'conversation'>
+
+/** What the lines of an archive come to. */
+interface Folded {
+  head: ConversationHead
+  hash: Uint8Array
+  sessions: Array<{ head: SessionHead; at: number }>
+  lanes: Array<Unnumbered<LaneRow>>
+  events: Array<Unnumbered<EventRow>>
+  blobs: Array<Unnumbered<BlobRow>>
+}
+
 /** Runs in a transaction that holds the conversation's lock. */
 export async function importConversation(run: Run, input: ImportInput): Promise<void> {
-  const { project, numbers, base, lockKey, heading, now } = input
-  const { conversationId } = heading
-  const { project: p, conversation: c } = numbers
-  const [taken] = await run<[string]>('select id from conversations where project = $1 and id = $2', [
-    p,
-    conversationId,
-  ])
-  if (taken) throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
+  const { number, base, heading, now } = input
+  const place = [number, heading.conversationId]
+  const [taken] = await run<[string]>('select id from conversations where project = $1 and id = $2', place)
+  if (taken) throw new IllegalState(`Conversation ${heading.conversationId} is there already. Nothing was restored.`)
   const [purged] = await run<PurgeRecord>(
     `select hash, archive from purges where project = $1 and conversation_id = $2 and restored_at is null
     order by purge desc limit 1`,
-    [p, conversationId],
+    place,
   )
   refuseOlder(purged, input.lines.at(-1)!)
-
-  const draft = draftOn(
-    0,
-    { key: conversationKey(project, conversationId), project, id: conversationId },
-    undefined,
-    numbers,
-  )
-  draft.branch = await baseOf(run, p, heading)
-  const batch = emptyBatch()
-  const blobs = new Map<string, string>()
-  const lanes = new Map<string, LaneEntry>()
-  const sessions = new Map<string, SessionHead>()
-  let head: ReturnType<typeof evolveConversation>
-  let hash: Uint8Array = draft.branch?.hash ?? genesis(project, conversationId)
-  for (const line of input.lines) {
-    if ('blob' in line) blobs.set(line.blob, line.json)
-    if (!('version' in line)) continue
-    hash = Buffer.from(line.hash, 'base64')
-    const recorded = recordedIn(line, { project, conversationId }, blobs)
-    head = evolveConversation(head, recorded)
-    if (!head)
-      throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
-    addRow(line, recorded)
-    const about = sessionOf(recorded)
-    const next = about === undefined ? undefined : evolveSession(sessions.get(about), recorded, head.info.workItem)
-    if (next) {
-      sessions.set(next.id, next)
-      draft.sessions.set(next.id, { head: next, new: true, at: line.at })
-    }
-  }
-  if (!head)
-    throw new IllegalState(`Conversation ${conversationId} does not say how it began. It was not brought back.`)
-  await refuseRival(run, p, workHash(head.info.workItem))
-  draft.entry = { key: draft.key, project: p, conversation: c, head, hash, lanes, sessions }
-  closeDraft(batch, draft, lockKey)
-  await write(run, base, batch)
+  const branch = await baseOf(run, number, heading)
+  const folded = fold(input)
+  await refuseRival(run, number, workHash(folded.head.info.workItem))
+  await write(run, { project: number, base, branch, folded })
   await run('update purges set restored_at = $3 where project = $1 and conversation_id = $2 and restored_at is null', [
-    p,
-    conversationId,
+    ...place,
     now,
   ])
+}
 
-  function addRow(line: ArchivedEvent, event: RecordedEvent): void {
-    const { type, schema, at, actor, channel, body, lane, adds } = line
-    const place = lane && laneFor(lane, adds ?? noSums, at)
-    const n = batch.rows.length
-    batch.rows.push({
-      g: 0,
-      p,
-      c,
-      v: line.version,
-      type,
-      schema,
-      at,
-      actor,
-      channel,
-      request: line.requestId ?? null,
-      message: line.messageId ?? null,
-      lane: place?.lane ?? null,
-      messages: place?.sums.messages ?? null,
-      tokens: place?.sums.tokens ?? null,
-      input: place?.sums.input ?? null,
-      output: place?.sums.output ?? null,
-      crc: checksum({ version: line.version, at, lane: null, type, message: line.messageId ?? null, body }),
-      salt: line.salt === null ? null : Buffer.from(line.salt, 'base64'),
-      body,
-      digest: Buffer.from(line.digest, 'base64'),
-      hash,
-    })
-    for (const digest of body === null ? [] : blobsIn(body)) {
-      batch.blobs.push({ g: 0, p, c, v: line.version, digest, json: blobs.get(digest)! })
+function fold({ project, heading, lines }: ImportInput): Folded {
+  const { conversationId } = heading
+  const blobs = new Map<string, string>()
+  const sessions = new Map<string, { head: SessionHead; at: number }>()
+  const lanes = new LaneSumsOf()
+  const folded: Pick<Folded, 'events' | 'blobs'> = { events: [], blobs: [] }
+  let head: ConversationHead | undefined
+  for (const line of lines) {
+    if ('blob' in line) blobs.set(line.blob, line.json)
+    if (!('version' in line)) continue
+    const recorded = recordedIn(line, { project, conversationId }, blobs)
+    head = evolveConversation(head, recorded)
+    if (!head) break
+    folded.events.push(rowOf(line, folded.events.length, lanes.grow(line)))
+    for (const digest of line.body === null ? [] : blobsIn(line.body)) {
+      folded.blobs.push({ version: line.version, digest, json: blobs.get(digest)! })
     }
-    draft.recorded.push({ event, n, hash })
+    const about = sessionOf(recorded)
+    const next = about && evolveSession(sessions.get(about)?.head, recorded, head.info.workItem)
+    if (next) sessions.set(next.id, { head: next, at: line.at })
   }
+  if (!head) {
+    throw new IllegalState(`Conversation ${conversationId} does not say how it began. Nothing was restored.`)
+  }
+  const hash = folded.events.at(-1)!.hash
+  return { ...folded, head, hash, sessions: [...sessions.values()], lanes: lanes.rows }
+}
 
-  function laneFor(lane: NonNullable<ArchivedEvent['lane']>, adds: LaneEntry['sums'], at: number): LaneEntry {
+/** The lanes of the archive, numbered as they come, with their running sums. */
+class LaneSumsOf {
+  readonly rows: Array<Unnumbered<LaneRow>> = []
+  readonly #lanes = new Map<string, { lane: number; sums: LaneSums }>()
+
+  /** Returns the lane of an event, with the sums after it. */
+  grow({ lane, adds }: ArchivedEvent): { lane: number; sums: LaneSums } | undefined {
+    if (!lane) return undefined
     const key = laneKeyOf(lane.kind, lane.audienceKey)
-    const known = lanes.get(key)
-    const made: LaneEntry = {
-      key,
-      audience: lane.audienceKey,
-      kind: lane.kind,
-      lane: known?.lane ?? lanes.size + 1,
-      audienceOf: lane.audience,
-      sums: addSums(known?.sums ?? noSums, adds),
-      lastAt: at,
+    const before = this.#lanes.get(key) ?? { lane: this.#lanes.size + 1, sums: noSums }
+    if (!this.#lanes.has(key)) {
+      const { kind, audienceKey, audience } = lane
+      this.rows.push({ lane: before.lane, audience_key: audienceKey, kind, audience: JSON.stringify(audience) })
     }
-    if (!known) {
-      const audience = JSON.stringify(lane.audience)
-      batch.lanes.push({ g: 0, p, c, lane: made.lane, key: lane.audienceKey, kind: lane.kind, audience })
-    }
-    lanes.set(key, made)
-    return made
+    const grown = { lane: before.lane, sums: addSums(before.sums, adds ?? noSums) }
+    this.#lanes.set(key, grown)
+    return grown
   }
 }
 
-/** A branch is brought back only onto what it hangs on. */
+function rowOf(
+  line: ArchivedEvent,
+  n: number,
+  place: { lane: number; sums: LaneSums } | undefined,
+): Unnumbered<EventRow> {
+  const { version, type, schema, at, actor, channel, body } = line
+  const message = line.messageId ?? null
+  return {
+    version,
+    n,
+    type,
+    schema,
+    at,
+    actor,
+    channel,
+    request: line.requestId ?? null,
+    message,
+    lane: place?.lane ?? null,
+    messages: place?.sums.messages ?? null,
+    tokens: place?.sums.tokens ?? null,
+    input: place?.sums.input ?? null,
+    output: place?.sums.output ?? null,
+    crc: checksum({ version, at, lane: null, type, message, body }),
+    salt: line.salt === null ? null : Buffer.from(line.salt, 'base64'),
+    body,
+    digest: Buffer.from(line.digest, 'base64'),
+    hash: Buffer.from(line.hash, 'base64'),
+  }
+}
+
+/** A branch is brought back only onto the version of its parent that it leaves at. */
 async function baseOf(run: Run, project: number, { branchOf }: ArchiveHeading): Promise<BranchBase | undefined> {
   if (!branchOf) return undefined
   const { conversationId, version } = branchOf
@@ -172,28 +181,30 @@ async function refuseRival(run: Run, project: number, work: string): Promise<voi
   throw new IllegalState(`Its work item has a new conversation, ${rival[0]}; purge that first. Nothing was restored.`)
 }
 
-/** The first call makes the conversation and its lanes; the rest of the rows follow in calls that expect nothing. */
-async function write(run: Run, base: number, batch: Batch): Promise<void> {
-  const { rows, blobs, sessions, ...rest } = batch
-  for (let from = 0; from === 0 || from < rows.length; from += rowsPerCall) {
-    const part = rows.slice(from, from + rowsPerCall)
-    const [first, last] = [part[0]?.v ?? 0, part.at(-1)?.v ?? 0]
-    const isLast = from + rowsPerCall >= rows.length
-    const calls =
-      from === 0 ? rest : { ...emptyBatch(), groups: batch.groups.map(({ g, k, p, c }) => ({ g, k, p, c })) }
-    const { refused } = await insertEvents(
+async function write(
+  run: Run,
+  { project, base, branch, folded }: { project: number; base: number; branch: BranchBase | undefined; folded: Folded },
+): Promise<void> {
+  const { head, hash, lanes, events, blobs, sessions } = folded
+  const [conversation] = await insertConversations(run, [conversationRow({ project, head, hash, branch })])
+  const place = { project, conversation: conversation! }
+  await insertLanes(
+    run,
+    lanes.map(row => ({ ...place, ...row })),
+  )
+  for (let from = 0; from < events.length; from += rowsPerStatement) {
+    const page = events.slice(from, from + rowsPerStatement).map(row => ({ ...place, ...row }))
+    const [first, last] = [page[0]!.version, page.at(-1)!.version]
+    await insertEvents(run, base, page)
+    await insertBlobs(
       run,
-      base,
-      {
-        ...calls,
-        rows: part,
-        blobs: blobs.filter(blob => blob.v >= first && blob.v <= last),
-        sessions: isLast ? sessions : [],
-      },
-      from,
+      blobs.filter(({ version }) => version >= first && version <= last).map(row => ({ ...place, ...row })),
     )
-    if (refused.length > 0) throw new Error(`a restored conversation was refused: ${JSON.stringify(refused)}`)
   }
+  await insertSessions(
+    run,
+    sessions.map(session => sessionRow({ ...place, ...session })),
+  )
 }
 
 function recordedIn(

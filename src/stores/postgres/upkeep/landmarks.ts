@@ -2,10 +2,13 @@
  * Heads as they stood every so many versions of a long conversation, so that an earlier state is folded from the nearest
  * of them and not from the beginning. Derived, and made behind the commits with the full-text index.
  */
+
+import { idProblem } from '../../../events/id.ts'
 import type { Landmark } from '../../../log/directory.ts'
 import { headFold, parsedOr } from '../../../log/fold.ts'
 import type { Database } from '../database.ts'
 import { isConstraint } from '../errors.ts'
+import type { Projects } from '../projects.ts'
 import { type EventRow, eventColumns, recordedEvent } from '../rows.ts'
 
 /** A past state is at most this many versions away from one that is kept. */
@@ -60,4 +63,23 @@ export function landmarkKeeper(database: Database) {
   }
 
   return { find, pass }
+}
+
+/** The nearest heads kept from before a version; made now, if the nearest are far away. */
+export async function landmarkOf(
+  { database, projects, readOnly }: { database: Database; projects: Projects; readOnly: boolean },
+  { project, id, version }: { project: string; id: string; version: number },
+): Promise<Landmark | undefined> {
+  const number = await projects.find(project)
+  if (number === undefined || idProblem(id)) return undefined
+  const [row] = await database.read<[number]>('select conversation from conversations where project = $1 and id = $2', [
+    number,
+    id,
+  ])
+  if (!row) return undefined
+  const landmarks = landmarkKeeper(database)
+  const kept = await landmarks.find(number, row[0], version)
+  if (readOnly || version - (kept?.conversation.version ?? 0) < 2 * landmarkEvery) return kept
+  await landmarks.pass(number, row[0], version)
+  return landmarks.find(number, row[0], version)
 }

@@ -1,21 +1,18 @@
-/** What is due: sessions without use, conversations to put away. Who decides and records it is the engine. */
+/** Finds sessions and conversations that are due. The engine decides and records what becomes of them. */
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
-import type { Proposal } from '../../../log/event-log.ts'
 import type { ConversationHead } from '../../../views/conversation.ts'
 import { expiryOf, type SessionHead } from '../../../views/session.ts'
 import type { Database } from '../database.ts'
-import { type HeadStore, lastActiveAt } from '../heads.ts'
+import { headQuery, lastActiveAt, readHeads } from '../heads.ts'
 import type { Projects } from '../projects.ts'
 
 export function maintenance({
   database,
-  heads,
   projects,
   conversation,
 }: {
   database: Database
-  heads: HeadStore
   projects: Projects
   conversation(project: string, id: string): Promise<ConversationHead | undefined>
 }) {
@@ -25,7 +22,7 @@ export function maintenance({
       order by expires_at limit $3`,
     postpone: 'update sessions set expires_at = $3 where project = $1 and id = $2 and expires_at < $3',
     archivable: `
-      select conversation, id from conversations join ends using (project, conversation)
+      select conversation, id from conversations
       where project = $1 and conversation > $6 and status <> 'archived' and (
         (status = 'completed' and $2::boolean)
         or created_at <= $3::bigint
@@ -45,14 +42,11 @@ export function maintenance({
       // What is too damaged to have a head is passed over, and named by verify.
       for (let passedOver = 0; ; ) {
         const rows = await database.read<[string]>(sql.expiring, [number, now, limit + passedOver])
-        const asked = rows.map(([id]) => ({
-          proposal: { project, conversation: 'of-session', session: { id } } as Proposal,
-          number,
-        }))
+        const queries = rows.map(([id]) => headQuery({ project, conversation: 'of-session', session: { id } }, number))
         const due: SessionHead[] = []
         let used = 0
         let lost = 0
-        for (const { entry, session } of await heads.load(database.read, asked)) {
+        for (const { entry, session } of await readHeads(database.read, queries)) {
           if (!session) {
             lost++
             continue

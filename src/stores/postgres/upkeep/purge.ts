@@ -19,7 +19,7 @@ export interface PurgeInput {
 export async function purge(run: Run, input: PurgeInput): Promise<number> {
   const { number, conversationId, archive, hash, now, reason, origin } = input
   const [found] = await run<[number, Uint8Array]>(
-    'select conversation, hash from conversations join ends using (project, conversation) where project = $1 and id = $2',
+    'select conversation, hash from conversations where project = $1 and id = $2',
     [number, conversationId],
   )
   if (!found || Buffer.compare(found[1], hash) !== 0) {
@@ -37,7 +37,7 @@ export async function purge(run: Run, input: PurgeInput): Promise<number> {
     place,
   )
   const events = await run('delete from events where project = $1 and conversation = $2 returning 1', place)
-  for (const table of ['lanes', 'sessions', 'ends', 'conversations']) {
+  for (const table of ['lanes', 'sessions', 'conversations']) {
     await run(`delete from ${table} where project = $1 and conversation = $2`, place)
   }
   await removeUnused(

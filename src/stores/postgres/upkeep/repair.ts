@@ -10,12 +10,11 @@ import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
 import type { ConversationInfo } from '../../../views/conversation.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../../views/session.ts'
-import { teamDueAt } from '../../../views/team.ts'
+import { lockConversation } from '../advisory-lock.ts'
 import type { Database, Run } from '../database.ts'
 import { hashed, workHash } from '../heads.ts'
 import { blobsOf, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
-import { titleGrams } from '../search/search-index.ts'
-import { lockKeyOf, standing } from '../write/draft.ts'
+import { infoColumns } from '../write/draft.ts'
 import { isMeant } from './verify.ts'
 
 interface Place {
@@ -38,14 +37,13 @@ const sliceSize = 500
 
 export function repairer(database: Database, epoch: string) {
   const sql = {
-    count: `select coalesce(sum(z.version - coalesce(c.branch_version, 0)), 0)::bigint
-      from conversations c join projects p using (project) join ends z using (project, conversation) where ${isMeant}`,
+    count: `select coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint
+      from conversations c join projects p using (project) where ${isMeant}`,
     places: `select c.project, c.conversation, p.id, c.id, coalesce(c.branch_version, 0)
       from conversations c join projects p using (project) where ${isMeant} order by c.project, c.conversation`,
     events: `select ${eventColumns} from events e
       where e.project = $1 and e.conversation = $2 and e.version > $3 order by e.version limit ${sliceSize}`,
-    head: `select info, status, coalesce(version, 0), coalesce(hash, ''), coalesce(active_at, 0)
-      from conversations left join ends using (project, conversation) where project = $1 and conversation = $2`,
+    head: `select info, status, version, hash, active_at from conversations where project = $1 and conversation = $2`,
     saveInfo: `update conversations
       set status = $3, work_type = $4, info = $5, due_at = $6, title_grams = $7, work_state = $9, work_priority = $10,
         work_feature = $11,
@@ -54,9 +52,8 @@ export function repairer(database: Database, epoch: string) {
           select 1 from conversations o where o.project = $1 and o.work_key = $8 and o.conversation <> $2)
           then work_key else $8 end
       where project = $1 and conversation = $2`,
-    saveEnd: `insert into ends (project, conversation, version, hash, active_at) values ($1, $2, $3, $4, $5)
-      on conflict (project, conversation) do update
-      set version = excluded.version, hash = excluded.hash, active_at = excluded.active_at`,
+    saveNewest: `update conversations set version = $3, hash = $4, active_at = $5
+      where project = $1 and conversation = $2`,
     sessions: 'select session, id, status, head from sessions where project = $1 and conversation = $2',
     // One active session of a key: of two the older gives way, as in the log.
     saveSession: `update sessions
@@ -88,7 +85,7 @@ export function repairer(database: Database, epoch: string) {
         onProgress?.(done, total)
       }
       const written = await database.transaction(async run => {
-        await run('select pg_advisory_xact_lock($1)', [lockKeyOf(epoch, projectId, conversationId)])
+        await lockConversation(run, { epoch, project: number, conversationId })
         while ((await takeSlice(run, place, folding)) === sliceSize);
         return writeHeads(run, place, folding)
       })
@@ -125,7 +122,7 @@ export function repairer(database: Database, epoch: string) {
     const { info, sessions, isNamed } = folding.fold.heads()
     // A log that does not say what it is about gives no better head than a damaged one.
     const repaired = isNamed ? await writeInfo(run, place, { info, isDamaged: folding.isDamaged, stored: head }) : []
-    repaired.push(...(await writeEnd(run, place, folding, head)))
+    repaired.push(...(await writeNewest(run, place, folding, head)))
     return [...repaired, ...(await writeSessions(run, place, sessions, folding.isDamaged))]
   }
 
@@ -140,24 +137,25 @@ export function repairer(database: Database, epoch: string) {
   ): Promise<RepairedHead[]> {
     const what = differs(stored[0], info, isDamaged)
     if (what === undefined && (isDamaged || stored[1] === info.status)) return []
+    const columns = infoColumns(number, info)
     await run(sql.saveInfo, [
       number,
       conversation,
       info.status,
       info.workItem.type,
-      JSON.stringify(info),
-      teamDueAt(info) ?? null,
-      titleGrams(number, info.title),
+      columns.info,
+      columns.due,
+      columns.grams,
       workHash(info.workItem),
-      info.work ? standing(info.work).state : null,
-      info.work ? standing(info.work).priority : null,
+      columns.state,
+      columns.priority,
       info.workItem.type === 'task' ? info.workItem.featureId : null,
     ])
     return [{ project, conversationId, what: what ?? 'its status was another than its log says' }]
   }
 
   /** What the head says of the newest event. */
-  async function writeEnd(
+  async function writeNewest(
     run: Run,
     { number, conversation, project, conversationId }: Place,
     { version, newest }: Folding,
@@ -165,7 +163,7 @@ export function repairer(database: Database, epoch: string) {
   ): Promise<RepairedHead[]> {
     if (!newest || storedVersion > version) return []
     if (storedVersion === version && at === newest.lastUse && Buffer.compare(hash, newest.hash) === 0) return []
-    await run(sql.saveEnd, [number, conversation, version, newest.hash, newest.lastUse])
+    await run(sql.saveNewest, [number, conversation, version, newest.hash, newest.lastUse])
     return [{ project, conversationId, what: 'it named another event as the newest' }]
   }
 

@@ -2,8 +2,10 @@
 import type { Database } from '../database.ts'
 
 /**
- * A new table has no statistics, all its indexes look alike to the server, and it may choose one that reads the whole
- * project. It looks at its tables by itself about once a minute; a table that grows quickly cannot wait so long.
+ * Returns a counter of events that lets the server look at its tables when there are eight times as many.
+ *
+ * To the server the indexes of a new table look alike, and it may choose one that reads the whole project. By itself it
+ * looks about once a minute; a table that grows quickly cannot wait so long.
  */
 export function keepStatistics(database: Database) {
   let events = 0
@@ -13,9 +15,9 @@ export function keepStatistics(database: Database) {
       events += count
       if (events < next) return
       next = events * 8
-      // Only their owner may; others leave it to the server.
+      // Only the owner of the tables may; other roles leave it to the server.
       database
-        .once('analyze conversations, ends, events, lanes, sessions, docs, blobs, blob_uses, keys')
+        .once('analyze conversations, events, lanes, sessions, docs, blobs, blob_uses, keys')
         .catch(() => undefined)
     },
   }

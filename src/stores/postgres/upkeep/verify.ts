@@ -23,8 +23,8 @@ export function verifier(database: Database) {
   return async ({ project, onProgress }: { project?: string; onProgress?: Progress }): Promise<VerifyReport> => {
     const damages: Damage[] = []
     const [count] = await database.read<[number]>(
-      `select coalesce(sum(z.version - coalesce(c.branch_version, 0)), 0)::bigint
-      from conversations c join projects p using (project) join ends z using (project, conversation) where ${isMeant}`,
+      `select coalesce(sum(c.version - coalesce(c.branch_version, 0)), 0)::bigint
+      from conversations c join projects p using (project) where ${isMeant}`,
       [project ?? null],
     )
     const places = await database.read<ConversationRow>(
@@ -44,7 +44,7 @@ export function verifier(database: Database) {
         events += found?.events ?? 0
         damages.push(...(found?.damages ?? []))
       } catch (error) {
-        const what = `cannot be read: ${asStoreError(error, database.place.name).message}`
+        const what = `cannot be read: ${asStoreError(error, database.url.name).message}`
         damages.push({ project: place[1], conversationId: place[3], what })
       }
       onProgress?.(events, total)
@@ -59,8 +59,7 @@ async function verifyConversation(
   progress: (events: number) => void,
 ): Promise<{ events: number; damages: Damage[] } | undefined> {
   const [head] = await run<[string, string, number, Uint8Array, number]>(
-    `select info, status, coalesce(version, 0), coalesce(hash, ''), coalesce(active_at, 0)
-    from conversations left join ends using (project, conversation) where project = $1 and conversation = $2`,
+    `select info, status, version, hash, active_at from conversations where project = $1 and conversation = $2`,
     [number, conversation],
   )
   // Purged since the list was made.

@@ -6,7 +6,7 @@ import { idProblem } from '../../../events/id.ts'
 import type { Run } from '../database.ts'
 import { highestVersion } from '../rows.ts'
 
-/** Where a branch leaves its parent. */
+/** The version of its parent that a branch leaves at. */
 export interface BranchBase {
   /** The number of the parent. A conversation that is purged and restored gets a new one. */
   conversation: number
@@ -15,10 +15,9 @@ export interface BranchBase {
 }
 
 /**
- * Where a branch goes on from; undefined where the events begin no branch.
+ * Returns the version that a branch goes on from; undefined where the events begin no branch.
  *
- * It may be read before the write: an event's hash never changes, and the branch's row refers to its parent's, so that
- * it is refused when the parent is gone by then.
+ * The branch's row refers to its parent's, so that it is refused when the parent is purged meanwhile.
  *
  * @throws {NotFound} when the parent has no such version
  */
@@ -49,7 +48,7 @@ export async function baseAt(
   return row && { conversation: row[0], version, hash: row[1] }
 }
 
-/** Where a branch that is there leaves its parent; the parent's record may be lost. */
+/** Returns where a stored branch leaves its parent; the parent's record may be lost. */
 export async function baseOf(
   run: Run,
   project: number,
@@ -66,7 +65,7 @@ export async function baseOf(
   return row && { conversationId: row[0], version: row[1], hash: row[2] ?? undefined }
 }
 
-/** What others hang on is not taken from under them. */
+/** Refuses to remove a conversation that has branches. */
 export async function refuseWithBranches(
   run: Run,
   { number, conversation, conversationId }: { number: number; conversation: number; conversationId: string },

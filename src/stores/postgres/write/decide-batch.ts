@@ -1,255 +1,237 @@
-/**
- * From proposals to a batch: their heads, known or read, and each decided in turn on what those before it will have made of
- * its conversation.
- */
+/** Decides the proposals of a batch in turn, each on what those before it will have made of its conversation. */
+import pg from 'pg'
+import { ConversationPurged, LeaseLost, NotFound, VersionConflict } from '../../../errors.ts'
 import type { ConversationEvent } from '../../../events/event.ts'
 import type { Appended, Proposal } from '../../../log/event-log.ts'
-import { Recent } from '../../../log/recent.ts'
-import { type SessionHead, sessionKey } from '../../../views/session.ts'
-import type { Database, Run } from '../database.ts'
+import { LiveSession, missedBy } from '../../../log/proposal.ts'
+import type { SessionHead } from '../../../views/session.ts'
+import type { Run } from '../database.ts'
 import { isLostConnection } from '../errors.ts'
-import { conversationKey, type Found, type HeadStore, workHash, workHashOf } from '../heads.ts'
-import type { Projects } from '../projects.ts'
-import { type Group, largestBatch, type Waiting } from '../waiting.ts'
+import { type Heads, lastActiveAt, workHash } from '../heads.ts'
+import type { BatchFacts, UsedKey } from './batch-facts.ts'
 import { branchBase } from './branches.ts'
-import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, sessionsIn } from './draft.ts'
-import { type Batch, emptyBatch } from './insert-rows.ts'
+import { Draft } from './draft.ts'
+import type { KeyRow } from './insert-rows.ts'
 
-export interface Drafted {
-  batch: Batch
-  groups: Group[]
-  /** Those for another call: this one is large enough, or has their key in it. */
-  held: Waiting[]
+export type Outcome =
+  | { kind: 'appended'; appended: Appended }
+  /** The key was used before: what it recorded then is the answer. */
+  | { kind: 'replayed'; used: UsedKey }
+  | { kind: 'refused'; error: unknown }
+
+export interface DecidedBatch {
+  /** Of each proposal; undefined where it has to wait for another batch. */
+  outcomes: Array<Outcome | undefined>
+  drafts: Draft[]
+  keys: KeyRow[]
+  /** Projects that must be there before any of it can be written. */
+  missingProjects: Set<string>
 }
 
-/** Which conversations a call may take up. */
-export interface Reservations {
-  /** Takes a conversation for this call; false when another call under way has it. */
-  take(key: string): boolean
-  /** Who waits for one that is taken. */
-  block(waiting: Waiting): void
+/** More characters in one transaction would hold its conversations, and the memory for it, for too long. */
+const maxCharacters = 8_000_000
+
+/**
+ * Runs in the transaction that has read the facts.
+ *
+ * A used key counts first, then a lease that is lost, then what the decision says.
+ */
+export async function decideBatch(
+  run: Run,
+  proposals: readonly Proposal[],
+  facts: BatchFacts,
+  clock: () => number,
+): Promise<DecidedBatch> {
+  const batch = new Batch(run, facts, clock)
+  const outcomes: Array<Outcome | undefined> = []
+  for (const [index, proposal] of proposals.entries()) outcomes.push(await batch.take(proposal, facts.heads[index]!))
+  const { drafts, keys, missingProjects } = batch
+  return { outcomes, drafts: drafts.filter(draft => draft.recorded.length > 0), keys, missingProjects }
 }
 
-export type Drafter = ReturnType<typeof drafter>
+class Batch {
+  readonly drafts: Draft[] = []
+  readonly keys: KeyRow[] = []
+  readonly missingProjects = new Set<string>()
+  readonly #run: Run
+  readonly #facts: BatchFacts
+  readonly #clock: () => number
+  readonly #byId = new Map<string, Draft>()
+  readonly #byWork = new Map<string, Draft>()
+  readonly #keysTaken = new Set<string>()
+  #characters = 0
+  #places = 0
 
-export function drafter({
-  database,
-  heads,
-  projects,
-  epoch,
-  clock,
-  leaseClock,
-  refuseLast,
-  answerUnwritten,
-}: {
-  database: Database
-  heads: HeadStore
-  projects: Projects
-  epoch: string
-  clock: () => number
-  leaseClock: () => number | null
-  /** Tells a refusal, unless a used key or a lost lease counts before it. */
-  refuseLast(waiting: Waiting, error: unknown): void
-  /** Tells that nothing was to be written, unless a lost lease counts before it. */
-  answerUnwritten(waiting: Waiting, appended: Appended): void
-}) {
-  const freeNumbers: number[] = []
-  const locks = new Recent<string>(4096)
-
-  /** What is kept, where all of it is: mostly so, and then nothing has to be waited for. */
-  function headsKnown(taken: readonly Waiting[]): Array<Found & { fresh: boolean }> | undefined {
-    const found: Array<Found & { fresh: boolean }> = []
-    for (const { proposal, fresh } of taken) {
-      const one = fresh ? undefined : heads.known(proposal)
-      if (!one) return undefined
-      found.push({ entry: one.entry, session: one.session, fresh: false })
-    }
-    return found
+  constructor(run: Run, facts: BatchFacts, clock: () => number) {
+    this.#run = run
+    this.#facts = facts
+    this.#clock = clock
   }
 
-  async function headsFor(run: Run, taken: readonly Waiting[]): Promise<Array<Found & { fresh: boolean }>> {
-    const found = taken.map(({ proposal, fresh }) => (fresh ? undefined : heads.known(proposal)))
-    const missing = taken.flatMap((waiting, index) => (found[index] ? [] : [{ waiting, index }]))
-    if (missing.length > 0) {
-      const asked = []
-      for (const { waiting } of missing) {
-        const { proposal } = waiting
-        asked.push({ proposal, number: projects.known(proposal.project) ?? (await projects.find(proposal.project)) })
-      }
-      const loaded = await heads.load(run, asked)
-      const answer: Array<Found & { fresh: boolean }> = found.map(one => ({
-        entry: one?.entry,
-        session: one?.session,
-        fresh: false,
-      }))
-      for (const [at, { index }] of missing.entries()) answer[index] = { ...loaded[at]!, fresh: true }
-      return answer
+  async take(proposal: Proposal, heads: Heads): Promise<Outcome | undefined> {
+    const { project, once, fence } = proposal
+    const number = this.#facts.projects.get(project)
+    const used = once && number !== undefined ? this.#facts.usedKey(number, once.key) : undefined
+    if (used) return { kind: 'replayed', used }
+    if (fence && (number === undefined || !this.#facts.isHeld(number, fence))) {
+      return { kind: 'refused', error: new LeaseLost(fence) }
     }
-    return found.map(one => ({ entry: one!.entry, session: one!.session, fresh: false }))
+    if (this.#characters > maxCharacters) return undefined
+    if (once && this.#keysTaken.has(`${project}\0${once.key}`)) return undefined
+    try {
+      return await this.#decide(proposal, heads)
+    } catch (error) {
+      if (isLostConnection(error) || error instanceof pg.DatabaseError) throw error
+      return { kind: 'refused', error: await this.#asPurged(proposal, error) }
+    }
   }
 
-  /** Decides each proposal in turn on what those before it will have made of its conversation. */
-  async function draft(
-    run: Run,
-    taken: readonly Waiting[],
-    found: ReadonlyArray<Found & { fresh: boolean }>,
-    reservations?: Reservations,
-  ): Promise<Drafted> {
-    const batch = emptyBatch()
-    const groups = new Map<string, Group>()
-    const byWork = new Map<string, Group>()
-    const keys = new Set<string>()
-    const held: Waiting[] = []
-    let characters = 0
-    for (const [index, waiting] of taken.entries()) {
-      const { proposal } = waiting
-      const { project, conversation, once, fence } = proposal
-      const { entry, session: foundSession, fresh } = found[index]!
-      const onceKey = once && `${project}\0${once.key}`
-      const id =
-        entry?.head.info.id ?? (conversation === 'of-session' ? (foundSession?.conversationId ?? '') : conversation.id)
-      const work =
-        conversation !== 'of-session' && conversation.workItem && `${project}\0${workHash(conversation.workItem)}`
-      const ownKey = entry?.key ?? conversationKey(project, id)
-      const known = groups.get(ownKey) ?? (work ? byWork.get(work) : undefined)
-      const key = known?.draft.key ?? ownKey
-      if (characters > largestBatch.characters || (onceKey && keys.has(onceKey))) {
-        held.push(waiting)
-        continue
-      }
-      if (reservations && !reservations.take(key)) {
-        reservations.block(waiting)
-        continue
-      }
-      const group: Group = known ?? {
-        draft: draftOn(groups.size, { key, project, id }, entry, {
-          project: entry?.project ?? 0,
-          conversation: entry?.conversation ?? 0,
-        }),
-        fresh,
-        members: [],
-      }
-      const one = group.draft
-      const session = sessionNow(one, proposal, foundSession)
-      const answer = (isRefused: boolean, tell: () => void) => {
-        group.members.push({ waiting, answer: tell, isRefused })
-        groups.set(one.key, group)
-      }
-      try {
-        const events = decided(proposal, one.entry, session)
-        const now = clock()
-        const isUnwritten = events.length === 0 && !once
-        if (!isUnwritten && !isPrepared(one, events)) await prepare(run, one, events, now)
-        const appended =
-          events.length === 0
-            ? { conversation: one.entry?.head, session, events: [], replayed: false }
-            : addEvents(batch, one, proposal, { events, session, now })
-        const { project: p } = one.numbers
-        if (once) {
-          keys.add(onceKey!)
-          const last = one.entry?.head.version ?? 0
-          batch.keys.push({
-            g: one.g,
-            p,
-            key: once.key,
-            digest: once.digest,
-            conversation: one.id,
-            first: last - events.length + 1,
-            last,
-            session: appended.session?.id ?? null,
-          })
-        }
-        if (fence && !isUnwritten) batch.fences.push({ g: one.g, p, ...fence, now: leaseClock() })
-        for (const { event } of appended.events) characters += sizeOf(event as ConversationEvent)
-        // Deciding for nothing is an answer like a refusal: it must have been made on what is there.
-        answer(isUnwritten, () => (isUnwritten ? answerUnwritten(waiting, appended) : waiting.resolve(appended)))
-        // One that is new: others may ask for it by its work item only.
-        if (one.entry && !one.base) byWork.set(`${project}\0${workHashOf(one.entry.head.info)}`, group)
-      } catch (error) {
-        if (isLostConnection(error)) throw error
-        answer(true, () => refuseLast(waiting, error))
-      }
+  async #decide(proposal: Proposal, heads: Heads): Promise<Outcome> {
+    const { project, once } = proposal
+    const draft = this.#draftFor(proposal, heads)
+    const session = sessionNow(draft, proposal, heads.session)
+    const now = this.#clock()
+    const events = decide(proposal, draft, session)
+    if (events.length === 0 && !once) return { kind: 'appended', appended: unchanged(draft, session) }
+    await this.#prepare(draft, events)
+    const number = this.#facts.projects.get(project)
+    if (number === undefined) {
+      this.missingProjects.add(project)
+      return { kind: 'appended', appended: unchanged(draft, session) }
     }
-    const all = [...groups.values()]
-    for (const { draft: one, members, fresh } of all) {
-      if (members.every(member => member.isRefused)) continue
-      // The call compares versions where it writes events. A key that recorded none must have been decided on what is there.
-      if (fresh || one.recorded.length > 0) closeDraft(batch, one, lockOf(one))
-      else leaveOut(batch, one)
+    const appended =
+      events.length === 0
+        ? unchanged(draft, session)
+        : draft.add({ origin: proposal.origin, events, session, now }, this.#places)
+    this.#keep(draft, proposal)
+    this.#places += events.length
+    for (const event of events) this.#characters += charactersOf(event)
+    if (once) {
+      const last = draft.head?.version ?? 0
+      this.#keysTaken.add(`${project}\0${once.key}`)
+      this.keys.push({
+        project: number,
+        key: once.key,
+        digest: once.digest,
+        conversation_id: draft.id,
+        first_version: last - events.length + 1,
+        last_version: last,
+        session_id: appended.session?.id ?? null,
+      })
     }
-    return { batch, groups: all, held }
+    return { kind: 'appended', appended }
   }
 
-  /** Asked for with every append, and always the same. */
-  function lockOf({ key, project, id }: Draft): string {
-    let lock = locks.get(key)
-    if (lock === undefined) {
-      lock = lockKeyOf(epoch, project, id)
-      locks.set(key, lock)
-    }
-    return lock
-  }
-
-  /** The numbers that a draft's rows need, what a new branch goes on from, and the sessions its events are about. */
-  async function prepare(run: Run, draft: Draft, events: readonly ConversationEvent[], now: number): Promise<void> {
-    const { numbers } = draft
-    if (!draft.entry) draft.branch = await branchBase(run, await projects.find(draft.project), events)
-    if (numbers.project === 0)
-      numbers.project = projects.known(draft.project) ?? (await projects.ensure(draft.project, now))
-    if (numbers.conversation === 0 && events.length > 0) numbers.conversation = await freshNumber()
-    const missing = sessionsIn(events).filter(id => !draft.entry?.sessions.has(id))
-    if (missing.length === 0 || !draft.entry) return
-    const rows = await run<[string, string]>(
-      'select id, head from sessions where project = $1 and conversation = $2 and id = any($3::text[])',
-      [numbers.project, numbers.conversation, missing],
+  /** The draft that the batch has of this conversation already, or one that begins with what is stored. */
+  #draftFor({ project, conversation, session: asked }: Proposal, { entry, session }: Heads): Draft {
+    const named = conversation === 'of-session' ? undefined : conversation
+    const created = !named && !session && asked && 'id' in asked ? this.#draftWith(project, asked.id) : undefined
+    if (created) return created
+    const id = entry?.head.info.id ?? named?.id ?? session?.conversationId ?? ''
+    const work = named?.workItem && workHash(named.workItem)
+    return (
+      this.#byId.get(`${project}\0${id}`) ??
+      (work === undefined ? undefined : this.#byWork.get(`${project}\0${work}`)) ??
+      new Draft(project, id, this.#facts.projects.get(project) ?? 0, entry)
     )
-    const sessions = new Map(draft.entry.sessions)
-    for (const [id, head] of rows) sessions.set(id, JSON.parse(head) as SessionHead)
-    draft.entry = { ...draft.entry, sessions }
   }
 
-  async function freshNumber(): Promise<number> {
-    if (freeNumbers.length === 0) {
-      const [row] = await database.read<[number]>(`select nextval('conversation_numbers')`)
-      for (let i = 31; i >= 0; i--) freeNumbers.push(row![0] + i)
+  /** The draft in which an earlier decision of this batch created a session. */
+  #draftWith(project: string, sessionId: string): Draft | undefined {
+    return this.drafts.find(draft => draft.project === project && draft.sessions.has(sessionId))
+  }
+
+  #keep(draft: Draft, { project }: Proposal): void {
+    if (!draft.head || this.#byId.has(`${project}\0${draft.id}`)) return
+    this.drafts.push(draft)
+    this.#byId.set(`${project}\0${draft.id}`, draft)
+    // A new conversation is found by its work item only, by those who do not know its id.
+    if (!draft.base) this.#byWork.set(`${project}\0${workHash(draft.head.info.workItem)}`, draft)
+  }
+
+  /** Reads what folding the events needs: the version a new branch goes on from, and sessions that nothing named. */
+  async #prepare(draft: Draft, events: readonly ConversationEvent[]): Promise<void> {
+    if (!draft.head) {
+      const base = await branchBase(this.#run, draft.projectNumber, events)
+      if (base) draft.branchOff(base)
+      return
     }
-    return freeNumbers.pop()!
+    const missing = sessionsIn(events).filter(id => !draft.sessions.has(id))
+    if (missing.length === 0 || draft.conversation === 0) return
+    const rows = await this.#run<[string, string]>(
+      'select id, head from sessions where project = $1 and conversation = $2 and id = any($3::text[])',
+      [draft.projectNumber, draft.conversation, missing],
+    )
+    for (const [id, head] of rows) draft.sessions.set(id, JSON.parse(head) as SessionHead)
   }
 
-  return { headsKnown, headsFor, draft }
+  /** The refusal, or that the conversation it misses was purged. */
+  async #asPurged(proposal: Proposal, error: unknown): Promise<unknown> {
+    const number = this.#facts.projects.get(proposal.project)
+    const conversationId = missedBy(proposal, error)
+    if (conversationId === undefined || number === undefined) return error
+    const archive = await purgedArchive(this.#run, number, conversationId)
+    return archive === undefined ? error : new ConversationPurged({ conversationId, archive })
+  }
 }
 
-/** Whether everything that its rows need is known: mostly so, and then nothing has to be waited for. */
-function isPrepared({ entry, numbers }: Draft, events: readonly ConversationEvent[]): boolean {
-  if (!entry || numbers.project === 0 || numbers.conversation === 0) return false
-  return sessionsIn(events).every(id => entry.sessions.has(id))
+/** Returns where a conversation was archived when it was purged, if it was. */
+export async function purgedArchive(run: Run, project: number, conversationId: string): Promise<string | undefined> {
+  const [row] = await run<[string]>(
+    'select archive from purges where project = $1 and conversation_id = $2 order by purge desc limit 1',
+    [project, conversationId],
+  )
+  return row?.[0]
 }
 
-/** What nobody sends is decided again, on heads that are read for it. */
-function leaveOut(batch: Batch, { g }: Draft): void {
-  batch.keys = batch.keys.filter(key => key.g !== g)
-  batch.fences = batch.fences.filter(fence => fence.g !== g)
+function decide(proposal: Proposal, draft: Draft, session: SessionHead | undefined): readonly ConversationEvent[] {
+  const { conversation, session: named, expected } = proposal
+  const { entry } = draft
+  if (conversation === 'of-session' && !session) {
+    throw new NotFound('session', named && 'id' in named ? named.id : 'of that kind')
+  }
+  const version = entry?.head.version ?? 0
+  if (expected !== 'any' && expected !== version) {
+    throw new VersionConflict({ conversationId: draft.id, expected, actual: version })
+  }
+  const events = proposal.decide({
+    conversation: entry?.head,
+    session: session && new LiveSession(session, () => lastActiveAt(entry, session)),
+  })
+  if (!entry && events.length > 0 && events[0]?.type !== 'conversation.created') {
+    throw new NotFound('conversation', draft.id)
+  }
+  return events
 }
 
-/** The session as the drafts before this proposal have left it. */
-function sessionNow(
-  { entry, sessions }: Draft,
-  { session }: Proposal,
-  found: SessionHead | undefined,
-): SessionHead | undefined {
+function unchanged(draft: Draft, session: SessionHead | undefined): Appended {
+  return { conversation: draft.head, session, events: [], replayed: false }
+}
+
+/** The session as the decisions before this one have left it. */
+function sessionNow(draft: Draft, { session }: Proposal, stored: SessionHead | undefined): SessionHead | undefined {
   if (!session) return undefined
-  if ('id' in session) return entry?.sessions.get(session.id) ?? found
-  for (const { head } of sessions.values()) {
-    if (head.status === 'active' && sessionKey(head) === session.key) return head
-  }
-  const now = found && (entry?.sessions.get(found.id) ?? found)
+  if ('id' in session) return draft.sessions.get(session.id) ?? stored
+  const changed = draft.changedSession(session.key)
+  if (changed) return changed
+  const now = stored && (draft.sessions.get(stored.id) ?? stored)
   return now?.status === 'active' ? now : undefined
 }
 
-/** About how much of the call an event takes. */
-function sizeOf(event: ConversationEvent): number {
-  if (event.type !== 'message.added') return 200
+/** Sessions that events are about and that must be there before the events can be folded. */
+function sessionsIn(events: readonly ConversationEvent[]): string[] {
+  const ids = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'message.added' || event.type === 'session.created') continue
+    if ('sessionId' in event && event.sessionId !== undefined) ids.add(event.sessionId)
+  }
+  return [...ids]
+}
+
+/** About the characters that an event adds to the transaction. */
+function charactersOf(event: ConversationEvent): number {
   let size = 200
+  if (event.type !== 'message.added') return size
   for (const part of event.parts) if ('text' in part && part.text) size += part.text.length
   return size
 }

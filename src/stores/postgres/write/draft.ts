@@ -1,166 +1,209 @@
 /**
- * What proposals on one conversation come to: decided one after the other on its head, as rows ready to be stored and
- * the head as it will be then. Nothing here talks to the server.
+ * A conversation while proposals on it are decided: as it is stored, and as it will be, with the rows that make the
+ * difference. Nothing here talks to the server.
  */
-import { hash as hashText } from 'node:crypto'
-import { InvalidInput, NotFound, VersionConflict } from '../../../errors.ts'
+import { InvalidInput } from '../../../errors.ts'
 import type { ConversationEvent } from '../../../events/event.ts'
-import type { RecordedEvent } from '../../../events/recorded.ts'
-import type { Appended, Proposal } from '../../../log/event-log.ts'
+import type { Origin, RecordedEvent } from '../../../events/recorded.ts'
+import type { Appended } from '../../../log/event-log.ts'
 import { grownSums, type Lane, type LaneSums, noSums } from '../../../log/lane.ts'
-import { LiveSession } from '../../../log/proposal.ts'
-import { digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../../log/record.ts'
+import { type Blob, digestOf, encode, freshSalt, genesis, type Header, hashOf } from '../../../log/record.ts'
 import { checksum } from '../../../log/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
-import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
+import { type ConversationHead, type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../../views/session.ts'
 import { teamDueAt } from '../../../views/team.ts'
-import {
-  type ConversationEntry,
-  hashed,
-  type LaneEntry,
-  laneKeyOf,
-  laneNamed,
-  lastActiveAt,
-  workHash,
-} from '../heads.ts'
-import { type Place, positionText } from '../position.ts'
-import { titleGrams } from '../search/search-index.ts'
+import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, workHash } from '../heads.ts'
+import { positionText } from '../position.ts'
+import { titleGrams } from '../search-marks.ts'
 import type { BranchBase } from './branches.ts'
-import type { Batch } from './insert-rows.ts'
+import type { BlobRow, ConversationRow, EventRow, InfoRow, LaneRow, NewestEventRow, SessionRow } from './insert-rows.ts'
 
 const minute = 60_000
 
-/** The events that a proposal wants recorded, from the heads as they are. */
-export function decided(
-  proposal: Proposal,
-  entry: ConversationEntry | undefined,
-  session: SessionHead | undefined,
-): readonly ConversationEvent[] {
-  const { conversation, session: asked, expected } = proposal
-  if (conversation === 'of-session' && !session) {
-    throw new NotFound('session', asked && 'id' in asked ? asked.id : 'of that kind')
-  }
-  const version = entry?.head.version ?? 0
-  const id = entry?.head.info.id ?? (conversation === 'of-session' ? session!.conversationId : conversation.id)
-  if (expected !== 'any' && expected !== version) {
-    throw new VersionConflict({ conversationId: id, expected, actual: version })
-  }
-  const events = proposal.decide({
-    conversation: entry?.head,
-    session: session && new LiveSession(session, () => lastActiveAt(entry, session)),
-  })
-  if (!entry && events.length > 0 && events[0]?.type !== 'conversation.created') throw new NotFound('conversation', id)
-  return events
+/** A row whose conversation has its number once the conversation is inserted. */
+type Unnumbered<Row> = Omit<Row, 'project' | 'conversation'>
+
+interface ChangedSession {
+  head: SessionHead
+  isNew: boolean
+  at: number
 }
 
-/** Sessions that events are about and that must be known before the events can be folded. */
-export function sessionsIn(events: readonly ConversationEvent[]): string[] {
-  const ids = new Set<string>()
-  for (const event of events) {
-    if (
-      event.type !== 'message.added' &&
-      event.type !== 'session.created' &&
-      'sessionId' in event &&
-      event.sessionId !== undefined
-    )
-      ids.add(event.sessionId)
-  }
-  return [...ids]
+/** The events of one decision. */
+export interface Decision {
+  origin: Origin
+  events: readonly ConversationEvent[]
+  session: SessionHead | undefined
+  now: number
 }
 
-/** A conversation's part in a batch, while it grows. */
-export interface Draft {
-  readonly g: number
-  readonly key: string
+export class Draft {
   readonly project: string
   readonly id: string
-  /** As it was when the first of its proposals was decided. */
+  /** The numbers of its project and of itself; that of a new conversation is 0 until it is inserted. */
+  readonly projectNumber: number
+  conversation: number
+  /** As it is stored. */
   readonly base: ConversationEntry | undefined
-  /** The numbers of its project and conversation. */
-  readonly numbers: { project: number; conversation: number }
-  /** Of a branch that is new: where it goes on from. */
+  /** The version of the parent that a new branch goes on from. */
   branch: BranchBase | undefined
-  /** As it will be. */
-  entry: ConversationEntry | undefined
-  /** Events whose position is known when they are written. */
-  readonly recorded: Array<{ event: RecordedEvent; n: number; hash: Uint8Array }>
-  /** Sessions to be written, and whether they are new. */
-  readonly sessions: Map<string, { head: SessionHead; new: boolean; at: number }>
+  head: ConversationHead | undefined
+  hash: Uint8Array
+  lanes: ReadonlyMap<string, LaneEntry>
+  sessions: Map<string, SessionHead>
+  readonly recorded: RecordedEvent[] = []
+  readonly #changed = new Map<string, ChangedSession>()
+  readonly #events: Array<Unnumbered<EventRow>> = []
+  readonly #lanes: Array<Unnumbered<LaneRow>> = []
+  readonly #blobs: Array<Unnumbered<BlobRow>> = []
+
+  constructor(project: string, id: string, projectNumber: number, base: ConversationEntry | undefined) {
+    this.project = project
+    this.id = id
+    this.projectNumber = projectNumber
+    this.conversation = base?.conversation ?? 0
+    this.base = base
+    this.head = base?.head
+    this.hash = base?.hash ?? genesis(project, id)
+    this.lanes = base?.lanes ?? new Map()
+    this.sessions = new Map(base?.sessions)
+  }
+
+  /** The conversation as the next decision sees it. */
+  get entry(): ConversationEntry | undefined {
+    const { head, hash, lanes, sessions, conversation, projectNumber: project } = this
+    return head && { project, conversation, head, hash, lanes, sessions }
+  }
+
+  /** Makes it a branch. Its chain of hashes goes on from the parent's. */
+  branchOff(base: BranchBase): void {
+    this.branch = base
+    this.hash = base.hash
+  }
+
+  /** The active session of a key that an earlier decision of this batch left behind. */
+  changedSession(key: string): SessionHead | undefined {
+    for (const { head } of this.#changed.values()) {
+      if (head.status === 'active' && sessionKey(head) === key) return head
+    }
+    return undefined
+  }
+
+  /**
+   * Adds the events of a decision. Throws before it changes anything.
+   *
+   * @param firstPlace the place of the first event in the transaction
+   */
+  add({ origin, events, session, now }: Decision, firstPlace: number): Appended {
+    const next = new Addition(this)
+    for (const event of events) next.take(event, { origin, now, n: firstPlace + next.events.length })
+    this.head = next.head
+    this.hash = next.hash
+    this.lanes = next.lanes
+    this.recorded.push(...next.recorded)
+    this.#events.push(...next.events)
+    this.#lanes.push(...next.newLanes)
+    this.#blobs.push(...next.blobs)
+    for (const [id, changed] of next.sessions) {
+      this.sessions.set(id, changed.head)
+      this.#changed.set(id, { ...changed, isNew: this.#changed.get(id)?.isNew ?? changed.isNew })
+    }
+    const lastSession = [...next.sessions.values()].at(-1)?.head
+    return { conversation: this.head, session: lastSession ?? session, events: next.recorded, replayed: false }
+  }
+
+  /** Tells the events their positions, once their transaction has a number. */
+  setPositions(epoch: string, tx: number): void {
+    for (const [index, event] of this.recorded.entries()) {
+      const { n, hash } = this.#events[index]!
+      event.position = positionText(epoch, { tx, n }, hash)
+    }
+  }
+
+  get eventRows(): EventRow[] {
+    return this.#numbered(this.#events)
+  }
+
+  get laneRows(): LaneRow[] {
+    return this.#numbered(this.#lanes)
+  }
+
+  get blobRows(): BlobRow[] {
+    return this.#numbered(this.#blobs)
+  }
+
+  get newestEventRow(): NewestEventRow {
+    const at = Date.parse(this.head!.activeAt)
+    return {
+      project: this.projectNumber,
+      conversation: this.conversation,
+      version: this.head!.version,
+      hash: this.hash,
+      active_at: at,
+      recent_at: minuteOf(at),
+    }
+  }
+
+  /** Undefined when the head says what it said before. */
+  get infoRow(): InfoRow | undefined {
+    const { info } = this.head!
+    if (info === this.base?.head.info) return undefined
+    return { conversation: this.conversation, ...infoColumns(this.projectNumber, info) }
+  }
+
+  get conversationRow(): ConversationRow {
+    return conversationRow({ project: this.projectNumber, head: this.head!, hash: this.hash, branch: this.branch })
+  }
+
+  /** The rows of sessions that are new, or that are there already. */
+  sessionRows({ isNew }: { isNew: boolean }): SessionRow[] {
+    const rows: SessionRow[] = []
+    for (const { head, at, isNew: one } of this.#changed.values()) {
+      if (one !== isNew) continue
+      rows.push(sessionRow({ project: this.projectNumber, conversation: this.conversation, head, at }))
+    }
+    return rows
+  }
+
+  #numbered<Row>(rows: readonly Unnumbered<Row>[]): Row[] {
+    const { projectNumber: project, conversation } = this
+    return rows.map(row => ({ ...row, project, conversation }) as Row)
+  }
 }
 
-export function draftOn(
-  g: number,
-  { key, project, id }: { key: string; project: string; id: string },
-  base: ConversationEntry | undefined,
-  numbers: { project: number; conversation: number },
-): Draft {
-  return { g, key, project, id, base, numbers, branch: undefined, entry: base, recorded: [], sessions: new Map() }
-}
+/** One decision's part of a draft, kept apart until all of it is known to be right. */
+class Addition {
+  head: ConversationHead | undefined
+  hash: Uint8Array
+  readonly lanes: Map<string, LaneEntry>
+  readonly sessions = new Map<string, ChangedSession>()
+  readonly recorded: RecordedEvent[] = []
+  readonly events: Array<Unnumbered<EventRow>> = []
+  readonly newLanes: Array<Unnumbered<LaneRow>> = []
+  readonly blobs: Array<Unnumbered<BlobRow>> = []
+  readonly #draft: Draft
 
-/** Adds a proposal's events to the batch. Throws before it changes anything. */
-export function addEvents(
-  batch: Batch,
-  draft: Draft,
-  proposal: Proposal,
-  { events, session, now }: { events: readonly ConversationEvent[]; session: SessionHead | undefined; now: number },
-): Appended {
-  const { g, project, id } = draft
-  const { origin } = proposal
-  const { project: p, conversation: c } = draft.numbers
-  const at = isoTime(now)
-  const lanes = new Map(draft.entry?.lanes)
-  let sessions: ReadonlyMap<string, SessionHead> = draft.entry?.sessions ?? new Map()
-  let head = draft.entry?.head
-  let hash: Uint8Array = draft.entry?.hash ?? draft.branch?.hash ?? genesis(project, id)
-  let sessionHead = session
-  const recorded: RecordedEvent[] = []
-  const added: Pick<Batch, 'rows' | 'lanes' | 'blobs'> = { rows: [], lanes: [], blobs: [] }
-  const places: Draft['recorded'] = []
-  const changed: Draft['sessions'] = new Map()
+  constructor(draft: Draft) {
+    this.#draft = draft
+    this.head = draft.head
+    this.hash = draft.hash
+    this.lanes = new Map(draft.lanes)
+  }
 
-  for (const event of events) {
-    const { type, schema, body, messageId, lane: laneName, adds, blobs } = encode(event)
-    const version = (head?.version ?? draft.branch?.version ?? 0) + 1
+  take(event: ConversationEvent, { origin, now, n }: { origin: Origin; now: number; n: number }): void {
+    const { type, schema, body, messageId, lane: named, adds, blobs } = encode(event)
+    const version = (this.head?.version ?? this.#draft.branch?.version ?? 0) + 1
+    const { actor, channel, requestId } = origin
     const salt = freshSalt()
     const digest = digestOf(salt, body)
-    const { actor, channel, requestId } = origin
-    const header: Header = {
+    const header: Header = { version, type, schema, at: now, actor, channel, requestId, messageId, lane: named, adds }
+    this.hash = hashOf(this.hash, header, digest)
+    this.#record({ ...header, requestId }, event)
+    const lane = named && event.type === 'message.added' ? this.#laneFor(named, event.audience, adds!, now) : undefined
+    this.events.push({
       version,
-      type,
-      schema,
-      at: now,
-      actor,
-      channel,
-      requestId,
-      messageId,
-      lane: laneName,
-      adds,
-    }
-    const link = hashOf(hash, header, digest)
-    hash = link
-    const n = batch.rows.length + added.rows.length
-    const one: RecordedEvent = {
-      project,
-      conversationId: id,
-      version,
-      position: '',
-      at,
-      actor,
-      channel,
-      ...(requestId !== undefined && { requestId }),
-      hash: link.toString('hex'),
-      event,
-    }
-    head = evolveConversation(head, one)
-    if (!head) throw new InvalidInput('events', 'a conversation starts with conversation.created')
-    const lane =
-      laneName && event.type === 'message.added' ? laneFor(laneName, event.audience, adds ?? noSums) : undefined
-    added.rows.push({
-      g,
-      p,
-      c,
-      v: version,
+      n,
       type,
       schema,
       at: now,
@@ -177,119 +220,134 @@ export function addEvents(
       salt,
       body,
       digest,
-      hash,
+      hash: this.hash,
     })
-    for (const { digest, json } of blobs) added.blobs.push({ g, p, c, v: version, digest, json })
-    recorded.push(one)
-    places.push({ event: one, n, hash })
-    const about = sessionOf(one)
-    const next = about === undefined ? undefined : evolveSession(sessions.get(about), one, head.info.workItem)
-    if (next) {
-      changed.set(next.id, { head: next, new: changed.get(next.id)?.new ?? !sessions.has(next.id), at: now })
-      sessions = new Map(sessions).set(next.id, next)
-      sessionHead = next
+    this.#addBlobs(version, blobs)
+  }
+
+  #addBlobs(version: number, blobs: readonly Blob[]): void {
+    for (const { digest, json } of blobs) this.blobs.push({ version, digest, json })
+  }
+
+  /** Folds the event into the heads. */
+  #record({ version, at, actor, channel, requestId }: Header, event: ConversationEvent): void {
+    const { project, id: conversationId } = this.#draft
+    const recorded: RecordedEvent = {
+      project,
+      conversationId,
+      version,
+      position: '',
+      at: isoTime(at),
+      actor,
+      channel,
+      ...(requestId !== undefined && { requestId }),
+      hash: Buffer.from(this.hash).toString('hex'),
+      event,
     }
+    this.recorded.push(recorded)
+    this.head = evolveConversation(this.head, recorded)
+    if (!this.head) throw new InvalidInput('events', 'a conversation starts with conversation.created')
+    const about = sessionOf(recorded)
+    if (about === undefined) return
+    const before = this.sessions.get(about)?.head ?? this.#draft.sessions.get(about)
+    const head = evolveSession(before, recorded, this.head.info.workItem)
+    if (!head) return
+    const isNew = this.sessions.get(head.id)?.isNew ?? !this.#draft.sessions.has(head.id)
+    this.sessions.delete(head.id)
+    this.sessions.set(head.id, { head, isNew, at })
   }
 
-  for (const row of added.rows) batch.rows.push(row)
-  batch.lanes.push(...added.lanes)
-  batch.blobs.push(...added.blobs)
-  draft.recorded.push(...places)
-  for (const [sessionId, one] of changed) {
-    draft.sessions.set(sessionId, { ...one, new: draft.sessions.get(sessionId)?.new ?? one.new })
-  }
-  if (head) draft.entry = { key: draft.key, project: p, conversation: c, head, hash, lanes, sessions }
-  return { conversation: head, session: sessionHead, events: recorded, replayed: false }
-
-  function laneFor({ kind, audience: key }: Lane, audience: LaneEntry['audienceOf'], adds: LaneSums): LaneEntry {
-    const known = laneNamed(lanes, kind, key)
-    const made: LaneEntry = {
-      key: known?.key ?? laneKeyOf(kind, key),
+  #laneFor({ kind, audience }: Lane, audienceOf: LaneEntry['audienceOf'], adds: LaneSums, now: number): LaneEntry {
+    const key = laneKeyOf(kind, audience)
+    const stored = this.lanes.get(key)
+    const lane: LaneEntry = {
+      key,
       kind,
-      audience: key,
-      lane: known?.lane ?? lanes.size + 1,
-      audienceOf: audience,
-      sums: grownSums(known?.sums ?? noSums, adds),
+      audience,
+      audienceOf,
+      lane: stored?.lane ?? this.lanes.size + 1,
+      sums: grownSums(stored?.sums ?? noSums, adds),
       lastAt: now,
     }
-    if (!known) added.lanes.push({ g, p, c, lane: made.lane, key, kind, audience: JSON.stringify(audience) })
-    lanes.set(made.key, made)
-    return made
+    if (!stored) {
+      this.newLanes.push({ lane: lane.lane, audience_key: audience, kind, audience: JSON.stringify(audienceOf) })
+    }
+    this.lanes.set(key, lane)
+    return lane
   }
 }
 
-/** The rows of a draft that are written once, however many proposals it holds. */
-export function closeDraft(batch: Batch, draft: Draft, lockKey: string): void {
-  const { g, base, branch, entry, numbers } = draft
-  const { project: p, conversation: c } = numbers
-  if (!entry || draft.recorded.length === 0) {
-    batch.groups.push({ g, k: lockKey, p, c })
-    return
-  }
-  const { info } = entry.head
-  const at = Date.parse(entry.head.activeAt)
-  const recent = minuteOf(at)
-  batch.groups.push({
-    g,
-    k: lockKey,
-    p,
-    c,
-    expected: base?.head.version ?? 0,
-    version: entry.head.version,
-    hash: entry.hash,
-    at,
-    ...((!base || info !== base.head.info || recent > minuteOf(Date.parse(base.head.activeAt))) && { recent }),
-    ...(info !== base?.head.info && {
-      status: info.status,
-      info: JSON.stringify(info),
-      grams: titleGrams(p, info.title),
-      due: teamDueAt(info) ?? null,
-      ...(info.work && standing(info.work)),
-    }),
-    ...(!base && {
-      id: info.id,
-      work: workHash(info.workItem),
-      kind: info.workItem.type,
-      ...(info.workItem.type === 'task' && { feature: info.workItem.featureId }),
-      created: Date.parse(info.createdAt),
-      ...(branch && { parent: branch.conversation, branched: branch.version }),
-    }),
-  })
-  for (const { head, new: isNew, at: changedAt } of draft.sessions.values()) {
-    batch.sessions.push({
-      g,
-      n: batch.sessions.length,
-      p,
-      c,
-      id: head.id,
-      key: hashed(sessionKey(head)),
-      agent: head.agentName,
-      status: head.status,
-      expires: expiryOf(head, changedAt) ?? null,
-      compactions: head.compactions,
-      head: JSON.stringify(head),
-      new: isNew,
-    })
+export function conversationRow({
+  project,
+  head: { info, version, activeAt },
+  hash,
+  branch,
+}: {
+  project: number
+  head: ConversationHead
+  hash: Uint8Array
+  branch: BranchBase | undefined
+}): ConversationRow {
+  const active = Date.parse(activeAt)
+  return {
+    ...infoColumns(project, info),
+    id: info.id,
+    work: workHash(info.workItem),
+    kind: info.workItem.type,
+    feature: info.workItem.type === 'task' ? info.workItem.featureId : null,
+    created: Date.parse(info.createdAt),
+    parent: branch?.conversation ?? null,
+    branched: branch?.version ?? null,
+    version,
+    hash: Buffer.from(hash).toString('hex'),
+    active,
+    recent: minuteOf(active),
   }
 }
 
-/** Lists go by it, so that a busy conversation moves in them once a minute at the most. */
+/** @param at milliseconds of the last use of the session, from which its expiry counts */
+export function sessionRow({
+  project,
+  conversation,
+  head,
+  at,
+}: {
+  project: number
+  conversation: number
+  head: SessionHead
+  at: number
+}): SessionRow {
+  return {
+    project,
+    conversation,
+    id: head.id,
+    session_key: hashed(sessionKey(head)),
+    agent: head.agentName,
+    status: head.status,
+    expires_at: expiryOf(head, at) ?? null,
+    compactions: head.compactions,
+    head: JSON.stringify(head),
+  }
+}
+
+/** The columns that say what a head says. */
+export function infoColumns(project: number, info: ConversationInfo): Omit<InfoRow, 'conversation'> {
+  return {
+    project,
+    status: info.status,
+    info: JSON.stringify(info),
+    grams: titleGrams(project, info.title),
+    due: teamDueAt(info) ?? null,
+    state: info.work?.state ?? null,
+    priority: info.work ? priorityOf(info.work) : null,
+  }
+}
+
+function priorityOf(work: NonNullable<ConversationInfo['work']>): number {
+  return 'priority' in work ? work.priority : 0
+}
+
+/** Lists go by it, so that a busy conversation moves in them once a minute at most. */
 function minuteOf(at: number): number {
   return at - (at % minute)
-}
-
-/** Where a work item stands, in columns. */
-export function standing(work: NonNullable<ConversationInfo['work']>): { state: string; priority: number } {
-  return { state: work.state, priority: 'priority' in work ? work.priority : 0 }
-}
-
-/** Tells the events of a draft where they stand. */
-export function placeEvents(draft: Draft, epoch: string, placeOf: (n: number) => Place): void {
-  for (const { event, n, hash } of draft.recorded) event.position = positionText(epoch, placeOf(n), hash)
-}
-
-/** The lock of a conversation: 64 bits that the server takes for one. */
-export function lockKeyOf(epoch: string, project: string, conversationId: string): string {
-  const text = JSON.stringify([epoch, project, conversationId])
-  return hashText('sha256', text, 'buffer').readBigInt64BE().toString()
 }

@@ -1,47 +1,12 @@
-/** Rows on their way to the server, grouped by conversation, and the one call that writes them. */
-import { byteaColumn, int4Column, int8Column, textColumn } from '../array-column.ts'
-import type { Run } from '../database.ts'
-import type { Value } from '../value.ts'
+/** The statements of an append: each writes all rows of its table, whose columns travel as one array each. */
+import type { Run, Value } from '../database.ts'
 
-/** A conversation's part in a call. */
-export interface GroupRow {
-  g: number
-  /** The lock of its conversation. */
-  k: string
-  p: number
-  c: number
-  /** The version that was decided on; left out where nothing depends on it. */
-  expected?: number
-  version?: number
-  hash?: Uint8Array
-  at?: number
-  /** Where it is another minute than before. */
-  recent?: number
-  /** Where they changed, or the conversation is new; all of them then. */
-  status?: string
-  info?: string
-  grams?: string[]
-  due?: number | null
-  /** Of a work item: where it stands. */
-  state?: string
-  priority?: number
-  /** Of a new conversation. */
-  id?: string
-  work?: string
-  kind?: string
-  feature?: string
-  created?: number
-  /** Of a new branch: the number of its parent, and where it leaves it. */
-  parent?: number
-  branched?: number
-}
-
-/** An event. Its place in the call is its place among the rows. */
-export interface InsertRow {
-  g: number
-  p: number
-  c: number
-  v: number
+export interface EventRow {
+  project: number
+  conversation: number
+  version: number
+  /** Its place in the transaction. */
+  n: number
   type: string
   schema: number
   at: number
@@ -62,240 +27,263 @@ export interface InsertRow {
 }
 
 export interface LaneRow {
-  g: number
-  p: number
-  c: number
+  project: number
+  conversation: number
   lane: number
-  key: string
+  audience_key: string
   kind: string
   audience: string
 }
 
 export interface SessionRow {
-  g: number
-  n: number
-  p: number
-  c: number
+  project: number
   id: string
-  key: string
+  conversation: number
+  session_key: string
   agent: string
   status: string
-  expires: number | null
+  expires_at: number | null
   compactions: number
   head: string
-  new: boolean
 }
 
 export interface KeyRow {
-  g: number
-  p: number
+  project: number
   key: string
   digest: string
-  conversation: string
-  first: number
-  last: number
-  session: string | null
-}
-
-export interface FenceRow {
-  g: number
-  p: number
-  name: string
-  generation: number
-  /** Null for the server's clock. */
-  now: number | null
+  conversation_id: string
+  first_version: number
+  last_version: number
+  session_id: string | null
 }
 
 export interface BlobRow {
-  g: number
-  p: number
-  c: number
-  v: number
+  project: number
+  conversation: number
+  version: number
   digest: string
   json: string
 }
 
-export interface Batch {
-  groups: GroupRow[]
-  rows: InsertRow[]
-  lanes: LaneRow[]
-  sessions: SessionRow[]
-  keys: KeyRow[]
-  fences: FenceRow[]
-  blobs: BlobRow[]
+/** What every append changes of a conversation. */
+export interface NewestEventRow {
+  project: number
+  conversation: number
+  version: number
+  hash: Uint8Array
+  active_at: number
+  recent_at: number
 }
 
-export function emptyBatch(): Batch {
-  return { groups: [], rows: [], lanes: [], sessions: [], keys: [], fences: [], blobs: [] }
+/** What an append changes of a conversation when its head says something else than before. */
+export interface InfoRow {
+  project: number
+  conversation: number
+  status: string
+  info: string
+  grams: string[]
+  due: number | null
+  state: string | null
+  priority: number | null
 }
 
-export interface Refusal {
-  g: number
-  /** The conversation moved on; a key was used before; a lease is not held. */
-  why: 'moved' | 'key' | 'fence'
-  what: string | null
+export interface ConversationRow extends Omit<InfoRow, 'conversation'> {
+  id: string
+  work: string
+  kind: string
+  feature: string | null
+  created: number
+  /** The number of its parent and where it leaves it, of a branch. */
+  parent: number | null
+  branched: number | null
+  version: number
+  /** Hexadecimal. */
+  hash: string
+  active: number
+  recent: number
 }
 
-/**
- * One event more in a conversation that is there, and nothing else to write: a single plain statement, a third of the
- * work of the general call. It takes its locks in the same order: the table's when it starts, the conversation's before
- * the update that gives the transaction its number. A conversation that moved on matches no row.
- */
-const insertOne = (beside = '') => `
-  with held as materialized (select pg_advisory_xact_lock($1)), moved as (
-    update ends set version = $5, hash = $6, active_at = $7
-    from held where project = $2 and conversation = $3 and version = $4
-    returning pg_current_xact_id()::text::bigint + $8 as tx)${beside}
-  insert into events (project, conversation, version, tx, n, type, schema, at, actor, channel, request, message,
-    lane, messages, tokens, input, output, crc, salt, body, digest, hash)
-  select $2, $3, $5, moved.tx, 0, $9, $10, $7, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $6
-  from moved returning tx`
+type Types<Row> = Record<keyof Row & string, string>
 
-const insertPlainEvent = insertOne()
-/** The first of a minute. */
-const insertRecentEvent = insertOne(`, seen as (
-    update conversations c set recent_at = greatest(c.recent_at, $24) from moved
-    where c.project = $2 and c.conversation = $3)`)
-
-function isPlain({ groups, rows, lanes, sessions, keys, fences, blobs }: Batch): boolean {
-  const [group] = groups
-  return (
-    groups.length === 1 &&
-    rows.length === 1 &&
-    group!.info === undefined &&
-    (group!.expected ?? 0) > 0 &&
-    lanes.length + sessions.length + keys.length + fences.length + blobs.length === 0
-  )
+const eventTypes: Types<EventRow> = {
+  project: 'bigint',
+  conversation: 'bigint',
+  version: 'integer',
+  n: 'integer',
+  type: 'text',
+  schema: 'integer',
+  at: 'bigint',
+  actor: 'text',
+  channel: 'text',
+  request: 'text',
+  message: 'text',
+  lane: 'integer',
+  messages: 'bigint',
+  tokens: 'bigint',
+  input: 'bigint',
+  output: 'bigint',
+  crc: 'bigint',
+  salt: 'bytea',
+  body: 'text',
+  digest: 'bytea',
+  hash: 'bytea',
+}
+const laneTypes: Types<LaneRow> = {
+  project: 'bigint',
+  conversation: 'bigint',
+  lane: 'integer',
+  audience_key: 'text',
+  kind: 'text',
+  audience: 'text',
+}
+const sessionTypes: Types<SessionRow> = {
+  project: 'bigint',
+  id: 'text',
+  conversation: 'bigint',
+  session_key: 'text',
+  agent: 'text',
+  status: 'text',
+  expires_at: 'bigint',
+  compactions: 'integer',
+  head: 'text',
+}
+const keyTypes: Types<KeyRow> = {
+  project: 'bigint',
+  key: 'text',
+  digest: 'text',
+  conversation_id: 'text',
+  first_version: 'integer',
+  last_version: 'integer',
+  session_id: 'text',
+}
+const blobTypes: Types<Pick<BlobRow, 'project' | 'digest' | 'json'>> = {
+  project: 'bigint',
+  digest: 'text',
+  json: 'text',
+}
+const blobUseTypes: Types<Omit<BlobRow, 'json'>> = {
+  project: 'bigint',
+  conversation: 'bigint',
+  version: 'integer',
+  digest: 'text',
+}
+const newestEventTypes: Types<NewestEventRow> = {
+  project: 'bigint',
+  conversation: 'bigint',
+  version: 'integer',
+  hash: 'bytea',
+  active_at: 'bigint',
+  recent_at: 'bigint',
 }
 
-function insertPlain(run: Run, base: number, batch: Batch): Promise<{ tx: number; refused: Refusal[] }> {
-  const [group] = batch.groups as [MovedRow & Pick<GroupRow, 'k'>]
-  const [row] = batch.rows as [InsertRow]
-  const values = [
-    group.k,
-    group.p,
-    group.c,
-    group.expected,
-    group.version,
-    group.hash,
-    row.at,
-    base,
-    row.type,
-    row.schema,
-    row.actor,
-    row.channel,
-    row.request,
-    row.message,
-    row.lane,
-    row.messages,
-    row.tokens,
-    row.input,
-    row.output,
-    row.crc,
-    row.salt,
-    row.body,
-    row.digest,
-  ]
-  const writing =
-    group.recent === undefined
-      ? run<[number]>(insertPlainEvent, values)
-      : run<[number]>(insertRecentEvent, [...values, group.recent])
-  return writing.then(([written]) =>
-    written ? { tx: written[0], refused: [] } : { tx: 0, refused: [{ g: group.g, why: 'moved', what: null }] },
-  )
+/** SQL of rows `x` whose columns are the first parameters. */
+function rowsOf(types: Readonly<Record<string, string>>): string {
+  const arrays = Object.values(types).map((type, index) => `$${index + 1}::${type}[]`)
+  return `unnest(${arrays.join(', ')}) as x(${Object.keys(types).join(', ')})`
 }
 
-const parameters = 38
-const insertAll = `select append_events(${Array.from({ length: parameters }, (_, index) => `$${index + 1}`).join(', ')})`
+function columnsOf<Row extends object>(types: Types<Row>, rows: readonly Row[]): Value[] {
+  const names = Object.keys(types) as Array<keyof Row>
+  return names.map(name => rows.map(row => row[name]) as string[])
+}
 
-/** The transaction's number, and the groups that were not written. `firstPlace` counts on within one transaction. */
-export function insertEvents(
+async function insert<Row extends object>(
   run: Run,
-  base: number,
-  batch: Batch,
-  firstPlace = 0,
-): Promise<{ tx: number; refused: Refusal[] }> {
-  if (firstPlace === 0 && isPlain(batch)) return insertPlain(run, base, batch)
-  const writing = run<[{ tx: number; refused: Refusal[] }]>(insertAll, [
-    base,
-    firstPlace,
-    ...groupColumns(batch.groups),
-    ...eventColumns(batch.rows),
-    json(batch.groups.filter(isChanged), hexHash),
-    json(batch.lanes),
-    json(batch.sessions),
-    json(batch.keys),
-    json(batch.fences),
-    json(batch.blobs),
+  table: string,
+  types: Types<Row>,
+  rows: readonly Row[],
+  onConflict = '',
+): Promise<void> {
+  if (rows.length === 0) return
+  const names = Object.keys(types).join(', ')
+  await run(
+    `insert into ${table} (${names}) select ${names} from ${rowsOf(types)} ${onConflict}`,
+    columnsOf(types, rows),
+  )
+}
+
+const eventColumns = Object.keys(eventTypes).join(', ')
+const insertEventRows = `
+  insert into events (tx, ${eventColumns})
+  select pg_current_xact_id()::text::bigint + $${Object.keys(eventTypes).length + 1}, ${eventColumns}
+  from ${rowsOf(eventTypes)} returning tx`
+
+/** Returns the number of the transaction in positions, which is that of the server plus `base`; 0 without rows. */
+export async function insertEvents(run: Run, base: number, rows: readonly EventRow[]): Promise<number> {
+  if (rows.length === 0) return 0
+  const [first] = await run<[number]>(insertEventRows, [...columnsOf(eventTypes, rows), base])
+  return first![0]
+}
+
+/** Returns the numbers that the conversations got, in their order. */
+export async function insertConversations(run: Run, rows: readonly ConversationRow[]): Promise<number[]> {
+  if (rows.length === 0) return []
+  const inserted = await run<[string, number, number]>(
+    `insert into conversations (project, id, work_key, work_type, work_state, work_priority, work_feature, status,
+      created_at, recent_at, info, title_grams, due_at, branch_of, branch_version, version, hash, active_at)
+    select x.project, x.id, x.work, x.kind, x.state, x.priority, x.feature, x.status, x.created, x.recent, x.info,
+      x.grams, x.due, x.parent, x.branched, x.version, decode(x.hash, 'hex'), x.active
+    from json_to_recordset($1) as x(project bigint, id text, work text, kind text, state text, priority smallint,
+      feature text, status text, created bigint, recent bigint, info text, grams text[], due bigint, parent bigint,
+      branched integer, version integer, hash text, active bigint)
+    returning id, project, conversation`,
+    [JSON.stringify(rows)],
+  )
+  const numbers = new Map(inserted.map(([id, project, conversation]) => [`${project} ${id}`, conversation]))
+  return rows.map(({ project, id }) => numbers.get(`${project} ${id}`)!)
+}
+
+export async function updateNewestEvents(run: Run, rows: readonly NewestEventRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await run(
+    `update conversations c
+    set version = x.version, hash = x.hash, active_at = x.active_at, recent_at = greatest(c.recent_at, x.recent_at)
+    from ${rowsOf(newestEventTypes)} where c.project = x.project and c.conversation = x.conversation`,
+    columnsOf(newestEventTypes, rows),
+  )
+}
+
+export async function updateInfos(run: Run, rows: readonly InfoRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await run(
+    `update conversations c
+    set status = x.status, info = x.info, title_grams = x.grams, due_at = x.due,
+      work_state = coalesce(x.state, c.work_state), work_priority = coalesce(x.priority, c.work_priority)
+    from json_to_recordset($1) as x(project bigint, conversation bigint, status text, info text, grams text[], due bigint,
+      state text, priority smallint)
+    where c.project = x.project and c.conversation = x.conversation`,
+    [JSON.stringify(rows)],
+  )
+}
+
+export function insertLanes(run: Run, rows: readonly LaneRow[]): Promise<void> {
+  return insert(run, 'lanes', laneTypes, rows)
+}
+
+export function insertSessions(run: Run, rows: readonly SessionRow[]): Promise<void> {
+  return insert(run, 'sessions', sessionTypes, rows)
+}
+
+export async function updateSessions(run: Run, rows: readonly SessionRow[]): Promise<void> {
+  if (rows.length === 0) return
+  await run(
+    `update sessions s
+    set status = x.status, expires_at = x.expires_at, compactions = x.compactions, head = x.head
+    from ${rowsOf(sessionTypes)} where s.project = x.project and s.id = x.id`,
+    columnsOf(sessionTypes, rows),
+  )
+}
+
+export function insertKeys(run: Run, rows: readonly KeyRow[]): Promise<void> {
+  return insert(run, 'keys', keyTypes, rows)
+}
+
+/** Blobs are shared between conversations: in one order, so that no two transactions wait for each other. */
+export async function insertBlobs(run: Run, rows: readonly BlobRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const sorted = [...rows].sort((a, b) => a.project - b.project || (a.digest < b.digest ? -1 : 1))
+  await Promise.all([
+    insert(run, 'blobs', blobTypes, sorted, 'on conflict do nothing'),
+    insert(run, 'blob_uses', blobUseTypes, sorted, 'on conflict do nothing'),
   ])
-  return writing.then(([row]) => row![0])
-}
-
-/** Its head is new, or more of it changes than where it stands. */
-function isChanged({ info }: GroupRow): boolean {
-  return info !== undefined
-}
-
-type MovedRow = Required<Pick<GroupRow, 'g' | 'p' | 'c' | 'expected' | 'version' | 'hash' | 'at'>> &
-  Pick<GroupRow, 'recent'>
-
-function isMoved(group: GroupRow): boolean {
-  return group.expected !== undefined && !isChanged(group)
-}
-
-function groupColumns(groups: readonly GroupRow[]): Value[] {
-  const moved = groups.filter(isMoved) as MovedRow[]
-  return [
-    int8Column(locksOf(groups), lock => lock),
-    int4Column(moved, one => one.g),
-    int8Column(moved, one => one.p),
-    int8Column(moved, one => one.c),
-    int4Column(moved, one => one.expected),
-    int4Column(moved, one => one.version),
-    byteaColumn(moved, one => one.hash),
-    int8Column(moved, one => one.at),
-    moved.some(one => one.recent !== undefined) ? int8Column(moved, one => one.recent ?? null) : null,
-  ]
-}
-
-/** All take their locks in the order of their numbers, or two would wait for each other. */
-function locksOf(groups: readonly GroupRow[]): bigint[] {
-  const locks = new Set<bigint>()
-  for (const { k } of groups) locks.add(BigInt(k))
-  return [...locks].sort((a, b) => (a < b ? -1 : 1))
-}
-
-function eventColumns(rows: readonly InsertRow[]): Value[] {
-  return [
-    int4Column(rows, row => row.g),
-    int8Column(rows, row => row.p),
-    int8Column(rows, row => row.c),
-    int4Column(rows, row => row.v),
-    textColumn(rows, row => row.type),
-    int4Column(rows, row => row.schema),
-    int8Column(rows, row => row.at),
-    textColumn(rows, row => row.actor),
-    textColumn(rows, row => row.channel),
-    textColumn(rows, row => row.request),
-    textColumn(rows, row => row.message),
-    int4Column(rows, row => row.lane),
-    int8Column(rows, row => row.messages),
-    int8Column(rows, row => row.tokens),
-    int8Column(rows, row => row.input),
-    int8Column(rows, row => row.output),
-    int8Column(rows, row => row.crc),
-    byteaColumn(rows, row => row.salt),
-    textColumn(rows, row => row.body),
-    byteaColumn(rows, row => row.digest),
-    byteaColumn(rows, row => row.hash),
-  ]
-}
-
-/** Null where there are none: then the server does not look. */
-function json<Row>(rows: readonly Row[], as: (row: Row) => unknown = row => row): string | null {
-  return rows.length === 0 ? null : JSON.stringify(rows.map(as))
-}
-
-function hexHash(group: GroupRow): unknown {
-  return { ...group, hash: Buffer.from(group.hash!).toString('hex') }
 }

@@ -1,13 +1,13 @@
 /**
- * Leases beside the log, so that a fenced append checks its generation in its own transaction. Time is the server's:
- * nodes whose clocks differ agree on who holds what.
+ * Leases in the same database as the log, so that a fenced append checks its generation in its own transaction. Time is
+ * the server's: nodes whose clocks differ agree on the holder.
  */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../../errors.ts'
 import { idProblem } from '../../../events/id.ts'
 import { furthestTime } from '../../../events/time.ts'
 import { checkLeaseTime, type Lease, type Leases } from '../../../log/leases.ts'
 import { isoTime } from '../../../log/time.ts'
-import type { Database } from '../database.ts'
+import type { Database, Run } from '../database.ts'
 import type { Projects } from '../projects.ts'
 
 type LeaseRow = [holder: string, generation: number, expiresAt: number]
@@ -16,7 +16,7 @@ type LeaseRow = [holder: string, generation: number, expiresAt: number]
 const time = (parameter: string) =>
   `coalesce(${parameter}::bigint, floor(extract(epoch from clock_timestamp()) * 1000)::bigint)`
 
-/** One that says it ends later than a date can be was written before leases were bounded: nobody holds it. */
+/** Free when its time is over, or when it claims to end later than a date can be. */
 const isFree = (now: string) => `(leases.expires_at <= ${time(now)} or leases.expires_at > ${furthestTime})`
 
 export function leaseKeeper({
@@ -29,7 +29,7 @@ export function leaseKeeper({
   projects: Projects
   clock: () => number
   leaseClock: () => number | null
-}) {
+}): Leases {
   const sql = {
     find: `select holder, generation, expires_at from leases
       where project = $1 and name = $2 and not ${isFree('$3')}`,
@@ -42,7 +42,7 @@ export function leaseKeeper({
     // A lease that was never taken needs a row to be locked by.
     prepare: `insert into leases (project, name, holder, generation, expires_at)
       select $1, name, $3, 0, 0 from unnest($2::text[]) as name on conflict do nothing`,
-    // Whom somebody else is about to take is skipped, not waited for.
+    // A lease that another node is about to take is skipped, not waited for.
     claimAny: `update leases
       set holder = $3, generation = generation + 1, expires_at = ${time('$4')} + $5::bigint
       where project = $1 and name = (
@@ -73,7 +73,7 @@ export function leaseKeeper({
       }
       const number = await projects.ensure(project, clock())
       for (;;) {
-        // Repeated after a lost connection it takes the same lease again: the earlier claim is fenced off, nobody else.
+        // Repeated after a lost connection it takes the same lease again, and fences off only its own earlier claim.
         const [taken] = await database.read<LeaseRow>(sql.claim, [number, name, holder, leaseClock(), forMs])
         if (taken) return leaseOf(name, taken)
         const held = await find(number, name)
@@ -125,12 +125,33 @@ export function leaseKeeper({
     },
   }
 
-  return {
-    leases,
-    async isHeld(project: number, { name, generation }: { name: string; generation: number }): Promise<boolean> {
-      return (await find(project, name))?.[1] === generation
-    },
-  }
+  return leases
+}
+
+export interface Fence {
+  name: string
+  generation: number
+}
+
+/**
+ * Reads which fences hold, as `project generation name`.
+ *
+ * Shared locks on their rows: no other node takes one of these leases over before this transaction is committed. A
+ * transaction that locks rows has a number, so the locks of its conversations must come before.
+ */
+export async function heldLeases(
+  run: Run,
+  fences: ReadonlyArray<Fence & { project: number }>,
+  now: number | null,
+): Promise<ReadonlySet<string>> {
+  if (fences.length === 0) return new Set()
+  const rows = await run<[number, number, string]>(
+    `select l.project, l.generation, l.name from leases l
+    where (l.project, l.name) in (select * from unnest($1::bigint[], $2::text[])) and l.expires_at > ${time('$3')}
+    order by l.project, l.name for share of l`,
+    [fences.map(fence => fence.project), fences.map(fence => fence.name), now],
+  )
+  return new Set(rows.map(row => row.join(' ')))
 }
 
 function leaseOf(name: string, [holder, generation, expiresAt]: LeaseRow): Lease {

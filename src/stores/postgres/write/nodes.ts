@@ -1,4 +1,4 @@
-/** The register of nodes, beside the log they serve. Time is the server's: nodes whose clocks differ agree on who is there. */
+/** The register of the processes that serve the log. Time is the server's: nodes whose clocks differ agree on it. */
 import type { NodeFacts, Nodes } from '../../../log/nodes.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
