@@ -76,7 +76,7 @@ export type { AgentReference, AgentView, AgentViewOptions, Claim } from './manag
 export type { Bead, BeadMove, BeadSummary } from './managers/beads.ts'
 export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
 export type { Approvals, BuildSettingsInput } from './managers/build-settings.ts'
-export type { Colloquy, Queues, UpdatesOptions } from './managers/colloquy.ts'
+export type { Colloquy, Queues } from './managers/colloquy.ts'
 export { Configuration } from './managers/configuration.ts'
 export type { Conversation } from './managers/conversation.ts'
 export {
@@ -133,6 +133,7 @@ export type { TeamOptions } from './managers/team-parts.ts'
 export type { TeamResult } from './managers/team-run.ts'
 export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
+export type { UpdatesOptions } from './managers/updates.ts'
 export type { TotalsPage, UsageTotals } from './managers/usage-totals.ts'
 export { type WorkItemState, WorkManager } from './managers/work-manager.ts'
 export type {

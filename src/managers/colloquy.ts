@@ -16,18 +16,9 @@ import type { ProjectOptions } from './project-settings.ts'
 import type { SessionManager } from './session-manager.ts'
 import type { Swept } from './sweep.ts'
 import type { TeamManager } from './team-manager.ts'
+import type { UpdatesOptions } from './updates.ts'
 import type { TotalsPage, UsageTotals } from './usage-totals.ts'
 import type { WorkManager } from './work-manager.ts'
-
-export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
-  /** 'start', 'now' (default), or the position of the last update seen. */
-  from?: string
-  conversationId?: string
-  sessionId?: string
-  /** Only updates of this name. */
-  name?: Name
-  signal?: AbortSignal
-}
 
 export interface Queues {
   writes: WriteQueue

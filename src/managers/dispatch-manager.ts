@@ -14,13 +14,12 @@ import {
   type DispatchUpdate,
   startDispatcher,
 } from '../work/dispatcher.ts'
-import type { DispatchedItem } from '../work/worker.ts'
+import type { DispatchedItem, TaskWorker } from '../work/worker.ts'
 import type { AgentManager } from './agent-manager.ts'
 import { beadWorker } from './bead-worker.ts'
 import { dispatchDesk, leaseOf } from './dispatch-desk.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
 import type { SessionManager } from './session-manager.ts'
-import type { TaskWorker } from './task-worker.ts'
 import { type WorkAccess, workAccess } from './work-access.ts'
 import type { WorkManager } from './work-manager.ts'
 

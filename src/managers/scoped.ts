@@ -39,6 +39,7 @@ import { TeamManager } from './team-manager.ts'
 import type { RunningShift, TeamParts } from './team-parts.ts'
 import { updates } from './updates.ts'
 import type { TotalsPage, UsageTotals } from './usage-totals.ts'
+import { workInputs } from './work-context.ts'
 import { WorkManager } from './work-manager.ts'
 
 /** What everybody shares who has the store open. */
@@ -237,6 +238,7 @@ export class Scoped implements Colloquy {
       model,
       estimator,
       computed: computedSections,
+      workInputs,
     })
     return this.#asked
   }

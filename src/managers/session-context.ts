@@ -5,14 +5,15 @@ import { jsonCopy } from '../commands/json.ts'
 import { describeSession, recordContext } from '../commands/request.ts'
 import type { ContextInputs } from '../context/gather.ts'
 import { contextGatherer } from '../context/gatherer.ts'
+import type { Engine, Scope } from '../engine.ts'
 import { ContextLimits, SessionContext } from '../events/context.ts'
 import { AgentDescription } from '../events/description.ts'
+import type { WorkItem } from '../events/work-item.ts'
 import { descriptionFor } from '../request/descriptions.ts'
 import { renderStableContext, renderVolatileContext } from '../request/render-context.ts'
 import type { TokenEstimator } from '../request/tokens.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { SessionAccess } from './session-access.ts'
-import { workInputs } from './work-context.ts'
 
 export interface SessionContexts {
   description(sessionId: string): Promise<AgentDescription>
@@ -30,9 +31,17 @@ const GivenContext = z.strictObject({
   limits: ContextLimits.optional(),
 })
 
+/** Reads what the work item of a session says of itself; undefined for a thread or an item nobody described. */
+export type WorkInputsReader = (
+  engine: Engine,
+  scope: Scope,
+  item: WorkItem,
+) => Promise<Pick<ContextInputs, 'feature' | 'task' | 'dagSummary'> | undefined>
+
 export function sessionContexts(
   access: SessionAccess,
   estimator: () => TokenEstimator | Promise<TokenEstimator>,
+  workInputs: WorkInputsReader,
 ): SessionContexts {
   const gatherer = contextGatherer()
 

@@ -18,7 +18,7 @@ import type { RequestOptions, RequestSettings } from './request-settings.ts'
 import { sessionAccess } from './session-access.ts'
 import { type SessionCheckpoints, sessionCheckpoints } from './session-checkpoints.ts'
 import { type Keep, sessionCompaction } from './session-compaction.ts'
-import { type SessionContexts, sessionContexts } from './session-context.ts'
+import { type SessionContexts, sessionContexts, type WorkInputsReader } from './session-context.ts'
 import { metricsOf, type SessionMetrics } from './session-metrics.ts'
 
 export interface CompactOptions {
@@ -53,6 +53,7 @@ export function sessionRequests({
   model,
   estimator,
   computed,
+  workInputs,
 }: {
   engine: Engine
   scope: Scope
@@ -60,9 +61,10 @@ export function sessionRequests({
   model: Model | undefined
   estimator: () => TokenEstimator | Promise<TokenEstimator>
   computed: ComputedSections
+  workInputs: WorkInputsReader
 }): SessionRequests {
   const access = sessionAccess(engine, scope)
-  const contexts = sessionContexts(access, estimator)
+  const contexts = sessionContexts(access, estimator, workInputs)
   const packing = requestPacking({
     access,
     project: settings,

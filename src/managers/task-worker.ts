@@ -6,16 +6,10 @@ import { LeaseHeld, RepositoryMissing } from '../errors.ts'
 import { agentFor } from '../views/work-moves.ts'
 import type { TaskEnd } from '../work/task.ts'
 import { nextOf } from '../work/team.ts'
-import type { DispatchedItem, WorkDone, Worker } from '../work/worker.ts'
+import type { TaskWorker, WorkDone, Worker } from '../work/worker.ts'
 import { teamLease } from './feature-shift.ts'
 import type { TeamParts } from './team-parts.ts'
 import { runFeature, runTask } from './team-run.ts'
-
-export interface TaskWorker {
-  work: Worker
-  /** Which of the tasks that are ready may begin: of each feature one, and none while a team is at work on it. */
-  choose(tasks: ReadonlyArray<Extract<DispatchedItem, { type: 'task' }>>): Promise<ReadonlySet<string>>
-}
 
 export function taskWorker(parts: TeamParts): TaskWorker {
   const { engine, scope, work } = parts

@@ -3,8 +3,17 @@ import { InvalidInput } from '../errors.ts'
 import type { RecordedEvent } from '../events/recorded.ts'
 import type { Store } from '../log/store.ts'
 import { type Update, type UpdateNamed, updateNames, updateOf } from '../views/update.ts'
-import type { UpdatesOptions } from './colloquy.ts'
 import { checkAsked } from './queries.ts'
+
+export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
+  /** 'start', 'now' (default), or the position of the last update seen. */
+  from?: string
+  conversationId?: string
+  sessionId?: string
+  /** Only updates of this name. */
+  name?: Name
+  signal?: AbortSignal
+}
 
 /** Subscribers at the end of the log are handed the same events, and so the same updates. */
 const made = new WeakMap<RecordedEvent, Update>()

@@ -37,3 +37,10 @@ export interface WorkDone {
 
 /** Does the work of one dispatch. What goes wrong is in what it gives; what it throws counts as failed. */
 export type Worker = (job: Job, signal: AbortSignal) => Promise<WorkDone>
+
+/** A worker of tasks that also says which of them may begin. */
+export interface TaskWorker {
+  work: Worker
+  /** Which of the tasks that are ready may begin: of each feature one, and none while a team is at work on it. */
+  choose(tasks: ReadonlyArray<Extract<DispatchedItem, { type: 'task' }>>): Promise<ReadonlySet<string>>
+}
