@@ -19,10 +19,7 @@ const phrases = [
     /^(What|Who|How|Whether|Where|Of|Whoever|Whose|Whom)\b/,
     'opens with a relative clause: name the subject, or start with a verb',
   ],
-  [
-    /\b(whoever|whomever|whatever|wherever)\b/i,
-    'has an indefinite "-ever": name the part (the caller, the reader, the worker)',
-  ],
+  [/\b(whoever|whomever)\b/i, 'says "whoever": name the part (the caller, the reader, the worker)'],
   [
     /\b(somebody|someone|nobody|no one|anybody)\b/i,
     'has an indefinite person: name the part (the caller, another process, a person)',
