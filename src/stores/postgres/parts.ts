@@ -1,7 +1,7 @@
 /** The parts of an open store, put together. */
 
-import { idProblem } from '../../events/id.ts'
 import type { Directory } from '../../log/directory.ts'
+import { idProblem } from '../../log/events/id.ts'
 import type { StoreOptions } from '../../log/store.ts'
 import { Commits } from './commits.ts'
 import { type Database, openDatabase } from './database.ts'

@@ -1,5 +1,5 @@
 /** Marks by which the indexes of words and titles are searched within one project or conversation. */
-import { trigramsOf } from '../../log/search-terms.ts'
+import { trigramsOf } from '../common/search-text/search-terms.ts'
 
 const longestTitle = 300
 

@@ -5,9 +5,10 @@
  * It knows, per project, the transaction before which everything was taken in. What is newer is looked at again with
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
-import { searchableText } from '../../../log/searchable.ts'
-import { eventIn } from '../../../log/stored-row.ts'
-import { wordsIn } from '../../../log/words.ts'
+
+import { eventIn } from '../../../log/records/stored-row.ts'
+import { searchableText } from '../../common/search-text/searchable.ts'
+import { wordsIn } from '../../common/search-text/words.ts'
 import type { Database } from '../database.ts'
 import { isConstraint } from '../errors.ts'
 import { isAfter, type Place } from '../position.ts'

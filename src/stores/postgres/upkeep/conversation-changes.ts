@@ -1,8 +1,8 @@
 /** Changes to a conversation as a whole, each in a transaction that holds its lock: erase, rewrite, purge, restore. */
 import { ConversationPurged, NotFound, StoreFailed } from '../../../errors.ts'
-import { idProblem } from '../../../events/id.ts'
-import { provedHeading, provedLines } from '../../../log/archive-check.ts'
 import { purgedInto } from '../../../log/archive-place.ts'
+import { idProblem } from '../../../log/events/id.ts'
+import { provedHeading, provedLines } from '../../../log/upkeep/archive-check.ts'
 import type { Upkeep } from '../../../log/upkeep.ts'
 import { lockConversation } from '../advisory-lock.ts'
 import type { Run } from '../database.ts'

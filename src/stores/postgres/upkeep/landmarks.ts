@@ -3,8 +3,8 @@
  * of them and not from the beginning. Derived, and made behind the commits with the full-text index.
  */
 
-import { idProblem } from '../../../events/id.ts'
 import type { Landmark } from '../../../log/directory.ts'
+import { idProblem } from '../../../log/events/id.ts'
 import { headFold, parsedOr } from '../../../log/fold.ts'
 import type { Database } from '../database.ts'
 import { isConstraint } from '../errors.ts'

@@ -1,8 +1,8 @@
 /** Finds sessions and conversations that are due. The engine decides and records what becomes of them. */
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
-import type { ConversationHead } from '../../../views/conversation.ts'
-import { expiryOf, type SessionHead } from '../../../views/session.ts'
+import type { ConversationHead } from '../../../log/views/conversation.ts'
+import { expiryOf, type SessionHead } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
 import { headQuery, lastActiveAt, readHeads } from '../heads.ts'
 import type { Projects } from '../projects.ts'

@@ -1,6 +1,7 @@
 /** The state of a store: its schema, size and projects. */
-import { copiedName } from '../../../log/copy.ts'
+
 import type { StoreStatus } from '../../../log/status.ts'
+import { copiedName } from '../../../log/upkeep/copy.ts'
 import { openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { readSchemaNumber } from '../open-schema.ts'

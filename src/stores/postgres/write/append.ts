@@ -1,8 +1,8 @@
 /** The queue of appends: proposals that come in one turn of the event loop share a transaction. */
 import { StoreClosed } from '../../../errors.ts'
 import type { Appended, Proposal } from '../../../log/event-log.ts'
-import { refuseOddText } from '../../../log/proposal.ts'
 import type { WriteQueue } from '../../../log/store.ts'
+import { refuseOddText } from '../../common/proposal.ts'
 import { isConstraint } from '../errors.ts'
 import type { ReadEvents } from '../read/events.ts'
 import type { Outcome } from './decide-batch.ts'

@@ -1,10 +1,10 @@
 /** Decides the proposals of a batch in turn, each on what those before it will have made of its conversation. */
 import pg from 'pg'
 import { ConversationPurged, LeaseLost, NotFound, VersionConflict } from '../../../errors.ts'
-import type { ConversationEvent } from '../../../events/event.ts'
 import type { Appended, Proposal } from '../../../log/event-log.ts'
-import { LiveSession, missedBy } from '../../../log/proposal.ts'
-import type { SessionHead } from '../../../views/session.ts'
+import type { ConversationEvent } from '../../../log/events/event.ts'
+import type { SessionHead } from '../../../log/views/session.ts'
+import { LiveSession, missedBy } from '../../common/proposal.ts'
 import type { Run } from '../database.ts'
 import { isLostConnection } from '../errors.ts'
 import { type Heads, lastActiveAt, workHash } from '../heads.ts'

@@ -7,7 +7,7 @@
  */
 import { ConversationPurged, KeyReused } from '../../../errors.ts'
 import type { Appended, Proposal } from '../../../log/event-log.ts'
-import { isSameCall } from '../../../log/proposal.ts'
+import { isSameCall } from '../../common/proposal.ts'
 import type { Database, Run } from '../database.ts'
 import { headQuery, readHeads } from '../heads.ts'
 import type { Projects } from '../projects.ts'
