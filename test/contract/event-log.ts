@@ -15,6 +15,7 @@ import {
   VersionConflict,
 } from 'colloquy'
 import { describe, expect, it } from 'vitest'
+import { sessionKey } from '../../src/log/views/session.ts'
 import { archiveLines, memoryArchives } from '../support/archives.ts'
 import {
   begun,
@@ -233,6 +234,23 @@ function describeAppend(open: OpenStore): void {
       expect(
         await refusal(() => store.append(into('', said('z'), { conversation: 'of-session', session: { id: 't' } }))),
       ).toBeInstanceOf(NotFound)
+    })
+
+    it('a session gives its place to another, and gets it back, in one write each', async () => {
+      const { store } = await open()
+      await store.append(into('c', [begun(), joined('s')]))
+      const key = sessionKey((await store.session(project, 's'))!)
+      const active = async () => (await store.sessionByKey(project, key))?.id
+      await store.append(into('c', [{ type: 'session.archived', sessionId: 's' }, joined('t', { agentName: 's' })]))
+      expect(await active()).toBe('t')
+      await store.append(
+        into('c', [
+          { type: 'session.archived', sessionId: 't' },
+          { type: 'session.reopened', sessionId: 's' },
+        ]),
+      )
+      expect(await active()).toBe('s')
+      expect((await store.verify()).damages).toEqual([])
     })
 
     it('records nothing of what somebody does to the heads it hands out', async () => {

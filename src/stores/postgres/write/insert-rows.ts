@@ -264,13 +264,15 @@ export function insertSessions(run: Run, rows: readonly SessionRow[]): Promise<v
   return insert(run, 'sessions', sessionTypes, rows)
 }
 
+/** Those that end come first: one of the others may take over their key. */
 export async function updateSessions(run: Run, rows: readonly SessionRow[]): Promise<void> {
   if (rows.length === 0) return
+  const sorted = [...rows].sort((a, b) => Number(a.status === 'active') - Number(b.status === 'active'))
   await run(
     `update sessions s
     set status = x.status, expires_at = x.expires_at, compactions = x.compactions, head = x.head
     from ${rowsOf(sessionTypes)} where s.project = x.project and s.id = x.id`,
-    columnsOf(sessionTypes, rows),
+    columnsOf(sessionTypes, sorted),
   )
 }
 

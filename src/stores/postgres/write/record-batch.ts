@@ -139,13 +139,14 @@ async function writeBatch(run: Run, base: number, { drafts, keys }: DecidedBatch
       run,
       stored.flatMap(draft => draft.infoRow ?? []),
     ),
-    insertSessions(
-      run,
-      drafts.flatMap(draft => draft.sessionRows({ isNew: true })),
-    ),
+    // Before the new ones: a session that ends may give its key to its successor.
     updateSessions(
       run,
       drafts.flatMap(draft => draft.sessionRows({ isNew: false })),
+    ),
+    insertSessions(
+      run,
+      drafts.flatMap(draft => draft.sessionRows({ isNew: true })),
     ),
     insertKeys(run, keys),
     insertBlobs(
