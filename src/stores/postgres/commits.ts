@@ -1,13 +1,13 @@
 /** The work behind a commit: subscribers are woken, other nodes are notified, the full-text index is fed later. */
 import type { Projects } from './projects.ts'
 import type { notifications } from './read/notifications.ts'
-import type { feed } from './read/subscribe.ts'
+import type { Subscriptions } from './read/subscribe.ts'
 import type { FeedTimer } from './search/feed-timer.ts'
 import type { keepStatistics } from './upkeep/statistics.ts'
 
 interface Listeners {
   projects: Projects
-  subscriptions: Pick<ReturnType<typeof feed>, 'wake'>
+  subscriptions: Pick<Subscriptions, 'wake'>
   notifications: Pick<ReturnType<typeof notifications>, 'tell'>
   feedTimer: Pick<FeedTimer, 'start'>
   statistics: ReturnType<typeof keepStatistics>

@@ -12,7 +12,7 @@ import { type Projects, projectNumbers } from './projects.ts'
 import { directory } from './read/directory.ts'
 import { type ReadEvents, reader } from './read/events.ts'
 import { notifications } from './read/notifications.ts'
-import { feed } from './read/subscribe.ts'
+import { Subscriptions } from './read/subscribe.ts'
 import { FeedTimer } from './search/feed-timer.ts'
 import { type SearchIndex, searchIndex } from './search/search-index.ts'
 import { keepStatistics } from './upkeep/statistics.ts'
@@ -42,7 +42,7 @@ export interface Parts {
   read: ReadEvents
   directory: Directory
   index: SearchIndex
-  subscriptions: ReturnType<typeof feed>
+  subscriptions: Subscriptions
   appends: AppendQueue
   commits: Commits
   /** The places of the messages with an id, and the number of their project. */
@@ -73,11 +73,11 @@ export async function openParts(address: string, options: PostgresOptions): Prom
   const guard = new Guard(url.name, { readOnly })
   const read = reader({ database, projects, epoch })
   const index = searchIndex({ database, base })
-  const subscriptions = feed({ database, projects, epoch, base, report })
+  const subscriptions = new Subscriptions({ database, projects, epoch, base, report })
   const signals = notifications({
     database,
-    heard: subscriptions.wakeNumber,
-    connected: subscriptions.wakeAll,
+    heard: number => subscriptions.wakeNumber(number),
+    connected: () => subscriptions.wakeAll(),
   })
   const feedTimer = new FeedTimer(number => index.feed(number))
   const statistics = keepStatistics(database)
@@ -86,7 +86,7 @@ export async function openParts(address: string, options: PostgresOptions): Prom
     ...{ database, projects, epoch, base, clock, leaseClock, read },
     maxTransactions: Math.max(1, Math.min(maxTransactions, connections - 1)),
     committed: (written, events) => commits.add(written, events),
-    started: subscriptions.started,
+    started: () => subscriptions.started(),
   })
 
   async function close(): Promise<void> {

@@ -1,28 +1,28 @@
 /**
- * Up to where the log is complete. Transactions commit in another order than they got their numbers; a reader that goes
- * by numbers must not pass one that is still under way.
+ * The horizon up to which the log is complete. Transactions commit in another order than they got their numbers; a reader
+ * that goes by numbers must not pass one that is still under way.
  *
- * The usual gate is the oldest transaction under way on the whole server: it costs nothing to ask for. But somebody
- * else's transaction that sits idle, in whatever database, would hold every reader up. So a reader that was held up for
- * a while asks more precisely: which of the transactions under way have shown that they write events. An append shows
+ * The usual horizon is the oldest transaction under way on the whole server: it costs nothing to ask for. But an idle
+ * transaction of another program, in any database of the server, would hold every reader up. So a reader that was held up
+ * for a while asks more precisely: which of the transactions under way have shown that they write events. An append shows
  * that before it gets its number, so none can be missed.
  */
 import type { Run } from '../database.ts'
 
-/** SQL of the usual gate: events of transactions below it are all there. */
-export const usualGate = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
+/** SQL of the usual horizon: events of transactions below it are all there. */
+export const usualHorizon = 'pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
 
 /**
- * The precise gate. Events below it are all there for a statement that starts after this one. A standby does not know the
- * locks of its primary; there the usual gate is all there is.
+ * Reads the precise horizon. Events below it are all there for a statement that starts after this one. A standby does not
+ * know the locks of its primary; there the usual horizon is all there is.
  *
  * Locks know numbers of 32 bits; the rest is that of the newest number, or one less where the newest has just passed a
  * round of them.
  */
-export async function preciseGate(run: Run): Promise<number> {
+export async function preciseHorizon(run: Run): Promise<number> {
   const [row] = await run<[number]>(`
     with newest as (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as number)
-    select case when pg_is_in_recovery() then ${usualGate} else coalesce(min(
+    select case when pg_is_in_recovery() then ${usualHorizon} else coalesce(min(
       (newest.number >> 32 << 32) + x.number
         - case when x.number > (newest.number & 4294967295) then 4294967296 else 0 end), min(newest.number)) end
     from newest left join lateral (
@@ -34,7 +34,7 @@ export async function preciseGate(run: Run): Promise<number> {
   return row![0]
 }
 
-/** Who holds the usual gate up, for a trace. */
+/** Describes the transaction that holds the usual horizon back, for a report. */
 export async function oldestWriter(run: Run): Promise<string> {
   const [row] = await run<[number, string, string, number]>(`
     select pid, coalesce(datname, ''), coalesce(application_name, ''),

@@ -12,7 +12,7 @@ import { wordsIn } from '../../common/search-text/words.ts'
 import type { Database } from '../database.ts'
 import { isConstraint } from '../errors.ts'
 import { isAfter, type Place } from '../position.ts'
-import { usualGate } from '../read/read-horizon.ts'
+import { usualHorizon } from '../read/read-horizon.ts'
 import { blobsOf } from '../rows.ts'
 import { conversationMark, projectMark } from '../search-marks.ts'
 import { landmarkEvery, landmarkKeeper } from '../upkeep/landmarks.ts'
@@ -26,7 +26,7 @@ const limits = { position: 16_383, places: 255 }
 const sliceMs = 10
 
 type FeedRow = [
-  gate: number,
+  horizon: number,
   tx: number | null,
   n: number,
   isNew: boolean,
@@ -62,9 +62,9 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     progress: 'select tx from search_progress where project = $1',
     // What is there already is passed over without its body.
     news: `
-      select g.gate, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
+      select g.horizon, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
         case when d.known is null then e.body end
-      from (select ${usualGate} + $4 as gate) g left join lateral (
+      from (select ${usualHorizon} + $4 as horizon) g left join lateral (
         select * from events where project = $1 and (tx, n) > ($2, $3) and lane is not null
         order by tx, n limit ${batchSize}) e on true
       left join lateral (
@@ -106,7 +106,7 @@ export function searchIndex({ database, base }: { database: Database; base: numb
     let after: Place = { tx: mark, n: -1 }
     for (;;) {
       const rows = await database.read<FeedRow>(sql.news, [project, after.tx, after.n, base])
-      const gate = rows[0]![0]
+      const horizon = rows[0]![0]
       const found = rows.filter(row => row[1] !== null)
       const news = found.filter(row => row[3])
       if (news.length > 0) {
@@ -119,7 +119,7 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       }
       const isAll = found.length < batchSize
       // The mark is for skipping, so it need not follow every message.
-      const next = Math.min(gate, isAll ? gate : after.tx)
+      const next = Math.min(horizon, isAll ? horizon : after.tx)
       if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
       if (isAll) return
     }
