@@ -1,7 +1,7 @@
 /**
- * Which store this is. A database that was restored from a dump into another server, or copied, is another store:
- * positions handed out by the old one must not resume in it. The server's own identifier and the number of the database
- * give it away, and it then gets an epoch of its own.
+ * The identity of a store. A database that was restored from a dump into another server, or copied, is another store:
+ * positions of the old one must not resume in it. It is told by the server's own identifier and the number of the
+ * database, and gets an epoch of its own.
  *
  * Positions are made of transaction numbers, which start over on another server. There they count on from where the
  * old ones ended, by a base that is added.
@@ -35,7 +35,6 @@ export async function settleEpoch(run: Run, { readOnly }: { readOnly: boolean })
       [name, value],
     )
   }
-  // What the index has taken in was counted in the old numbers, which are all below the new ones.
   return fresh
 }
 

@@ -15,12 +15,14 @@ import type { Windows } from '../../log/windows.ts'
 import { exclusiveWork } from './advisory-lock.ts'
 import { openParts, type Parts, type PostgresOptions } from './parts.ts'
 import { windowReader } from './read/windows.ts'
-import { searcher } from './search/search.ts'
+import { messageSearch } from './search/message-search.ts'
+import { titleSearch } from './search/title-search.ts'
 import { auditor } from './upkeep/audit.ts'
 import { conversationChanges } from './upkeep/conversation-changes.ts'
 import { landmarkOf } from './upkeep/landmarks.ts'
 import { maintenance } from './upkeep/maintenance.ts'
 import { repairer } from './upkeep/repair.ts'
+import { projectTotals } from './upkeep/totals.ts'
 import { verifier } from './upkeep/verify.ts'
 import { leaseKeeper } from './write/leases.ts'
 import { nodeRegister } from './write/nodes.ts'
@@ -118,17 +120,19 @@ function directory(parts: Parts): Directory {
     sessionByKey: (project, key) => guard.reading(() => lists.sessionByKey(project, key)),
     sessions: query => guard.reading(() => lists.sessions(query)),
     projects: () => guard.reading(() => lists.projects()),
-    totals: project => guard.reading(() => lists.totals(project)),
+    totals: project => guard.reading(() => projectTotals(parts, project)),
     landmark: (project, id, version) => guard.reading(() => landmarkOf(parts, { project, id, version })),
   }
 }
 
 function search({ database, projects, index, guard, readOnly }: Parts): Search {
   // A store that only reads searches what others have fed; a writer feeds when it pauses and when it closes.
-  const searching = searcher({ database, projects, feed: readOnly ? async () => undefined : index.feed })
+  const input = { database, projects, feed: async (project: number) => (readOnly ? undefined : index.feed(project)) }
+  const messages = messageSearch(input)
+  const titles = titleSearch(input)
   return {
-    search: query => guard.reading(() => searching.messages(query)),
-    searchTitles: query => guard.reading(() => searching.titles(query)),
+    search: query => guard.reading(() => messages(query)),
+    searchTitles: query => guard.reading(() => titles(query)),
   }
 }
 

@@ -1,6 +1,5 @@
 /** The parts of an open store, put together. */
 
-import type { Directory } from '../../log/directory.ts'
 import { idProblem } from '../../log/events/id.ts'
 import type { StoreOptions } from '../../log/store.ts'
 import { Commits } from './commits.ts'
@@ -9,12 +8,12 @@ import { asStoreError } from './errors.ts'
 import { Guard } from './guard.ts'
 import { openSchema } from './open-schema.ts'
 import { type Projects, projectNumbers } from './projects.ts'
-import { directory } from './read/directory.ts'
+import { directory, type Lists } from './read/directory.ts'
 import { type ReadEvents, reader } from './read/events.ts'
 import { notifications } from './read/notifications.ts'
 import { Subscriptions } from './read/subscribe.ts'
 import { FeedTimer } from './search/feed-timer.ts'
-import { type SearchIndex, searchIndex } from './search/search-index.ts'
+import { SearchIndex } from './search/search-index.ts'
 import { keepStatistics } from './upkeep/statistics.ts'
 import { parseUrl } from './url.ts'
 import { AppendQueue } from './write/append.ts'
@@ -40,7 +39,7 @@ export interface Parts {
   readOnly: boolean
   guard: Guard
   read: ReadEvents
-  directory: Directory
+  directory: Lists
   index: SearchIndex
   subscriptions: Subscriptions
   appends: AppendQueue
@@ -72,7 +71,7 @@ export async function openParts(address: string, options: PostgresOptions): Prom
   const projects = projectNumbers(database)
   const guard = new Guard(url.name, { readOnly })
   const read = reader({ database, projects, epoch })
-  const index = searchIndex({ database, base })
+  const index = new SearchIndex({ database, base })
   const subscriptions = new Subscriptions({ database, projects, epoch, base, report })
   const signals = notifications({
     database,

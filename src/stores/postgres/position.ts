@@ -6,7 +6,7 @@
  */
 import { PositionUnknown } from '../../errors.ts'
 
-/** Where an event stands: in the order of transactions, then of places in one. */
+/** The place of an event: in the order of transactions, then of places in one. */
 export interface Place {
   tx: number
   n: number

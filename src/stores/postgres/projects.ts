@@ -1,6 +1,6 @@
 /**
- * The numbers of projects. A project that holds anything is never removed, so a number once known is good for long; only
- * an empty one can give way to a copy, and so they are looked at again now and then, beside the work.
+ * The numbers of projects. A project that holds anything is never removed, so a cached number is good for long. Only an
+ * empty one can give way to a copy; so numbers are looked at again now and then, without waiting for it.
  */
 import { InvalidInput } from '../../errors.ts'
 import { idProblem } from '../../log/events/id.ts'
@@ -26,7 +26,7 @@ export function projectNumbers(database: Database) {
     const one = numbers.get(project)
     if (one && performance.now() - one.lookedAt > lookAgainMs) {
       one.lookedAt = performance.now()
-      // Not being told is as good as being told the same.
+      // The cached number is good enough.
       look(project).catch(() => undefined)
     }
     return one?.number
@@ -40,7 +40,7 @@ export function projectNumbers(database: Database) {
 
   return {
     find,
-    /** The number if it is known here already. */
+    /** The number if it is cached. */
     known,
     forget: (project: string) => numbers.delete(project),
     async ensure(project: string, now: number): Promise<number> {

@@ -10,7 +10,7 @@ import { positionText } from './position.ts'
 /** Versions are 32 bits wide. */
 export const highestVersion = 0x7fff_ffff
 
-/** What reading an event back takes, in this order. */
+/** The columns that reading an event back takes, in this order. */
 export const eventColumns =
   'e.tx, e.n, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.crc, e.body, e.hash'
 
@@ -30,7 +30,7 @@ export type EventRow = [
   hash: Uint8Array,
 ]
 
-/** The blobs that bodies refer to, all of them in one question. */
+/** Reads the blobs that bodies refer to, in one query. */
 export async function blobsOf(run: Run, project: number, bodies: Iterable<string | null>): Promise<LoadBlob> {
   const digests = new Set<string>()
   for (const body of bodies) if (body !== null) for (const digest of digestsIn(body)) digests.add(digest)

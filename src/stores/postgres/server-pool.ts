@@ -18,7 +18,7 @@ const types = {
     oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
-/** Of several servers, one that does not answer is not worth waiting for long. */
+/** The time for a connection to one server of a list: the others are not kept waiting for long. */
 const connectWithinMs = 2_000
 
 export class ServerPool {

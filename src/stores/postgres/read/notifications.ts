@@ -47,7 +47,7 @@ export function notifications({
     if (closed) return
     database
       .once(
-        // What was appended is safe already; telling of it need not wait for the disk.
+        // The events are safe already; the notification need not wait for the disk.
         `select set_config('synchronous_commit', 'off', true), pg_notify($1, project::text)
         from unnest($2::bigint[]) as project`,
         [channel, projects],

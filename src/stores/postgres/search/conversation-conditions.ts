@@ -1,9 +1,9 @@
-/** Which conversations a search looks in, as conditions of SQL on `c`, the conversation's row. */
+/** The conversations that a search looks in, as conditions of SQL on `c`, the conversation's row. */
 import type { SearchedConversations } from '../../../log/search.ts'
 import { workHash } from '../heads.ts'
-import type { conditions } from '../read/directory.ts'
+import type { conditions } from '../read/conditions.ts'
 
-/** What people of a name said is known once the index was fed. */
+/** Participants are found in the index, once it was fed. */
 export function conversationConditions(
   { participant, agent, workItem, archived }: SearchedConversations,
   where: ReturnType<typeof conditions>['where'],

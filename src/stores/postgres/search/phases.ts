@@ -19,7 +19,7 @@ type PhaseRow = [
   body: string | null,
 ]
 
-/** Of each conversation, what was said about its phase last before the messages and between them. */
+/** Reads the changes of each conversation's phase: the last one before the messages, and those between them. */
 export async function phasesOf(run: Run, project: number, messages: readonly Message[]): Promise<PhaseAt> {
   const spans = new Map<number, { first: number; last: number }>()
   for (const { conversation, version } of messages) {

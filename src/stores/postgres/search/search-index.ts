@@ -15,12 +15,12 @@ import { isAfter, type Place } from '../position.ts'
 import { usualHorizon } from '../read/read-horizon.ts'
 import { blobsOf } from '../rows.ts'
 import { conversationMark, projectMark } from '../search-marks.ts'
-import { landmarkEvery, landmarkKeeper } from '../upkeep/landmarks.ts'
+import { type Landmarks, landmarkEvery, landmarkKeeper } from '../upkeep/landmarks.ts'
 import { type PhaseAt, phasesOf } from './phases.ts'
 
 /** Bodies can be large: few at a time. */
 const batchSize = 100
-/** Of the server: positions of words, and how many of one word. */
+/** The server's limits: the highest position of a word, and the number of positions of one. */
 const limits = { position: 16_383, places: 255 }
 /** The event loop is let go after so long. */
 const sliceMs = 10
@@ -54,64 +54,89 @@ interface DocRow {
   words: string
 }
 
-export type SearchIndex = ReturnType<typeof searchIndex>
+const sql = {
+  progress: 'select tx from search_progress where project = $1',
+  // Rows that are in the index already come without their bodies.
+  news: `
+    select g.horizon, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
+      case when d.known is null then e.body end
+    from (select ${usualHorizon} + $4 as horizon) g left join lateral (
+      select * from events where project = $1 and (tx, n) > ($2, $3) and lane is not null
+      order by tx, n limit ${batchSize}) e on true
+    left join lateral (
+      select 1 as known from docs where project = $1 and conversation = e.conversation and version = e.version
+      limit 1) d on true`,
+  put: `
+    insert into docs (project, conversation, version, lane, at, author, role, phase, message, length, words)
+    select $1, x.c, x.v, x.lane, x.at, x.author, x.role, x.phase, x.message, x.length, x.words::tsvector
+    from json_to_recordset($2) as x(c bigint, v integer, lane integer, at bigint, author text, role text, phase text,
+      message text, length integer, words text)
+    on conflict do nothing`,
+  moveOn: `
+    insert into search_progress (project, tx) values ($1, $2)
+    on conflict (project) do update set tx = greatest(search_progress.tx, excluded.tx)`,
+  find: 'select conversation, version from docs where project = $1 and message = $2',
+}
 
-export function searchIndex({ database, base }: { database: Database; base: number }) {
-  const landmarks = landmarkKeeper(database)
-  const sql = {
-    progress: 'select tx from search_progress where project = $1',
-    // What is there already is passed over without its body.
-    news: `
-      select g.horizon, e.tx, e.n, d.known is null, e.conversation, e.version, e.type, e.schema, e.at, e.message, e.lane, e.crc,
-        case when d.known is null then e.body end
-      from (select ${usualHorizon} + $4 as horizon) g left join lateral (
-        select * from events where project = $1 and (tx, n) > ($2, $3) and lane is not null
-        order by tx, n limit ${batchSize}) e on true
-      left join lateral (
-        select 1 as known from docs where project = $1 and conversation = e.conversation and version = e.version
-        limit 1) d on true`,
-    put: `
-      insert into docs (project, conversation, version, lane, at, author, role, phase, message, length, words)
-      select $1, x.c, x.v, x.lane, x.at, x.author, x.role, x.phase, x.message, x.length, x.words::tsvector
-      from json_to_recordset($2) as x(c bigint, v integer, lane integer, at bigint, author text, role text, phase text,
-        message text, length integer, words text)
-      on conflict do nothing`,
-    moveOn: `
-      insert into search_progress (project, tx) values ($1, $2)
-      on conflict (project) do update set tx = greatest(search_progress.tx, excluded.tx)`,
-    find: 'select conversation, version from docs where project = $1 and message = $2',
+/** The feed under way of a project, and the one that follows it. */
+interface Feed {
+  now: Promise<void>
+  next?: Promise<void>
+}
+
+export class SearchIndex {
+  readonly #database: Database
+  readonly #base: number
+  readonly #landmarks: Landmarks
+  readonly #feeds = new Map<number, Feed>()
+
+  constructor({ database, base }: { database: Database; base: number }) {
+    this.#database = database
+    this.#base = base
+    this.#landmarks = landmarkKeeper(database)
   }
-
-  const feeds = new Map<number, { now: Promise<void>; next?: Promise<void> }>()
 
   /** Takes in everything the log of a project has by now. Calls that come meanwhile share the next time. */
-  function feed(project: number): Promise<void> {
-    const known = feeds.get(project)
-    if (!known) return begin(project)
-    known.next ??= known.now.catch(() => undefined).then(() => begin(project))
-    return known.next
+  feed(project: number): Promise<void> {
+    const feed = this.#feeds.get(project)
+    if (!feed) return this.#begin(project)
+    feed.next ??= feed.now.catch(() => undefined).then(() => this.#begin(project))
+    return feed.next
   }
 
-  function begin(project: number): Promise<void> {
-    const one = { now: takeIn(project) }
-    feeds.set(project, one)
-    return one.now.finally(() => {
-      if (feeds.get(project) === one && !('next' in one)) feeds.delete(project)
+  async size(projects: readonly number[]): Promise<number> {
+    const [row] = await this.#database.read<[number]>('select count(*) from docs where project = any($1::bigint[])', [
+      projects,
+    ])
+    return row![0]
+  }
+
+  /** The places of the messages with an id. */
+  async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
+    const rows = await this.#database.read<[number, number]>(sql.find, [project, messageId])
+    return rows.map(([conversation, version]) => ({ conversation, version }))
+  }
+
+  #begin(project: number): Promise<void> {
+    const feed: Feed = { now: this.#takeIn(project) }
+    this.#feeds.set(project, feed)
+    return feed.now.finally(() => {
+      if (this.#feeds.get(project) === feed && !feed.next) this.#feeds.delete(project)
     })
   }
 
-  async function takeIn(project: number): Promise<void> {
-    const [progress] = await database.read<[number]>(sql.progress, [project])
+  async #takeIn(project: number): Promise<void> {
+    const [progress] = await this.#database.read<[number]>(sql.progress, [project])
     const mark = progress?.[0] ?? 0
     let after: Place = { tx: mark, n: -1 }
     for (;;) {
-      const rows = await database.read<FeedRow>(sql.news, [project, after.tx, after.n, base])
+      const rows = await this.#database.read<FeedRow>(sql.news, [project, after.tx, after.n, this.#base])
       const horizon = rows[0]![0]
       const found = rows.filter(row => row[1] !== null)
       const news = found.filter(row => row[3])
       if (news.length > 0) {
-        await put(project, news)
-        await passLandmarks(project, news)
+        await this.#put(project, news)
+        await this.#passLandmarks(project, news)
       }
       for (const row of found) {
         const place = { tx: row[1]!, n: row[2] }
@@ -120,13 +145,13 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       const isAll = found.length < batchSize
       // The mark is for skipping, so it need not follow every message.
       const next = Math.min(horizon, isAll ? horizon : after.tx)
-      if (next > mark && (news.length > 0 || next - mark > 1000)) await database.read(sql.moveOn, [project, next])
+      if (next > mark && (news.length > 0 || next - mark > 1000)) await this.#database.read(sql.moveOn, [project, next])
       if (isAll) return
     }
   }
 
-  /** Conversations that have come past a round version. */
-  async function passLandmarks(project: number, rows: readonly FeedRow[]): Promise<void> {
+  /** Keeps landmarks of conversations that have come past a round version. */
+  async #passLandmarks(project: number, rows: readonly FeedRow[]): Promise<void> {
     const spans = new Map<number, { first: number; last: number }>()
     for (const [, , , , conversation, version] of rows) {
       const known = spans.get(conversation)
@@ -136,18 +161,18 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       // Facts that are not messages may stand at the round version; they are few.
       const rounds = Math.floor(last / landmarkEvery) - Math.floor((first - 2) / landmarkEvery)
       // Failing here loses nothing: a reader that needs one makes it.
-      if (rounds > 0) await landmarks.pass(project, conversation, last).catch(() => undefined)
+      if (rounds > 0) await this.#landmarks.pass(project, conversation, last).catch(() => undefined)
     }
   }
 
-  async function put(project: number, rows: readonly FeedRow[]): Promise<void> {
+  async #put(project: number, rows: readonly FeedRow[]): Promise<void> {
     const load = await blobsOf(
-      database.read,
+      this.#database.read,
       project,
       rows.map(row => row[12]),
     )
     const phaseAt = await phasesOf(
-      database.read,
+      this.#database.read,
       project,
       rows.map(row => ({ conversation: row[4], version: row[5] })),
     )
@@ -162,26 +187,11 @@ export function searchIndex({ database, base }: { database: Database; base: numb
       since = performance.now()
     }
     try {
-      await database.read(sql.put, [project, JSON.stringify(docs)])
+      await this.#database.read(sql.put, [project, JSON.stringify(docs)])
     } catch (error) {
       // A conversation was purged on the way; the next feed does without it.
       if (!isConstraint(error) && !isConstraint((error as Error).cause)) throw error
     }
-  }
-
-  return {
-    feed,
-    async size(projects: readonly number[]): Promise<number> {
-      const [row] = await database.read<[number]>('select count(*) from docs where project = any($1::bigint[])', [
-        projects,
-      ])
-      return row![0]
-    },
-    /** The places of the messages with an id. */
-    async find(project: number, messageId: string): Promise<Array<{ conversation: number; version: number }>> {
-      const rows = await database.read<[number, number]>(sql.find, [project, messageId])
-      return rows.map(([conversation, version]) => ({ conversation, version }))
-    },
   }
 }
 

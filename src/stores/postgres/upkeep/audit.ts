@@ -1,5 +1,5 @@
 /**
- * Who did what, newest first, from the envelopes of the log, backwards by position, a stretch at a time: an index over
+ * Lists actors and their events, newest first, from the envelopes of the log, backwards by position, a stretch at a time: an index over
  * actors would cost every append, and a question that finds little must not read a whole project in one go. To its
  * beginning, also when times are asked for: what was restored, or written before a clock was set back, is newer or older
  * than what stands around it.

@@ -44,7 +44,7 @@ export async function erase(run: Run, record: RecordWithin, input: EraseInput): 
     `update events set body = null, salt = null, crc = $4 where project = $1 and conversation = $2 and version = $3`,
     [number, conversation, version, crc],
   )
-  // Without words from now on, also if somebody is taking the message into the index at this moment.
+  // Without words from now on, also if another node is taking the message into the index at this moment.
   await run(
     `insert into docs (project, conversation, version, lane, at, author, role, message, length, words)
     values ($1, $2, $3, $4, $5, '', '', $6, 0, '')
@@ -69,7 +69,7 @@ export async function erase(run: Run, record: RecordWithin, input: EraseInput): 
   return { conversationId, version, archives: await archivesOf(run, number, conversationId) }
 }
 
-/** Where it went whenever it was purged. */
+/** The archives of a conversation, one for each time it was purged. */
 export async function archivesOf(run: Run, number: number, conversationId: string): Promise<string[]> {
   const archives = await run<[string]>(
     'select archive from purges where project = $1 and conversation_id = $2 order by purge',
@@ -79,7 +79,7 @@ export async function archivesOf(run: Run, number: number, conversationId: strin
 }
 
 /**
- * Records that it is gone, and writes anew what repeats it. Runs in a transaction that holds the conversation's lock; the
+ * Records that it is gone, and rewrites the facts that repeat it. Runs in a transaction that holds the conversation's lock; the
  * place is where the fact goes and the version the message has.
  */
 export async function rewrite(run: Run, record: RecordWithin, input: EraseInput): Promise<void> {

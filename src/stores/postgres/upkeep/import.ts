@@ -50,7 +50,7 @@ export interface ImportInput {
 
 type Unnumbered<Row> = Omit<Row, 'project' | 'conversation'>
 
-/** What the lines of an archive come to. */
+/** The rows and heads that the lines of an archive come to. */
 interface Folded {
   head: ConversationHead
   hash: Uint8Array

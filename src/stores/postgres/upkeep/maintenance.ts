@@ -39,7 +39,7 @@ export function maintenance({
     async expiring(project: string, now: number, limit: number): Promise<SessionHead[]> {
       const number = await projects.find(project)
       if (number === undefined) return []
-      // What is too damaged to have a head is passed over, and named by verify.
+      // A session too damaged to have a head is passed over; verify names it.
       for (let passedOver = 0; ; ) {
         const rows = await database.read<[string]>(sql.expiring, [number, now, limit + passedOver])
         const queries = rows.map(([id]) => headQuery({ project, conversation: 'of-session', session: { id } }, number))

@@ -1,5 +1,5 @@
 /**
- * Folds every head anew from the log and writes those that differ; empties what the full-text index and the landmarks
+ * Folds every head from the log and writes those that differ; empties what the full-text index and the landmarks
  * have, to be fed again. The log itself is only read.
  *
  * Most of a conversation is folded without a lock; what came meanwhile is folded under it, and then the heads are compared
@@ -154,7 +154,7 @@ export function repairer(database: Database, epoch: string) {
     return [{ project, conversationId, what: what ?? 'its status was another than its log says' }]
   }
 
-  /** What the head says of the newest event. */
+  /** Puts right the columns that name the newest event. */
   async function writeNewest(
     run: Run,
     { number, conversation, project, conversationId }: Place,
@@ -199,7 +199,7 @@ export function repairer(database: Database, epoch: string) {
   }
 }
 
-/** What is wrong with a stored head, if anything; beside a damaged log, only that it cannot be read. */
+/** Says what is wrong with a stored head. Where the log is damaged, only that it cannot be read. */
 function differs(text: string, folded: object, isDamaged: boolean): string | undefined {
   const stored = parsedOr<object | undefined>(text, () => undefined)
   if (stored === undefined) return 'it could not be read'

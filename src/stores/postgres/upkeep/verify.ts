@@ -16,7 +16,7 @@ type ConversationRow = [project: number, projectId: string, conversation: number
 
 const sliceSize = 500
 
-/** The project that is named, or all; not those that are being copied, whose names nobody can ask for. */
+/** The project that is named, or all but those that are being copied, whose names are too long to be asked for. */
 export const isMeant = `case when $1::text is null then octet_length(p.id) <= ${maximumIdBytes} else p.id = $1 end`
 
 export function verifier(database: Database) {

@@ -5,7 +5,7 @@ import type { Run } from '../database.ts'
 import { type HeadQuery, type Heads, headQuery, queriedRows, queryJson, readHeads } from '../heads.ts'
 import { type Fence, heldLeases } from './leases.ts'
 
-/** What an idempotency key recorded. */
+/** The use of an idempotency key. */
 export interface UsedKey {
   project: number
   key: string
@@ -17,7 +17,7 @@ export interface UsedKey {
 }
 
 export interface BatchFacts {
-  /** Of each proposal; empty where its project is not there yet. */
+  /** One for each proposal; empty where its project is not there yet. */
   heads: Heads[]
   /** The numbers of projects, by their names. */
   projects: ReadonlyMap<string, number>

@@ -1,4 +1,4 @@
-/** What branches hang on: an event of another conversation, which they count and chain on from. */
+/** The event of its parent that a branch counts and chains on from. */
 import { IllegalState, NotFound } from '../../../errors.ts'
 import type { BranchPoint } from '../../../log/events/conversation.ts'
 import type { ConversationEvent } from '../../../log/events/event.ts'

@@ -20,7 +20,7 @@ export type Outcome =
   | { kind: 'refused'; error: unknown }
 
 export interface DecidedBatch {
-  /** Of each proposal; undefined where it has to wait for another batch. */
+  /** One for each proposal; undefined where it has to wait for another batch. */
   outcomes: Array<Outcome | undefined>
   drafts: Draft[]
   keys: KeyRow[]

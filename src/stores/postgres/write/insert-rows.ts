@@ -65,7 +65,7 @@ export interface BlobRow {
   json: string
 }
 
-/** What every append changes of a conversation. */
+/** The columns of a conversation that every append changes. */
 export interface NewestEventRow {
   project: number
   conversation: number
@@ -75,7 +75,7 @@ export interface NewestEventRow {
   recent_at: number
 }
 
-/** What an append changes of a conversation when its head says something else than before. */
+/** The columns of a conversation that change when its head says something else. */
 export interface InfoRow {
   project: number
   conversation: number
