@@ -409,6 +409,18 @@ describe('damage to rows', () => {
     expect((await store.read({ project, conversationId: 'b' })).length).toBeGreaterThanOrEqual(4)
   })
 
+  it('a head that names another id, or a changed key, keeps no append waiting', async () => {
+    const { store, url, schema } = await openPostgres()
+    await store.append(into('b', [begun(), joined('s'), said('one')]))
+    const sql = await sqlAt(url)
+    await sql.query(
+      `set search_path = ${schema}; update conversations set info = replace(info, '"id":"b"', '"id":"x"'), work_key = 'x'`,
+    )
+    await store.append(into('b', said('two')))
+    await store.append(into('', said('three'), { conversation: 'of-session', session: { id: 's' } }))
+    expect(textsIn(await store.read({ project, conversationId: 'b' }))).toEqual(['one', 'two', 'three'])
+  })
+
   it('[P4] a conversation with a damaged record is not purged, until its content is given up', async () => {
     const { store, url, schema } = await openPostgres()
     const message = said('two')

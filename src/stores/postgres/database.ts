@@ -22,6 +22,8 @@ export interface TransactionOptions {
    * lost during the commit.
    */
   noticesCommit?: boolean
+  /** The server ends the transaction when it says nothing for so long, and lets go of its locks. Default 30 seconds. */
+  maxIdleMs?: number
 }
 
 export interface Database {
@@ -79,9 +81,12 @@ export function openDatabase(options: PoolOptions): Database {
 
   function transaction<T>(
     work: (run: Run) => Promise<T>,
-    { readOnly = false, noticesCommit = false }: TransactionOptions = {},
+    { readOnly = false, noticesCommit = false, maxIdleMs }: TransactionOptions = {},
   ): Promise<T> {
-    const begin = `begin${readOnly ? ' isolation level repeatable read read only' : ''}${local}`
+    const isolation = readOnly ? ' isolation level repeatable read read only' : ''
+    const idle =
+      maxIdleMs === undefined ? '' : `; set local idle_in_transaction_session_timeout = ${Math.ceil(maxIdleMs)}`
+    const begin = `begin${isolation}${local}${idle}`
     let mayHaveCommitted = false
     const attempt = async (client: pg.PoolClient) => {
       // Not waited for: the first statements follow in the same round trip.

@@ -18,6 +18,8 @@ export interface ConversationEntry {
   /** The numbers of its project and of itself. */
   project: number
   conversation: number
+  /** Its id as the column has it; a damaged head may say another. */
+  id: string
   head: ConversationHead
   hash: Uint8Array
   lanes: ReadonlyMap<string, LaneEntry>
@@ -152,6 +154,7 @@ async function headsIn(run: Run, row: HeadRow, { project, number }: HeadQuery): 
   const entry: ConversationEntry = {
     project: number,
     conversation,
+    id,
     head: { info, version: version!, activeAt: isoTime(activeAt!) },
     hash: hash!,
     lanes: new Map((lanes ?? []).map(laneIn).map(lane => [lane.key, lane])),

@@ -25,8 +25,8 @@ export function connectionSettings({ url, durability, readOnly, busyTimeoutMs }:
     synchronous_commit: durability === 'full' ? 'on' : 'off',
     statement_timeout: '600s',
     lock_timeout: `${busyTimeoutMs}ms`,
-    // A process that is stopped between two statements of an append holds the locks of its conversations until then.
-    idle_in_transaction_session_timeout: '5s',
+    // A process that is stopped in the middle of a transaction must not hold others up for longer.
+    idle_in_transaction_session_timeout: '30s',
     default_transaction_read_only: readOnly ? 'on' : 'off',
     // A plan made for one size of batch, or while a table was small, must serve the others. Every statement has an index,
     // and is over before compiling it would pay.

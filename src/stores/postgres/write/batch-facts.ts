@@ -65,8 +65,7 @@ export async function readFacts(
     heldLeases(run, fencesOf(proposals, projects), leaseTime),
   ])
   const locked = new Set(locks.map(([name]) => name))
-  const isLocked = ({ entry }: Heads) =>
-    !entry || locked.has(conversationLock(epoch, entry.project, entry.head.info.id))
+  const isLocked = ({ entry }: Heads) => !entry || locked.has(conversationLock(epoch, entry.project, entry.id))
   if (!heads.every(isLocked)) return undefined
   return {
     heads: proposals.map(proposal => heads[queryOf.get(proposal) ?? -1] ?? { entry: undefined, session: undefined }),

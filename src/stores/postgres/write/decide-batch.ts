@@ -127,7 +127,7 @@ class Batch {
     const named = conversation === 'of-session' ? undefined : conversation
     const created = !named && !session && asked && 'id' in asked ? this.#draftWith(project, asked.id) : undefined
     if (created) return created
-    const id = entry?.head.info.id ?? named?.id ?? session?.conversationId ?? ''
+    const id = entry?.id ?? named?.id ?? session?.conversationId ?? ''
     const work = named?.workItem && workHash(named.workItem)
     return (
       this.#byId.get(`${project}\0${id}`) ??

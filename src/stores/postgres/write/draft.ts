@@ -72,8 +72,8 @@ export class Draft {
 
   /** The conversation as the next decision sees it. */
   get entry(): ConversationEntry | undefined {
-    const { head, hash, lanes, sessions, conversation, projectNumber: project } = this
-    return head && { project, conversation, head, hash, lanes, sessions }
+    const { id, head, hash, lanes, sessions, conversation, projectNumber: project } = this
+    return head && { project, conversation, id, head, hash, lanes, sessions }
   }
 
   /** Makes it a branch. Its chain of hashes goes on from the parent's. */

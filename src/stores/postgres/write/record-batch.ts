@@ -38,6 +38,9 @@ export interface RecordingInput {
   leaseClock: () => number | null
 }
 
+/** A process that is stopped in the middle of an append holds the locks of its conversations for so long. */
+const maxIdleMs = 5_000
+
 /** Returns the outcome of each proposal; undefined where it has to wait for another batch. */
 export async function recordBatch(
   input: RecordingInput,
@@ -59,7 +62,7 @@ export async function recordBatch(
         earlier = batch
         return { ...batch, tx }
       },
-      { noticesCommit: true },
+      { noticesCommit: true, maxIdleMs },
     )
     if (!decided) continue
     for (const project of decided.missingProjects) await projects.ensure(project, clock())
