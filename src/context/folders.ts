@@ -1,11 +1,11 @@
 /**
  * Two ways to list a project's folders without what its ignore files leave out: git's own list, which is fast and
- * exact, or a walk with our own reading of the ignore files. Symbolic links are listed and never followed.
+ * exact, or a walk that reads the ignore files. Symbolic links are listed and never followed.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git } from './git.ts'
-import { type IgnoreRule, parseIgnoreFile, verdict } from './ignore.ts'
+import { ignoreRules } from './ignore.ts'
 
 export interface FolderEntry {
   readonly name: string
@@ -48,45 +48,30 @@ function addPath(folders: Map<string, Map<string, FolderEntry>>, path: string): 
   }
 }
 
-/** What a walk finds. Undefined when the root cannot be read; a folder further down that cannot be read is empty. */
+/**
+ * Lists folders by walking them. Undefined when the root cannot be read; an unreadable folder further down is empty.
+ * The walk goes from the top: a folder is read only after the one it is in.
+ */
 export async function foldersFromDisk(root: string): Promise<ListFolder | undefined> {
   try {
     await readdir(root)
   } catch {
     return undefined
   }
-  const rules = ignoreRules(root)
+  const rules = ignoreRules()
+  rules.add('', await textOf(join(root, '.git/info/exclude')))
   return async path => {
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(() => [])
-    const found: FolderEntry[] = []
+    rules.add(path, await textOf(join(root, path, '.gitignore')))
+    const listed: FolderEntry[] = []
     for (const entry of entries) {
       if (neverListed.has(entry.name)) continue
       const isFolder = entry.isDirectory()
       const inside = path === '' ? entry.name : `${path}/${entry.name}`
-      if (!(await rules(inside, isFolder))) found.push({ name: entry.name, isFolder })
+      if (!rules.ignores(inside, isFolder)) listed.push({ name: entry.name, isFolder })
     }
-    return found
+    return listed
   }
 }
 
-/** The ignore file nearest to a path decides; `.git/info/exclude` is asked last. Each file is read once. */
-function ignoreRules(root: string): (path: string, isFolder: boolean) => Promise<boolean> {
-  const files = new Map<string, Promise<IgnoreRule[]>>()
-  const read = (file: string) => {
-    let rules = files.get(file)
-    if (!rules) {
-      rules = readFile(join(root, file), 'utf8').then(parseIgnoreFile, () => [])
-      files.set(file, rules)
-    }
-    return rules
-  }
-  return async (path, isFolder) => {
-    const names = path.split('/')
-    for (let depth = names.length - 1; depth >= 0; depth--) {
-      const folder = names.slice(0, depth)
-      const said = verdict(await read([...folder, '.gitignore'].join('/')), names.slice(depth).join('/'), isFolder)
-      if (said) return said === 'ignored'
-    }
-    return verdict(await read('.git/info/exclude'), path, isFolder) === 'ignored'
-  }
-}
+const textOf = (file: string) => readFile(file, 'utf8').catch(() => '')
