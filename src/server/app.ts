@@ -3,8 +3,6 @@
  * `start.ts`'s; here nothing knows of sockets.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import type { HttpBindings } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
@@ -68,8 +66,6 @@ type Variables = {
     requestId: string
     endpoint: Endpoint | undefined
     principal: Principal | undefined
-    /** The status of an answer that is on its way already, with all its headers. */
-    answered: number | undefined
   }
 }
 
@@ -121,9 +117,8 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const origin = context.req.header('origin')
     if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
     else await next()
-    const answered = context.get('answered')
-    if (answered === undefined) finish(context, requestId, origin)
-    const status = answered ?? context.res.status
+    finish(context, requestId, origin)
+    const { status } = context.res
     const seconds = (performance.now() - started) / 1000
     const endpoint = context.get('endpoint')
     counted.answered(context.req.method, status, seconds, kindOf(endpoint))
@@ -192,16 +187,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
     const write = writeOptions(context, endpoint)
     const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
-    if (answer instanceof Response) return answer
-    const { status, text, headers } = json(context, endpoint, answer, requestId)
-    context.set('answered', status)
-    const { outgoing } = (context.env ?? {}) as Partial<HttpBindings>
-    if (!outgoing) return new Response(text, { status, headers })
-    // Straight to the socket: a web response around it would be taken apart again piece by piece.
-    if (text !== null) headers['content-length'] = String(Buffer.byteLength(text))
-    outgoing.writeHead(status, headers)
-    outgoing.end(text ?? undefined)
-    return RESPONSE_ALREADY_SENT
+    return answer instanceof Response ? answer : json(context, endpoint, answer)
   }
 
   /** What a token means that says no project: its own, or the one the server was started for. */
@@ -235,17 +221,9 @@ function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' 
   return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
 }
 
-interface Answer {
-  status: number
-  text: string | null
-  headers: Record<string, string>
-}
-
-function json(context: Context, endpoint: Endpoint, answer: unknown, requestId: string): Answer {
+function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
   const text = JSON.stringify(answer)
-  const headers = commonHeaders(requestId, context.req.header('origin'))
-  headers['content-type'] = 'application/json'
-  headers['cache-control'] = 'no-store'
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   if (endpoint.method === 'get' && endpoint.scope !== 'open') {
     const etag =
       endpoint === contract.conversations.get
@@ -254,27 +232,20 @@ function json(context: Context, endpoint: Endpoint, answer: unknown, requestId: 
     headers.etag = etag
     headers['cache-control'] = 'private, no-cache'
     const known = context.req.header('if-none-match')?.split(/,\s*/)
-    if (known?.some(one => one.replace(/^W\//, '') === etag)) return { status: 304, text: null, headers }
+    if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
   }
-  return { status: endpoint.statusOf?.(answer) ?? endpoint.status, text, headers }
+  return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
 }
 
-function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {
-  const { headers } = context.res
-  for (const [name, value] of Object.entries(commonHeaders(requestId, origin))) headers.set(name, value)
-}
-
-function commonHeaders(requestId: string, origin: string | undefined): Record<string, string> {
-  return {
-    ...securityHeaders,
-    'x-request-id': requestId,
-    // The gate let it through, so it is one of ours.
-    ...(origin !== undefined && {
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'etag, x-request-id, retry-after',
-      vary: 'origin',
-    }),
-  }
+/** Sets the headers that every answer has. */
+function finish({ res: { headers } }: { res: Response }, requestId: string, origin: string | undefined): void {
+  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value)
+  headers.set('x-request-id', requestId)
+  if (origin === undefined) return
+  // The gate let it through, so it is one of ours.
+  headers.set('access-control-allow-origin', origin)
+  headers.set('access-control-expose-headers', 'etag, x-request-id, retry-after')
+  headers.set('vary', 'origin')
 }
 
 function preflight(): Response {
