@@ -49,7 +49,7 @@ export interface Known {
 export interface StateSection extends ComputedSection {
   /** Its lines now, the most important last: the first give way. None, and it is not shown. */
   read(known: Known): ComputedLine[]
-  /** What a checkpoint keeps of it in the shape of seed 002. */
+  /** The part of it that a checkpoint keeps as a field of its own. */
   kept?(known: Known): Pick<Checkpoint, 'ralphLoop'>
 }
 
@@ -134,7 +134,7 @@ export function renderState(
   return blocks.join('\n\n')
 }
 
-/** What a checkpoint taken now keeps of the state, for seed 002. */
+/** Collects what a checkpoint taken now keeps of the state. */
 export function keptState(sections: ComputedSections['state'], known: Known): Pick<Checkpoint, 'ralphLoop'> {
   return Object.assign({}, ...sections.map(section => section.kept?.(known) ?? {}))
 }
