@@ -7,7 +7,7 @@ import { answerOf, type ModelAnswer } from '../models/answer.ts'
 import type { Model, ModelFailure, ModelPart, ModelPriority } from '../models/model.ts'
 import type { RequestMessage } from '../request/message.ts'
 
-export interface JsonQuestion<T> {
+interface JsonQuestion<T> {
   model: Model
   system: string
   text: string
@@ -20,7 +20,7 @@ export interface JsonQuestion<T> {
   priority?: ModelPriority
 }
 
-export type JsonAnswer<T> = { ok: true; value: T } | { ok: false; reason: string; failure?: ModelFailure }
+type JsonAnswer<T> = { ok: true; value: T } | { ok: false; reason: string; failure?: ModelFailure }
 
 export async function askForJson<T>(question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
   const { model, system, text, signal, priority = 'normal' } = question

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { timerMs } from '../timers.ts'
 
-export interface ProcessOptions {
+interface ProcessOptions {
   folder: string
   /** How long it may take. */
   timeMs: number
@@ -13,7 +13,7 @@ export interface ProcessOptions {
   env?: Readonly<Record<string, string>>
 }
 
-export interface ProcessEnd {
+interface ProcessEnd {
   /** Null when it was ended from outside. */
   exitCode: number | null
   /** What it said on both channels, as it came. */

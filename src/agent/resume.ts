@@ -8,7 +8,7 @@ import type { RunDesk } from './desk.ts'
 import { newcomer, type RunInput } from './run-input.ts'
 import { runCalls, storeResult } from './tool-calls.ts'
 
-export type Next = { state: 'asked'; trigger: Message } | { state: 'answered'; message: Message }
+type Next = { state: 'asked'; trigger: Message } | { state: 'answered'; message: Message }
 
 /** Tools that can be run again without harm: asking for the same call is the same question, and looking changes nothing. */
 const repeatable: ReadonlySet<string> = new Set([

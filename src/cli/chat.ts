@@ -13,7 +13,7 @@ import { examples, type GlobalOptions } from './options.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import { errorStyle, note, print, printJson } from './terminal.ts'
 
-export interface ChatOptions extends GlobalOptions {
+interface ChatOptions extends GlobalOptions {
   agent: string
   feature?: string
   task?: string

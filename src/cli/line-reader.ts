@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { style } from './terminal.ts'
 
-export interface LineReader {
+interface LineReader {
   /** What was typed; a line that ends with a backslash goes on in the next. Undefined when it was broken off. */
   ask(prompt: string, signal?: AbortSignal): Promise<string | undefined>
   /** Whether there is nobody any more. */
@@ -14,7 +14,7 @@ export interface LineReader {
   close(): void
 }
 
-export interface LineReaderOptions {
+interface LineReaderOptions {
   /** Newest first. */
   history: string[]
   historySize: number

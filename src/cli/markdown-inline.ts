@@ -6,7 +6,7 @@
  */
 import type { Style } from './terminal.ts'
 
-export interface Inline {
+interface Inline {
   /** Ready to be shown. */
   shown: string
   /** Not known yet. */

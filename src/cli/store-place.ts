@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { StoreUnusable } from '../errors.ts'
 import { defaultStore, projectRoot } from '../managers/project-root.ts'
 
-export interface StorePlace {
+interface StorePlace {
   url: string
   /** The file, for stores that are one. */
   file: string | undefined

@@ -43,7 +43,7 @@ const window = 8
 /** A result as short as "done, all tests pass" says nothing about progress. */
 const fewWords = 8
 
-export interface ProposedRoute {
+interface ProposedRoute {
   agents: readonly string[]
   /** What is asked of them. */
   asked: string

@@ -6,7 +6,7 @@
  * costs no more than its length. `jsonrepair` does less well here: see docs/decisions/dependencies.md.
  */
 
-export interface LenientJson {
+interface LenientJson {
   value: unknown
   /** The text ended inside a string or a word, so that the last thing in it is not whole. */
   cutOff: boolean

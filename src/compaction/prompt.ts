@@ -10,7 +10,7 @@ import { boundaryFor } from '../request/fence.ts'
 import type { Message } from '../views/message.ts'
 import { renderItems } from './render.ts'
 
-export interface PromptLimits {
+interface PromptLimits {
   /** Of one text; a longer one keeps its beginning and its end. */
   textCharacters: number
   reasoningCharacters: number
@@ -18,14 +18,14 @@ export interface PromptLimits {
   toolResultCharacters: number
 }
 
-export const defaultPromptLimits: PromptLimits = {
+const defaultPromptLimits: PromptLimits = {
   textCharacters: 12_000,
   reasoningCharacters: 600,
   toolCallCharacters: 800,
   toolResultCharacters: 1_200,
 }
 
-export interface CompactionPromptInput {
+interface CompactionPromptInput {
   /** The notes so far. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]

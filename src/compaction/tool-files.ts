@@ -5,7 +5,7 @@
  */
 import type { ToolCallPart } from '../events/part.ts'
 
-export interface TouchedFiles {
+interface TouchedFiles {
   read: string[]
   changed: string[]
 }

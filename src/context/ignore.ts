@@ -1,7 +1,7 @@
 /** Reads ignore files as git does where git itself cannot be asked. */
 import ignore from 'ignore'
 
-export interface IgnoreRules {
+interface IgnoreRules {
   /** Adds the ignore file of `folder` (`''` is the root). A deeper file comes after those above it and wins. */
   add(folder: string, text: string): void
   ignores(path: string, isFolder: boolean): boolean

@@ -3,9 +3,9 @@
  *
  * Random, because callers that were refused together would otherwise come back together.
  */
+import { timerMs } from '../timers.ts'
 import { asFailure, cancelled, type FailurePart, failed } from './failure.ts'
 import type { Model, ModelFailure } from './model.ts'
-import { waitFor } from './wait.ts'
 
 export interface RetrySettings {
   /** How often it is asked at most, the first time included. */
@@ -74,4 +74,20 @@ function nextWait(
   const own = ceiling / 2 + (random() * ceiling) / 2
   // Everybody got the same hint, so the random part comes on top of it.
   return Math.round(Math.min(longestWaitMs, retryAfterMs > 0 ? retryAfterMs + own / 2 : own))
+}
+
+/** Resolves to true after the time, or to false as soon as the signal is aborted. */
+function waitFor(milliseconds: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) return Promise.resolve(false)
+  return new Promise(resolve => {
+    const stop = () => {
+      clearTimeout(timer)
+      resolve(false)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve(true)
+    }, timerMs(milliseconds))
+    signal?.addEventListener('abort', stop, { once: true })
+  })
 }

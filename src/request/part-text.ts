@@ -3,7 +3,7 @@ import type { FilePart, Part } from '../events/part.ts'
 import { oneLine } from './fence.ts'
 import { whereOf } from './images.ts'
 
-export function partText(part: Part): string {
+function partText(part: Part): string {
   switch (part.type) {
     case 'text':
       return part.text

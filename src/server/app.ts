@@ -13,9 +13,9 @@ import { checkParts } from './check.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
 import { figures } from './figures.ts'
-import { gate, meantHeader, type Owner } from './gate.ts'
+import { gate, type Owner } from './gate.ts'
 import type { Handler } from './handler.ts'
-import { securityHeaders } from './headers.ts'
+import { preflight, setCommonHeaders } from './headers.ts'
 import { jobs } from './jobs.ts'
 import { nodeRegister } from './nodes.ts'
 import type { ServerParts } from './parts.ts'
@@ -117,7 +117,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const origin = context.req.header('origin')
     if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
     else await next()
-    finish(context, requestId, origin)
+    setCommonHeaders(context.res, requestId, origin)
     const { status } = context.res
     const seconds = (performance.now() - started) / 1000
     const endpoint = context.get('endpoint')
@@ -144,7 +144,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const response =
       pages.entry(error, context) ??
       problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
-    finish({ res: response }, requestId, undefined)
+    setCommonHeaders(response, requestId, undefined)
     return response
   })
 
@@ -235,28 +235,6 @@ function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
     if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
   }
   return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
-}
-
-/** Sets the headers that every answer has. */
-function finish({ res: { headers } }: { res: Response }, requestId: string, origin: string | undefined): void {
-  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value)
-  headers.set('x-request-id', requestId)
-  if (origin === undefined) return
-  // The gate let it through, so it is one of ours.
-  headers.set('access-control-allow-origin', origin)
-  headers.set('access-control-expose-headers', 'etag, x-request-id, retry-after')
-  headers.set('vary', 'origin')
-}
-
-function preflight(): Response {
-  return new Response(null, {
-    status: 204,
-    headers: {
-      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': `authorization, content-type, idempotency-key, if-match, if-none-match, colloquy-fence, last-event-id, x-request-id, ${meantHeader}`,
-      'access-control-max-age': '600',
-    },
-  })
 }
 
 /** A path without the one that everything is below, if it is there: a proxy may have taken it off. */

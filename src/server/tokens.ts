@@ -4,7 +4,7 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ServerRefused } from '../errors.ts'
 import { Id } from '../events/id.ts'
@@ -15,6 +15,12 @@ export const longEnough = 32
 
 export function newToken(): string {
   return `clq_${randomBytes(32).toString('base64url')}`
+}
+
+/** Returns the file of the owner's token: in the folder of the store, or else in the project's own. */
+export function tokenPlace(store: string, root: string): string {
+  const path = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : ''
+  return join(path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)), 'token')
 }
 
 /** The owner's token: read, or made if there is none. */

@@ -25,7 +25,7 @@ export interface DispatchesState {
   clearedAt?: number
 }
 
-export interface OpenDispatch {
+interface OpenDispatch {
   id: string
   agent: string
   node: string

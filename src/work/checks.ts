@@ -3,7 +3,7 @@ import { runProcess } from '../agent/process.ts'
 import type { CheckResult } from '../events/ralph.ts'
 import type { Check } from './find-checks.ts'
 
-export interface RunChecks {
+interface RunChecks {
   folder: string
   /** Ends the check that runs; those behind it are not run. */
   signal?: AbortSignal | undefined

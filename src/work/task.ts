@@ -8,7 +8,7 @@ import type { TaskState } from '../events/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../views/ralph.ts'
 import { agentFor } from '../views/work-moves.ts'
 
-export interface TaskStanding {
+interface TaskStanding {
   state: TaskState
   /** Version of the move into it. */
   since: number

@@ -6,7 +6,7 @@ export interface ScreenProps {
   params: Params
 }
 
-export interface Route {
+interface Route {
   path: string
   Screen: ComponentType<ScreenProps>
   /** Its name in the bar at the top; screens without one are reached from others. */

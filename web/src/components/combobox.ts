@@ -1,7 +1,7 @@
 /** A field with a list below it that arrows go through: what search and the palette have in common. */
 import { type KeyboardEvent, useId, useState } from 'react'
 
-export interface Combobox {
+interface Combobox {
   active: number
   setActive(index: number): void
   /** For the field. */

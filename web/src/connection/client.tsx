@@ -7,7 +7,7 @@ import { type LiveConnection, liveConnection } from './live.ts'
 /** Calls that belong to no project: the list of projects, who we are. */
 export const server: Client = connect({ url: base() })
 
-export type Me = Awaited<ReturnType<Client['operations']['whoami']>>
+type Me = Awaited<ReturnType<Client['operations']['whoami']>>
 
 let known: Promise<Me> | undefined
 

@@ -1,6 +1,6 @@
 /** Light highlighting: comments, strings, numbers, keywords. One rough pass for all languages is right most of the time. */
 
-export interface Token {
+interface Token {
   kind: 'plain' | 'comment' | 'string' | 'number' | 'keyword' | 'added' | 'removed'
   text: string
 }

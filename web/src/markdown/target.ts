@@ -1,6 +1,6 @@
 /** Where a link from a message may lead: to a page or a mail, never to code. */
 
-export interface Target {
+interface Target {
   href: string
   /** What is shown beside the link's words, so that nobody is led elsewhere than they think. */
   place: string

@@ -12,7 +12,7 @@ export type Row =
   /** Shown only where everything is. */
   | { kind: 'fact'; text: string }
 
-export type DividerRow = Extract<Row, { kind: 'divider' }>
+type DividerRow = Extract<Row, { kind: 'divider' }>
 
 /** @param details those that are said, one below the other */
 export function divider(tone: Tone, text: string, ...details: readonly (string | undefined)[]): DividerRow {

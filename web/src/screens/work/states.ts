@@ -1,5 +1,5 @@
 /** States of work by their colour. The word always stands beside it. */
-export type Tone = 'plain' | 'accent' | 'note' | 'good' | 'warn' | 'bad'
+type Tone = 'plain' | 'accent' | 'note' | 'good' | 'warn' | 'bad'
 
 const tones: Readonly<Record<string, Tone>> = {
   planning: 'plain',

@@ -11,7 +11,7 @@ export interface Entry {
   fields: Fields
 }
 
-export interface Entries {
+interface Entries {
   list: readonly Entry[]
   /** What the document calls itself, where it does. */
   title: string | undefined

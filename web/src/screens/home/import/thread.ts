@@ -4,7 +4,7 @@
  */
 import { type Entry, isFields, textIn } from './entries.ts'
 
-export interface Thread {
+interface Thread {
   entries: readonly Entry[]
   /** Records with words that are on another line. */
   aside: number
