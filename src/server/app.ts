@@ -12,11 +12,11 @@ import { readBody } from './body.ts'
 import { checkParts } from './check.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
-import { figures } from './figures.ts'
 import { gate, type Owner } from './gate.ts'
 import type { Handler } from './handler.ts'
 import { preflight, setCommonHeaders } from './headers.ts'
 import { jobs } from './jobs.ts'
+import { metrics, type RequestKind } from './metrics.ts'
 import { nodeRegister } from './nodes.ts'
 import type { ServerParts } from './parts.ts'
 import { demandProject, demandScope, type Principal } from './principal.ts'
@@ -75,12 +75,12 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })
   const pages = ui({ door, tickets: entry, basePath: settings.basePath })
-  const counted = figures(colloquy)
+  const counted = metrics(colloquy)
   const live = streams(settings)
   const working = jobs({
     colloquy,
     everyMs: settings.sweepEveryMs,
-    figures: counted,
+    metrics: counted,
     onFailure: (error, project) => trace?.error({ error, project }, 'a maintenance sweep failed'),
   })
   const nodes = nodeRegister({
@@ -88,7 +88,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     streams: live,
     onFailure: error => trace?.debug({ error }, 'this node could not say that it is there'),
   })
-  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted, nodes }
+  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, metrics: counted, nodes }
   let isStopping = false
 
   const handlers = {
@@ -216,7 +216,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
 /** Who asks an open endpoint. May nothing. */
 const nobody: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
 
-function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' {
+function kindOf(endpoint: Endpoint | undefined): RequestKind {
   if (endpoint === contract.sessions.addMessage || endpoint === contract.conversations.say) return 'append'
   return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
 }
