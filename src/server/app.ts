@@ -1,6 +1,6 @@
 /**
- * The server as a Hono app: the gate before everything, then the contract, endpoint by endpoint. Listening is
- * `start.ts`'s; here nothing knows of sockets.
+ * The server as a Hono app: the gate before everything, then the contract, endpoint by endpoint. `start.ts` listens; this
+ * file knows no sockets.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { type Context, Hono } from 'hono'
@@ -12,7 +12,7 @@ import { readBody } from './body.ts'
 import { checkParts } from './check.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
-import { gate, type Owner } from './gate.ts'
+import { type Gate, gate, type Owner } from './gate.ts'
 import type { Handler } from './handler.ts'
 import { preflight, setCommonHeaders } from './headers.ts'
 import { jobs } from './jobs.ts'
@@ -43,7 +43,7 @@ import { writeOptions } from './write-options.ts'
 
 export interface CreateServer {
   colloquy: Colloquy
-  /** Who started it: may do everything. */
+  /** The one who started the server, and may do everything. */
   owner: Owner
   /** Further tokens, each with its projects and scope. */
   book?: TokenBook
@@ -53,11 +53,11 @@ export interface CreateServer {
 export interface ColloquyServer {
   readonly app: Hono
   readonly settings: ServerSettings
-  /** A ticket for the address a person opens: good once. */
+  /** Issues a ticket for the address that a person opens. It is valid once. */
   ticket(): string
-  /** Ends live streams with a hint to come back, and refuses new ones. What is under way goes on. */
+  /** Ends live streams with a hint to come back, and refuses new ones. Running requests go on. */
   drain(): void
-  /** Ends what runs in the background. The store stays open: who opened it closes it. */
+  /** Ends the background work. The store stays open, for the caller to close. */
   close(): Promise<void>
 }
 
@@ -71,7 +71,7 @@ type Variables = {
 
 export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
   const settings = completeServerSettings(configuration)
-  const { trace, limits } = settings
+  const { trace } = settings
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })
   const pages = ui({ door, tickets: entry, basePath: settings.basePath })
@@ -156,44 +156,18 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const handler = (handlers[resource] as Record<string, Handler<Endpoint>>)[name]!
     app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async context => {
       context.set('endpoint', endpoint)
-      return serve(context, endpoint, handler)
+      return serve(context, { endpoint, handler, server, door, isStopping })
     })
   }
 
   app.notFound(async context => {
     const { path, method } = context.req
-    // Who has no token is not told what there is.
+    // Without a token no caller learns which routes exist.
     if (!door.principalOf(context)) throw new AccessRequired()
     const found = await pages.elsewhere(context)
     if (found) return found
     throw new NoSuchRoute({ method, path, allowed: methodsAt(path) })
   })
-
-  async function serve(context: Context<Variables>, endpoint: Endpoint, handler: Handler<Endpoint>): Promise<Response> {
-    const { scope } = endpoint
-    const principal = scope === 'open' ? nobody : door.principalOf(context)
-    if (!principal) throw new AccessRequired()
-    context.set('principal', principal)
-    demandScope(principal, scope === 'open' ? 'open' : scope)
-    door.checkKind(context)
-    if (isStopping && endpoint.method !== 'get') throw new ServerStopping()
-    const params = context.req.param() as Record<string, string>
-    const query = context.req.query()
-    const project = params.project ?? query.project ?? query.project_id ?? projectOf(principal)
-    demandProject(principal, project)
-    const body = endpoint.method === 'get' ? undefined : await readBody(context, limits)
-    const checked = checkParts(endpoint, { params, query, body })
-    const requestId = context.get('requestId')
-    const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
-    const write = writeOptions(context, endpoint)
-    const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
-    return answer instanceof Response ? answer : json(context, endpoint, answer)
-  }
-
-  /** What a token means that says no project: its own, or the one the server was started for. */
-  function projectOf({ projects }: Principal): string {
-    return projects === 'all' || projects.includes(colloquy.project) ? colloquy.project : (projects[0] ?? '')
-  }
 
   return {
     app: app as unknown as Hono,
@@ -213,8 +187,47 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   }
 }
 
-/** Who asks an open endpoint. May nothing. */
-const nobody: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
+interface Call {
+  endpoint: Endpoint
+  handler: Handler<Endpoint>
+  server: ServerParts
+  door: Gate
+  isStopping: boolean
+}
+
+/** Checks the caller and the input of a request, then lets the handler of its endpoint answer. */
+async function serve(
+  context: Context<Variables>,
+  { endpoint, handler, server, door, isStopping }: Call,
+): Promise<Response> {
+  const { colloquy, settings } = server
+  const { scope } = endpoint
+  const principal = scope === 'open' ? anyone : door.principalOf(context)
+  if (!principal) throw new AccessRequired()
+  context.set('principal', principal)
+  demandScope(principal, scope)
+  door.checkKind(context)
+  if (isStopping && endpoint.method !== 'get') throw new ServerStopping()
+  const params = context.req.param() as Record<string, string>
+  const query = context.req.query()
+  const project = params.project ?? query.project ?? query.project_id ?? projectOf(principal, colloquy.project)
+  demandProject(principal, project)
+  const body = endpoint.method === 'get' ? undefined : await readBody(context, settings.limits)
+  const checked = checkParts(endpoint, { params, query, body })
+  const requestId = context.get('requestId')
+  const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
+  const write = writeOptions(context, endpoint)
+  const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
+  return answer instanceof Response ? answer : json(context, endpoint, answer)
+}
+
+/** The caller of an open endpoint, who needs no token and may do nothing else. */
+const anyone: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
+
+/** Returns the project of a request that names none: the server's own, or else the token's first. */
+function projectOf({ projects }: Principal, own: string): string {
+  return projects === 'all' || projects.includes(own) ? own : (projects[0] ?? '')
+}
 
 function kindOf(endpoint: Endpoint | undefined): RequestKind {
   if (endpoint === contract.sessions.addMessage || endpoint === contract.conversations.say) return 'append'
@@ -237,7 +250,7 @@ function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
   return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
 }
 
-/** A path without the one that everything is below, if it is there: a proxy may have taken it off. */
+/** Removes the base path, if it is there: a proxy may have removed it already. */
 function pathBelow(basePath: string, path: string): string {
   if (basePath === '' || (path !== basePath && !path.startsWith(`${basePath}/`))) return path
   return path.slice(basePath.length) || '/'
