@@ -1,15 +1,15 @@
 /** What answers are made of, by name, for those who show or keep them. */
-import type { StoredEvent } from '../events/event.ts'
+import type { StoredEvent } from '../log/events/event.ts'
 import type { AnswerOf } from '../server/contract/endpoint.ts'
 import type { Contract } from '../server/contract/index.ts'
 
-export type { Audience } from '../events/audience.ts'
-export type { Checkpoint, CheckpointItem, CheckpointTaken } from '../events/checkpoint.ts'
-export type { ConversationEvent, StoredEvent } from '../events/event.ts'
-export type { MessageAdded, Usage } from '../events/message.ts'
-export type { FilePart, Part, ToolCallPart, ToolResultPart } from '../events/part.ts'
-export type { QuestionAsked } from '../events/question.ts'
-export type { WorkItem } from '../events/work-item.ts'
+export type { Audience } from '../log/events/audience.ts'
+export type { Checkpoint, CheckpointItem, CheckpointTaken } from '../log/events/checkpoint.ts'
+export type { ConversationEvent, StoredEvent } from '../log/events/event.ts'
+export type { MessageAdded, Usage } from '../log/events/message.ts'
+export type { FilePart, Part, ToolCallPart, ToolResultPart } from '../log/events/part.ts'
+export type { QuestionAsked } from '../log/events/question.ts'
+export type { WorkItem } from '../log/events/work-item.ts'
 
 export type Conversation = AnswerOf<Contract['conversations']['get']>
 export type Message = AnswerOf<Contract['conversations']['message']>

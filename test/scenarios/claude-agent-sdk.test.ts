@@ -7,7 +7,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
 import { expect, it } from 'vitest'
-import { loadExactEstimator } from '../../src/request/exact-tokens.ts'
+import { loadExactEstimator } from '../../src/request/text/exact-tokens.ts'
 import { opened } from '../support/colloquy.ts'
 import {
   answerOf,

@@ -2,7 +2,7 @@
 import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, openColloquy, type Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { loadExactEstimator } from '../../src/request/exact-tokens.ts'
+import { loadExactEstimator } from '../../src/request/text/exact-tokens.ts'
 import { opened } from '../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const

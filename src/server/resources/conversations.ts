@@ -1,7 +1,7 @@
 /** Conversations over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
-import { lines } from '../lines.ts'
+import { lines } from './ndjson.ts'
 
 export function conversationHandlers(): Handlers<'conversations'> {
   return {

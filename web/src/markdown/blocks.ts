@@ -5,7 +5,7 @@ import type { Block, Inline, ListItem } from './tree.ts'
 const deepest = 8
 
 const fence = /^( {0,3})(`{3,}|~{3,})\s*([^`]*)$/
-/** Our own fences around what somebody else wrote, as they stand in requests: src/request/fence.ts. */
+/** Our own fences around what somebody else wrote, as they stand in requests: src/request/text/quote-untrusted.ts. */
 const ownFence = /^<<(\d{12}) (.*)$/
 const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/
 const rule = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/

@@ -1,0 +1,42 @@
+/** Runs that are under way, as the log knows them: of this process and of others. */
+import type { Engine, Scope } from '../../log/engine.ts'
+import type { ConversationHead } from '../../log/views/conversation.ts'
+import type { OpenRun } from '../../log/views/runs.ts'
+
+export interface RunningRun extends Omit<OpenRun, 'id' | 'version'> {
+  runId: string
+  conversationId: string
+  title: string
+  /** It runs in this process, and so can be stopped here. */
+  isHere: boolean
+  /** Nobody holds its session any more: its process is gone, and the next sweep or run says so. */
+  isDead: boolean
+}
+
+/** Every open run has a time at which somebody should look after it, so the conversations that are due have them all. */
+export async function runningRuns(
+  { store }: Engine,
+  { project }: Scope,
+  { conversationId, isHere }: { conversationId: string | undefined; isHere: (sessionId: string) => boolean },
+): Promise<RunningRun[]> {
+  const found: RunningRun[] = []
+  const add = async ({ info }: ConversationHead) => {
+    for (const { id: runId, version: _, ...run } of info.runs?.open ?? []) {
+      const isDead = (await store.holderOf({ project, name: `run ${run.sessionId}` })) === undefined
+      const place = { conversationId: info.id, title: info.title }
+      found.push({ runId, ...run, ...place, isHere: isHere(run.sessionId), isDead })
+    }
+  }
+  if (conversationId !== undefined) {
+    const head = await store.conversation(project, conversationId)
+    if (head) await add(head)
+    return found
+  }
+  let cursor: string | undefined
+  do {
+    const page = await store.due(project, Number.MAX_SAFE_INTEGER, { limit: 100, ...(cursor && { cursor }) })
+    for (const head of page.items) await add(head)
+    cursor = page.next
+  } while (cursor !== undefined)
+  return found.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
+}

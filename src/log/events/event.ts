@@ -1,0 +1,178 @@
+/**
+ * All facts a conversation's log can hold, and how a stored one is read back.
+ *
+ * A stored event names its type and the version of its schema. An older version is upcast step by step; a type or a
+ * version this program does not know is passed through as it is, so that a newer program's facts survive an older one.
+ */
+import { z } from 'zod'
+import { CheckpointTaken, CompactionFailed, CompactionStarted } from './checkpoint.ts'
+import { ContextGathered } from './context.ts'
+import {
+  BranchMerged,
+  ConversationAnnotated,
+  ConversationArchived,
+  ConversationCompleted,
+  ConversationCreated,
+  ConversationReopened,
+  ConversationRestored,
+} from './conversation.ts'
+import { DelegationEnded, DelegationReturned, DelegationStarted } from './delegation.ts'
+import { SessionDescribed } from './description.ts'
+import { ExecutionStarted, ExecutionStopped } from './execution.ts'
+import { MessageAdded, MessageErased, MessagePinned } from './message.ts'
+import { PhaseChanged, PhaseStuck } from './phase.ts'
+import { QuestionAnswered, QuestionAsked, QuestionTaken } from './question.ts'
+import { FileRead } from './read-file.ts'
+import { ReferenceResolved } from './reference.ts'
+import { RequestBuilt } from './request.ts'
+import { LoopCleared, LoopDetected } from './routing-loop.ts'
+import { RunEnded, RunStarted } from './run.ts'
+import {
+  SessionAcknowledged,
+  SessionAnnotated,
+  SessionArchived,
+  SessionCleared,
+  SessionConfigured,
+  SessionCreated,
+  SessionDeleted,
+  SessionExpired,
+  SessionLinked,
+  SessionReopened,
+  SessionReset,
+} from './session.ts'
+import { CompletionRecorded, TurnResolved, TurnStarted, TurnUndone } from './turn.ts'
+import { DispatchEnded, DispatchStarted, GuardCleared, GuardTripped } from './work/dispatch.ts'
+import { ConflictsFound, LandingEnded, LandingStarted } from './work/landing.ts'
+import { IterationEnded, RalphEnded, RalphStarted } from './work/ralph.ts'
+import { ReviewGiven } from './work/review.ts'
+import {
+  FeatureDescribed,
+  TasksPlanned,
+  WorkAttempted,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorktreeCreated,
+  WorktreeRemoved,
+} from './work/work.ts'
+
+export const ConversationEvent = z.discriminatedUnion('type', [
+  ConversationCreated,
+  ConversationAnnotated,
+  ConversationCompleted,
+  ConversationReopened,
+  ConversationArchived,
+  ConversationRestored,
+  BranchMerged,
+  MessageAdded,
+  MessageErased,
+  MessagePinned,
+  SessionCreated,
+  SessionCleared,
+  SessionReset,
+  SessionArchived,
+  SessionReopened,
+  SessionExpired,
+  SessionDeleted,
+  SessionAcknowledged,
+  SessionAnnotated,
+  SessionLinked,
+  SessionConfigured,
+  SessionDescribed,
+  ContextGathered,
+  CompactionStarted,
+  CheckpointTaken,
+  CompactionFailed,
+  RequestBuilt,
+  PhaseChanged,
+  PhaseStuck,
+  TurnStarted,
+  CompletionRecorded,
+  TurnResolved,
+  TurnUndone,
+  LoopDetected,
+  LoopCleared,
+  DelegationStarted,
+  DelegationReturned,
+  DelegationEnded,
+  FileRead,
+  ReferenceResolved,
+  ExecutionStarted,
+  ExecutionStopped,
+  RunStarted,
+  RunEnded,
+  QuestionAsked,
+  QuestionAnswered,
+  QuestionTaken,
+  RalphStarted,
+  IterationEnded,
+  RalphEnded,
+  ReviewGiven,
+  LandingStarted,
+  ConflictsFound,
+  LandingEnded,
+  FeatureDescribed,
+  TasksPlanned,
+  WorkDescribed,
+  WorkMoved,
+  WorkReported,
+  WorkAttempted,
+  WorktreeCreated,
+  WorktreeRemoved,
+  DispatchStarted,
+  DispatchEnded,
+  GuardTripped,
+  GuardCleared,
+])
+export type ConversationEvent = z.infer<typeof ConversationEvent>
+
+/** From a newer program, or a type of somebody else's: kept and passed on untouched. */
+export interface UnknownEvent {
+  type: 'unknown'
+  storedType: string
+  storedSchema: number
+  data: unknown
+}
+
+/** Its content was erased on demand; that it was there, when and by whom, stays provable. */
+export interface ErasedEvent {
+  type: 'erased'
+  storedType: string
+  messageId: string | undefined
+}
+
+/** Its stored bytes no longer match what was written. The rest of the log is unharmed. */
+export interface DamagedEvent {
+  type: 'damaged'
+  storedType: string
+  messageId: string | undefined
+  reason: string
+}
+
+export type StoredEvent = ConversationEvent | UnknownEvent | ErasedEvent | DamagedEvent
+
+/** Upcasts by type: the function at index n turns schema version n + 1 into n + 2. None is needed yet. */
+export type Upcasts = Partial<Record<string, ReadonlyArray<(old: Record<string, unknown>) => Record<string, unknown>>>>
+export const upcasts: Upcasts = {}
+
+const knownTypes: ReadonlySet<string> = new Set(ConversationEvent.options.map(option => option.shape.type.value))
+
+/** The schema version that `type` is written with today. */
+export function schemaOf(type: string, casts: Upcasts = upcasts): number {
+  return (casts[type]?.length ?? 0) + 1
+}
+
+/**
+ * Reads back what was stored. The bytes are checked before by the store, so an event of today's schema is taken as it
+ * is; one that was upcast is validated, because an upcast can be wrong.
+ */
+export function revive(storedType: string, storedSchema: number, data: unknown, casts: Upcasts = upcasts): StoredEvent {
+  const today = schemaOf(storedType, casts)
+  if (!knownTypes.has(storedType) || storedSchema > today || typeof data !== 'object' || data === null) {
+    return { type: 'unknown', storedType, storedSchema, data }
+  }
+  if (storedSchema === today) return Object.assign(data, { type: storedType }) as ConversationEvent
+  let body = data as Record<string, unknown>
+  for (const cast of (casts[storedType] ?? []).slice(storedSchema - 1)) body = cast(body)
+  return ConversationEvent.parse({ ...body, type: storedType })
+}

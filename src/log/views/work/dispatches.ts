@@ -1,0 +1,107 @@
+/**
+ * How often and to whom a work item was given, folded from its conversation: what the guards look at.
+ *
+ * Only a person's `guard.cleared` makes anything here smaller. However many dispatches there were, this stays the same size.
+ */
+
+import type { RecordedEvent } from '../../events/recorded-event.ts'
+import type { DispatchOutcome, GuardKind } from '../../events/work/dispatch.ts'
+
+export interface DispatchesState {
+  /** How many there were. */
+  count: number
+  /** How many since a person last cleared the guards. */
+  hops: number
+  /** How many failed, and how many crashed, one after the other; a dispatch that was stopped says nothing. */
+  failures: number
+  crashes: number
+  open?: OpenDispatch
+  /** The newest that ended, oldest first. */
+  recent: readonly PastDispatch[]
+  /** Whom the newest was handed on to. */
+  next?: { agent: string; message: string }
+  /** It is given to nobody since this version. */
+  tripped?: { version: number; at: string; kind: GuardKind; finding: string; evidence: readonly number[] }
+  /** Dispatches up to this version are no evidence. */
+  clearedAt?: number
+}
+
+export interface OpenDispatch {
+  id: string
+  agent: string
+  node: string
+  /** Version of its start. */
+  version: number
+  /** ISO time. */
+  startedAt: string
+}
+
+export interface PastDispatch {
+  id: string
+  agent: string
+  version: number
+  outcome: DispatchOutcome
+  print: string
+  /** ISO time. */
+  endedAt: string
+}
+
+/** As many as the guards look back over. */
+export const dispatchesRemembered = 16
+
+const none: DispatchesState = { count: 0, hops: 0, failures: 0, crashes: 0, recent: [] }
+
+export function evolveDispatches(
+  state: DispatchesState | undefined,
+  recorded: RecordedEvent,
+): DispatchesState | undefined {
+  const { event, version, at } = recorded
+  const known = state ?? none
+  switch (event.type) {
+    case 'dispatch.started': {
+      const { dispatchId: id, agent, node } = event
+      const { next: _, ...rest } = known
+      return {
+        ...rest,
+        count: known.count + 1,
+        hops: known.hops + 1,
+        open: { id, agent, node, version, startedAt: at },
+      }
+    }
+    case 'dispatch.ended': {
+      const { open, ...rest } = known
+      if (open?.id !== event.dispatchId) return state
+      const { outcome, print = '', next } = event
+      const past: PastDispatch = {
+        id: open.id,
+        agent: open.agent,
+        version: open.version,
+        outcome,
+        print,
+        endedAt: at,
+      }
+      return {
+        ...rest,
+        failures: inARow(known.failures, outcome, 'failed'),
+        crashes: inARow(known.crashes, outcome, 'crashed'),
+        recent: [...known.recent, past].slice(-dispatchesRemembered),
+        ...(next && { next }),
+      }
+    }
+    case 'guard.tripped': {
+      const { kind, finding, evidence } = event
+      return { ...known, tripped: { version, at, kind, finding, evidence } }
+    }
+    case 'guard.cleared': {
+      const { tripped: _, ...rest } = known
+      return { ...rest, hops: 0, failures: 0, crashes: 0, clearedAt: version }
+    }
+    default:
+      return state
+  }
+}
+
+function inARow(before: number, outcome: DispatchOutcome, counted: DispatchOutcome): number {
+  if (outcome === counted) return before + 1
+  return outcome === 'done' || outcome === 'continues' ? 0 : before
+}
