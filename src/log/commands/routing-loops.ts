@@ -28,7 +28,7 @@ export interface LoopSettings {
   }
 }
 
-/** Tuned on recorded runs of a real orchestrator: docs/teams.md has the figures. */
+/** Tuned on recorded runs of a real orchestrator: docs/internals/teams.md has the figures. */
 export const defaultLoopSettings: LoopSettings = {
   repeats: 4,
   alternations: 4,
