@@ -1,7 +1,7 @@
 /**
- * Who an event is for. Stored on the event when it is written and never changed.
+ * The addressees of an event. Stored with the event and never changed.
  *
- * Whether a given session sees it is decided in one place only: `log/visibility.ts`.
+ * `log/visibility.ts` alone decides which sessions see it.
  */
 import { z } from 'zod'
 import { Id } from './id.ts'
@@ -11,14 +11,14 @@ export const Audience = z.discriminatedUnion('to', [
   z.object({ to: z.literal('session'), sessionId: Id }),
   z.object({ to: z.literal('agents'), agents: z.array(Id).min(1).max(64) }),
   z.object({ to: z.literal('delegation'), delegationId: Id }),
-  /** For the log and its audit alone: no agent's model sees it. */
+  /** For the log and its audit only: no agent's model sees it. */
   z.object({ to: z.literal('internal') }),
 ])
 export type Audience = z.infer<typeof Audience>
 
 export const everyone: Audience = { to: 'everyone' }
 
-/** One string per audience, equal for equal audiences: the key of the running token sums. */
+/** Returns one string per audience, equal for equal audiences: the key of its running token sums. */
 export function audienceKey(audience: Audience): string {
   switch (audience.to) {
     case 'everyone':
@@ -34,7 +34,7 @@ export function audienceKey(audience: Audience): string {
   }
 }
 
-/** The audience that has a key; undefined for a text that is the key of none. */
+/** Parses the key of an audience; undefined for any other text. */
 export function audienceOfKey(key: string): Audience | undefined {
   if (key === 'everyone' || key === 'internal') return { to: key }
   const [to, rest] = [key.slice(0, key.indexOf(' ')), key.slice(key.indexOf(' ') + 1)]
@@ -44,7 +44,7 @@ export function audienceOfKey(key: string): Audience | undefined {
   return to === 'agents' ? agentsIn(rest) : undefined
 }
 
-/** Whether a text is the JSON of the audience that has a key. */
+/** True when a text is the JSON of the audience with this key. */
 export function isAudienceOf(text: string, key: string): boolean {
   const audience = Audience.safeParse(parsed(text)).data
   return audience !== undefined && audienceKey(audience) === key

@@ -1,7 +1,7 @@
 /**
- * The structured summary that stands for a range of versions in one session, and how it came to be.
+ * The structured summary that stands for a range of versions in one session, and the facts about its making.
  *
- * Every item names the versions it came from, so that a reader can always go back to what was said.
+ * Every item names the versions it came from, so that a reader can go back to the original messages.
  */
 import { z } from 'zod'
 import { Id } from './id.ts'
@@ -23,24 +23,24 @@ export type CheckpointSection = z.infer<typeof CheckpointSection>
 const Version = z.int().positive()
 
 export const CheckpointItem = z.object({
-  /** Stable through every later checkpoint. */
+  /** Stays the same through all later checkpoints. */
   id: Id,
   section: CheckpointSection,
   text: z.string().min(1),
   /** Versions of the messages it came from, ascending. */
   sources: z.array(Version).min(1),
-  /** Number of the checkpoint it first stood in. */
+  /** Number of the checkpoint it first appeared in. */
   since: z.int().positive(),
-  /** Number of the checkpoint that resolved it, and the messages that show it. */
+  /** Number of the checkpoint that resolved it, and the messages that prove it. */
   resolved: z.object({ in: z.int().positive(), sources: z.array(Version).min(1) }).optional(),
-  /** Never dropped, moved or reworded: a person's constraint, or pinned on demand. */
+  /** Never dropped, moved or reworded: a person's constraint, or pinned on request. */
   pinned: z.boolean().optional(),
 })
 export type CheckpointItem = z.infer<typeof CheckpointItem>
 
 /**
- * What code reads off the covered messages itself and carries on from checkpoint to checkpoint: a summary must not be
- * trusted with it.
+ * State that code reads from the covered messages and carries from checkpoint to checkpoint, because a summary could
+ * lose it.
  */
 export const CarriedState = z
   .object({
@@ -48,14 +48,14 @@ export const CarriedState = z
     openCalls: z.array(z.object({ callId: Id, name: z.string(), version: Version })),
     filesRead: z.array(z.string()),
     filesChanged: z.array(z.string()),
-    /** The newest of the person's messages, word for word up to a bound. */
+    /** The person's newest messages, word for word up to a limit. */
     userMessages: z.array(z.object({ version: Version, text: z.string() })),
   })
   /** Other computed sections by name, each a list, oldest first. */
   .catchall(z.array(z.unknown()))
 export type CarriedState = z.infer<typeof CarriedState>
 
-/** Seed 002: where a Ralph loop stands. */
+/** State of a Ralph loop, as dagent's task sessions keep it. */
 export const RalphLoop = z.object({
   currentIteration: z.int().nonnegative(),
   passedChecks: z.array(z.string()),
@@ -67,12 +67,12 @@ export type RalphLoop = z.infer<typeof RalphLoop>
 export const Checkpoint = z.object({
   /** 1, 2, 3 … within the session. */
   number: z.int().positive(),
-  /** Number of the checkpoint it was made from; 0 for the first. */
+  /** Number of the checkpoint it is based on; 0 for the first. */
   base: z.int().nonnegative(),
-  /** The range of versions it stands for, with all its predecessors. */
+  /** Range of versions it stands for, including its predecessors'. */
   from: Version,
   upTo: Version,
-  /** How many messages that is. */
+  /** Number of messages in that range. */
   messages: z.int().nonnegative(),
   /** The model that wrote it, or 'offline'. */
   author: z.string().min(1),
@@ -80,11 +80,11 @@ export const Checkpoint = z.object({
   carried: CarriedState,
   ralphLoop: RalphLoop.optional(),
   tokens: z.object({
-    /** Of this checkpoint as it stands in a request. */
+    /** Size of this checkpoint as rendered in a request. */
     checkpoint: z.int().nonnegative(),
-    /** Of what the last compaction read. */
+    /** Size of the last compaction's input. */
     lastCompactionInput: z.int().nonnegative(),
-    /** Saved by all compactions of the session so far. */
+    /** Saved by all compactions of the session. */
     totalSaved: z.int(),
   }),
 })
@@ -112,9 +112,9 @@ export const CheckpointTaken = z.object({
   ...OfCompaction,
   type: z.literal('checkpoint.taken'),
   checkpoint: Checkpoint,
-  /** Version of the event of the checkpoint before it: the history is a walk from the newest. */
+  /** Version of the previous checkpoint's event, so that the history can be walked from the newest. */
   previous: Version.optional(),
-  /** How many messages it newly stands for, and how many behind them stay word for word. */
+  /** Number of messages it newly covers, and of those kept word for word behind them. */
   messages: z.int().nonnegative(),
   kept: z.int().nonnegative().optional(),
   tokensBefore: z.int().nonnegative(),
@@ -128,10 +128,10 @@ export const CompactionFailed = z.object({
   ...OfCompaction,
   type: z.literal('compaction.failed'),
   reason: z.string(),
-  /** From here on no model is asked until a checkpoint makes progress again. */
+  /** No model is asked from here on until a checkpoint makes progress again. */
   latched: z.boolean().optional(),
   durationMs: z.int().nonnegative().optional(),
-  /** What was paid all the same. */
+  /** Cost of the failed attempt. */
   cost: z.number().nonnegative().optional(),
 })
 export type CompactionFailed = z.infer<typeof CompactionFailed>

@@ -1,4 +1,4 @@
-/** What a request is about: the project, the feature, the task. Gathered from outside, recorded when it changes. */
+/** The subject of a request: project, feature, task. Gathered from outside and recorded when it changes. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
@@ -8,7 +8,7 @@ export type TaskSummary = z.infer<typeof TaskSummary>
 export const SessionContext = z.object({
   project: z.object({
     root: z.string().optional(),
-    /** The directory tree, bounded, ignore files respected. */
+    /** Directory tree, bounded, without ignored files. */
     structure: z.string().optional(),
     /** CLAUDE.md, AGENTS.md, PROJECT.md: name and text. */
     instructionFiles: z.array(z.object({ name: z.string(), text: z.string() })).optional(),
@@ -34,15 +34,15 @@ export const SessionContext = z.object({
       dependents: z.array(TaskSummary).optional(),
     })
     .optional(),
-  /** The task graph in one line. */
+  /** One line about the task graph. */
   dagSummary: z.string().optional(),
 })
 export type SessionContext = z.infer<typeof SessionContext>
 
-/** How much of a project is shown; recorded, so that it is gathered again the same way. */
+/** Limits for the part of a project that is shown. Recorded, so that it is gathered again in the same way. */
 export const ContextLimits = z.object({
   structure: z.object({ entries: z.int(), depth: z.int(), perFolder: z.int() }).partial().optional(),
-  /** Bytes shown of each instruction file. */
+  /** Maximum bytes of each instruction file. */
   instructionFileBytes: z.int().nonnegative().optional(),
   commits: z.int().nonnegative().optional(),
 })
@@ -54,9 +54,9 @@ export const ContextGathered = z.object({
   context: SessionContext,
   /** Digest of the inputs: equal inputs need no new event. */
   fingerprint: z.string(),
-  /** Where it was not gathered by the usual limits. */
+  /** Present when it was gathered with other limits than the default. */
   limits: ContextLimits.optional(),
-  /** Size of the parts that stand before and after the history. */
+  /** Size of the parts before and after the history. */
   tokens: z.object({ stable: z.int().nonnegative(), volatile: z.int().nonnegative() }),
 })
 export type ContextGathered = z.infer<typeof ContextGathered>

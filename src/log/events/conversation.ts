@@ -6,8 +6,8 @@ import { Metadata } from './metadata.ts'
 import { WorkItem } from './work-item.ts'
 
 /**
- * Where a branch leaves its parent: it shares the parent's events up to this version, and its own come after it, so
- * versions go on counting along the line.
+ * The point where a branch leaves its parent. A branch shares the parent's events up to this version and continues its
+ * numbering.
  */
 export const BranchPoint = z.object({ conversationId: Id, version: z.int().positive() })
 export type BranchPoint = z.infer<typeof BranchPoint>
@@ -17,15 +17,15 @@ export const ConversationCreated = z.object({
   title: z.string(),
   workItem: WorkItem,
   phase: Id.optional(),
-  /** How long its first phase may take before it counts as stuck. */
+  /** Time the first phase may take before it counts as stuck. */
   phaseTimeoutMs: z.int().positive().optional(),
-  /** The conversation that handed this work over, where one did. */
+  /** The delegating conversation, if there is one. */
   delegated: Delegated.optional(),
-  /** Follows the conversation through traces of other systems. */
+  /** Identifies the conversation in traces of other systems. */
   tracingId: Id.optional(),
   metadata: Metadata.optional(),
   branchOf: BranchPoint.optional(),
-  /** What the parent's head said at the branch point, in the fields that a branch takes over. */
+  /** Fields of the parent's head at the branch point that the branch takes over. */
   inherits: z.record(z.string(), z.unknown()).optional(),
 })
 export type ConversationCreated = z.infer<typeof ConversationCreated>
@@ -59,15 +59,15 @@ export type ConversationArchived = z.infer<typeof ConversationArchived>
 export const ConversationRestored = z.object({
   type: z.literal('conversation.restored'),
   reason: z.string().optional(),
-  /** The sweep leaves it alone for as long again. Absent where it was recorded before the sweep knew of that. */
+  /** The sweep leaves it alone for the full period again. */
   stays: z.literal(true).optional(),
 })
 export type ConversationRestored = z.infer<typeof ConversationRestored>
 
-/** The conclusion of a branch was taken back to where it came from. */
+/** The conclusion of a branch was merged into its parent. */
 export const BranchMerged = z.object({
   type: z.literal('branch.merged'),
-  /** The conversation that has it now, and the message that says it. */
+  /** The conversation it was merged into, and the message that holds it. */
   into: Id,
   messageId: Id,
 })

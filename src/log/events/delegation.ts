@@ -5,13 +5,13 @@ import { Id } from './id.ts'
 export const DelegationOutcome = z.enum(['completed', 'failed', 'aborted'])
 export type DelegationOutcome = z.infer<typeof DelegationOutcome>
 
-/** Where a delegated conversation comes from; stands in the child's `conversation.created`. */
+/** Origin of a delegated conversation; part of the child's `conversation.created`. */
 export const Delegated = z.object({ conversationId: Id, delegationId: Id, from: Id, to: Id })
 export type Delegated = z.infer<typeof Delegated>
 
 /**
- * In the parent; the message right after it tells the delegator, with the task. The two are all that is needed to make
- * the child, so that a crash in between can be made good.
+ * Recorded in the parent. The next message tells the delegator, with the task. Both suffice to create the child, so
+ * that a crash in between can be repaired.
  */
 export const DelegationStarted = z.object({
   type: z.literal('delegation.started'),
@@ -23,7 +23,7 @@ export const DelegationStarted = z.object({
 })
 export type DelegationStarted = z.infer<typeof DelegationStarted>
 
-/** In the child: how it ended; its summary is the result. The child's word is the truth. */
+/** Recorded in the child: its outcome, with the result as summary. The child's record is authoritative. */
 export const DelegationReturned = z.object({
   type: z.literal('delegation.returned'),
   delegationId: Id,
@@ -31,7 +31,7 @@ export const DelegationReturned = z.object({
 })
 export type DelegationReturned = z.infer<typeof DelegationReturned>
 
-/** In the parent, once; the message right after it tells the delegator, with the result. */
+/** Recorded in the parent, once. The next message tells the delegator the result. */
 export const DelegationEnded = z.object({
   type: z.literal('delegation.ended'),
   delegationId: Id,

@@ -1,4 +1,4 @@
-/** Who an agent is, as its model is told. Recorded when it changes. */
+/** An agent's description as its model reads it. Recorded when it changes. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { revive, schemaOf, type Upcasts } from './event.ts'
 
-/** A table as it will look when a type has changed twice. */
+/** An upcast table for a type that changed twice. */
 const casts: Upcasts = {
   'conversation.completed': [
     ({ text, ...rest }) => ({ ...rest, remark: text }),

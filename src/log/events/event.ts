@@ -1,8 +1,8 @@
 /**
- * All facts a conversation's log can hold, and how a stored one is read back.
+ * All facts a conversation's log can hold, and how stored ones are read.
  *
- * A stored event names its type and the version of its schema. An older version is upcast step by step; a type or a
- * version this program does not know is passed through as it is, so that a newer program's facts survive an older one.
+ * A stored event names its type and schema version. An older version is upcast step by step. An unknown type or newer
+ * version passes through unchanged, so that a newer program's facts survive an older one.
  */
 import { z } from 'zod'
 import { CheckpointTaken, CompactionFailed, CompactionStarted } from './checkpoint.ts'
@@ -126,7 +126,7 @@ export const ConversationEvent = z.discriminatedUnion('type', [
 ])
 export type ConversationEvent = z.infer<typeof ConversationEvent>
 
-/** From a newer program, or a type of somebody else's: kept and passed on untouched. */
+/** An event of an unknown type or newer version, kept unchanged. */
 export interface UnknownEvent {
   type: 'unknown'
   storedType: string
@@ -134,14 +134,14 @@ export interface UnknownEvent {
   data: unknown
 }
 
-/** Its content was erased on demand; that it was there, when and by whom, stays provable. */
+/** An event whose content was erased on request. That it existed, when and by whom, stays provable. */
 export interface ErasedEvent {
   type: 'erased'
   storedType: string
   messageId: string | undefined
 }
 
-/** Its stored bytes no longer match what was written. The rest of the log is unharmed. */
+/** An event whose stored bytes do not match what was written. The rest of the log is unharmed. */
 export interface DamagedEvent {
   type: 'damaged'
   storedType: string
@@ -151,20 +151,20 @@ export interface DamagedEvent {
 
 export type StoredEvent = ConversationEvent | UnknownEvent | ErasedEvent | DamagedEvent
 
-/** Upcasts by type: the function at index n turns schema version n + 1 into n + 2. None is needed yet. */
+/** Upcasts by type: the function at index n turns schema version n + 1 into n + 2. */
 export type Upcasts = Partial<Record<string, ReadonlyArray<(old: Record<string, unknown>) => Record<string, unknown>>>>
 export const upcasts: Upcasts = {}
 
 const knownTypes: ReadonlySet<string> = new Set(ConversationEvent.options.map(option => option.shape.type.value))
 
-/** The schema version that `type` is written with today. */
+/** Returns the schema version that `type` is written with. */
 export function schemaOf(type: string, casts: Upcasts = upcasts): number {
   return (casts[type]?.length ?? 0) + 1
 }
 
 /**
- * Reads back what was stored. The bytes are checked before by the store, so an event of today's schema is taken as it
- * is; one that was upcast is validated, because an upcast can be wrong.
+ * Reads a stored event. The store has checked the bytes, so an event of the current schema is taken as it is. An upcast
+ * one is validated, because an upcast can be wrong.
  */
 export function revive(storedType: string, storedSchema: number, data: unknown, casts: Upcasts = upcasts): StoredEvent {
   const today = schemaOf(storedType, casts)

@@ -1,4 +1,4 @@
-/** Facts about when agents were at work. */
+/** Facts about the time agents spend working. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
@@ -14,7 +14,7 @@ export const ExecutionStopped = z.object({
   executionId: Id,
   agent: Id,
   ms: z.int().nonnegative(),
-  /** Nobody stopped it: it was found dead, and counts up to the last thing the agent is known to have done. */
+  /** The process died: the execution counts up to the agent's last known action. */
   crashed: z.boolean().optional(),
 })
 export type ExecutionStopped = z.infer<typeof ExecutionStopped>

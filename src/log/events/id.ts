@@ -1,19 +1,19 @@
 /**
- * Names and ids as people and systems choose them: any script, slashes, dots and quotes included.
+ * Names and ids chosen by people and systems: any script, slashes, dots and quotes included.
  *
- * Ids are opaque: nothing here or elsewhere takes one apart. Refused are only the empty one, one longer than 512 bytes,
- * and text that is not well formed (NUL bytes, lone surrogates), which databases and wires would cut or change.
+ * Ids are opaque and never parsed. Refused are empty ids, ids over 512 bytes, and malformed text (NUL bytes, lone
+ * surrogates), which databases and wires would cut or change.
  */
 import { z } from 'zod'
 
 export const maximumIdBytes = 512
 
-// Not Buffer: browsers check ids by the same rule.
+// Not Buffer, because browsers check ids with the same code.
 const utf8 = new TextEncoder()
 
-/** What is wrong with `value` as an id, or undefined. */
+/** Returns the reason why `value` cannot be an id, or undefined. */
 export function idProblem(value: string): string | undefined {
-  // Whoever calls without types can hand in anything.
+  // Untyped callers can pass anything.
   if (typeof value !== 'string') return 'must be text'
   if (value.length === 0) return 'must not be empty'
   if (value.length * 3 > maximumIdBytes && utf8.encode(value).length > maximumIdBytes)

@@ -1,4 +1,4 @@
-/** Somebody said something; and later, perhaps, its content was erased. */
+/** Messages, and the erasing of their content. */
 import { z } from 'zod'
 import { Audience } from './audience.ts'
 import { Id } from './id.ts'
@@ -9,25 +9,25 @@ import { Resolves } from './reference.ts'
 export const Role = z.enum(['user', 'assistant', 'system'])
 export type Role = z.infer<typeof Role>
 
-/** What a provider reported for the call that made this message. Never added to the message's own size. */
+/** Usage that a provider reported for the call that produced this message. Never added to the message's own size. */
 export const Usage = z.object({
-  /** Tokens that were neither read from the provider's cache nor written to it; the three together are the request. */
+  /** Tokens neither read from the provider's cache nor written to it. The request is the sum of all three. */
   input: z.int().nonnegative(),
-  /** Reasoning included. */
+  /** Includes reasoning. */
   output: z.int().nonnegative(),
   cacheRead: z.int().nonnegative().optional(),
   cacheWrite: z.int().nonnegative().optional(),
   reasoning: z.int().nonnegative().optional(),
-  /** In US dollars. Absent where the price is unknown, which is not the same as nothing. */
+  /** In US dollars. Absent when the price is unknown, which differs from zero. */
   cost: z.number().nonnegative().optional(),
 })
 export type Usage = z.infer<typeof Usage>
 
-/** The content's own size in tokens, counted once when it was written. */
+/** The content's size in tokens, counted once when written. */
 export const TokenCount = z.object({ count: z.int().nonnegative(), by: z.string() })
 export type TokenCount = z.infer<typeof TokenCount>
 
-/** Secrets that were taken out before the message was stored: of what kind, how many. */
+/** Secrets removed before the message was stored: their kind and number. */
 export const Redaction = z.object({ kind: z.string(), count: z.int().positive() })
 export type Redaction = z.infer<typeof Redaction>
 
@@ -39,7 +39,7 @@ export const MessageAdded = z.object({
   audience: Audience,
   parts: z.array(Part),
   tokens: TokenCount,
-  /** The session it was said through; absent when it was said to the conversation itself. */
+  /** The session it was written through; absent for messages to the conversation itself. */
   sessionId: Id.optional(),
   agentType: Id.optional(),
   featureId: Id.optional(),
@@ -48,14 +48,14 @@ export const MessageAdded = z.object({
   addressees: z.array(Id).optional(),
   mentions: z.array(Id).optional(),
   replyTo: Id.optional(),
-  /** Not for the chat a person reads. */
+  /** Hidden from the chat that people read. */
   internal: z.boolean().optional(),
   pinned: z.boolean().optional(),
   usage: Usage.optional(),
   metadata: Metadata.optional(),
-  /** It is the content of what another message refers to. Only code says so: no caller can. */
+  /** Marks the looked-up content of a reference. Only code can set it. */
   resolves: Resolves.optional(),
-  /** The original signed envelope, where the message came from a network that signs. */
+  /** The original signed envelope of a message from a network that signs. */
   envelope: z.unknown().optional(),
   redacted: z.array(Redaction).optional(),
 })
@@ -64,15 +64,15 @@ export type MessageAdded = z.infer<typeof MessageAdded>
 export const MessageErased = z.object({
   type: z.literal('message.erased'),
   messageId: Id,
-  /** Version of the message whose content is gone. In a branch it may be one of what the branch shares. */
+  /** Version of the erased message. In a branch it may be one that the branch shares. */
   version: z.int().positive(),
   reason: z.string().optional(),
-  /** Facts that repeated it and were written anew without it, with the digests of what they say now. */
+  /** Facts that repeated the content and were rewritten without it, with their new digests. */
   rewritten: z.array(z.object({ version: z.int().positive(), digest: z.string() })).optional(),
 })
 export type MessageErased = z.infer<typeof MessageErased>
 
-/** A pinned message stays in every request word for word, however much is compacted. */
+/** A pinned message stays in every request word for word, whatever is compacted. */
 export const MessagePinned = z.object({
   type: z.literal('message.pinned'),
   messageId: Id,

@@ -1,4 +1,4 @@
-/** Free metadata: any JSON object a caller wants to keep beside a conversation, a session or a message. */
+/** Free metadata of a conversation, session or message: any JSON object. */
 import { z } from 'zod'
 
 export const Metadata = z.record(z.string(), z.unknown())

@@ -1,4 +1,4 @@
-/** The pieces a message is made of. */
+/** Parts of a message. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
@@ -25,12 +25,12 @@ export type ToolResultPart = z.infer<typeof ToolResultPart>
 export const ReasoningPart = z.object({
   type: z.literal('reasoning'),
   text: z.string(),
-  /** What a provider wants back unchanged with its own reasoning. */
+  /** Opaque data that a provider requires back with its own reasoning. */
   signature: z.string().optional(),
 })
 export type ReasoningPart = z.infer<typeof ReasoningPart>
 
-/** A file by reference (path or url), or its text when it travels along. */
+/** A file by reference (path or URL), or with its text. */
 export const FilePart = z.object({
   type: z.literal('file'),
   name: z.string().min(1),

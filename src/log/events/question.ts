@@ -1,8 +1,8 @@
-/** Facts about what agents ask people: a question, or leave to do something. They wait as long as it takes. */
+/** Facts about questions of agents to people, and requests for permission. They wait without a time limit. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
-/** `approval`: the agent may do it if the answer is yes. */
+/** `approval`: the agent may act if the answer is yes. */
 export const QuestionKind = z.enum(['question', 'approval'])
 export type QuestionKind = z.infer<typeof QuestionKind>
 
@@ -15,9 +15,9 @@ export const QuestionAsked = z.object({
   callId: Id,
   kind: QuestionKind,
   text: z.string().min(1),
-  /** Answers to choose from; others may be given all the same. */
+  /** Suggested answers; others are accepted too. */
   choices: z.array(z.string()).optional(),
-  /** The answer that counts when nobody gives one by `dueAt`. */
+  /** The answer that counts when none is given by `dueAt`. */
   default: z.string().optional(),
   /** ISO time. */
   dueAt: z.string().optional(),
@@ -28,11 +28,11 @@ export const QuestionAnswered = z.object({
   type: z.literal('question.answered'),
   questionId: Id,
   answer: z.string(),
-  /** Nobody answered in time: it is the default. */
+  /** The default counted, because no answer came in time. */
   timedOut: z.boolean().optional(),
 })
 export type QuestionAnswered = z.infer<typeof QuestionAnswered>
 
-/** A run has taken the answer up. What it was leave for may have been done from here on. */
+/** A run has received the answer. What it permits may have been done from here on. */
 export const QuestionTaken = z.object({ type: z.literal('question.taken'), questionId: Id })
 export type QuestionTaken = z.infer<typeof QuestionTaken>

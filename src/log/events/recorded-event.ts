@@ -1,7 +1,7 @@
-/** An event as the log holds it: the fact, and the envelope that says where, when, by whom and through what. */
+/** An event as the log holds it: the fact and its envelope (where, when, by whom, through what). */
 import type { ConversationEvent, StoredEvent } from './event.ts'
 
-/** Who writes, through what, on whose request: the audit reads these, no second record is kept. */
+/** The author of a write, its channel and request. The audit reads these; no second record is kept. */
 export interface Origin {
   actor: string
   channel: string
@@ -13,9 +13,9 @@ export interface RecordedEvent<E extends StoredEvent = StoredEvent> extends Orig
   conversationId: string
   /** 1, 2, 3 … within the conversation, without gaps. */
   version: number
-  /** Where it stands in the store; opaque, grows with every event, resumes a subscription. */
+  /** Opaque position in the store. Grows with every event and resumes a subscription. */
   position: string
-  /** ISO time of the writing. Order never depends on it. */
+  /** ISO time of the write. Order never depends on it. */
   at: string
   /** Hex. Covers the previous event's hash, this envelope and a salted digest of the content. */
   hash: string

@@ -1,26 +1,29 @@
-/** What a message refers to, and the fact that its content was looked up and stands in the log. */
+/** References in messages, and the fact that their content was looked up and recorded. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
-/** Something a message names and does not hold: it stays a reference in the log, whatever becomes of it. */
+/** Something a message names but does not contain. The log keeps the reference, whatever its target becomes. */
 export interface Reference {
   /** `nostr`, `conversation`, `file`. */
   kind: string
-  /** What to look up: an entity, an id, a path. */
+  /** The entity, id or path to look up. */
   target: string
 }
 
-/** On the message that holds the content: whose reference it resolves. */
+/** On the message that holds the content: the reference it resolves. */
 export const Resolves = z.object({
   reference: z.string(),
   /** Version of the message that refers to it. */
   of: z.int().positive(),
-  /** Where it comes from, as the resolver says. */
+  /** Origin of the content, as the resolver names it. */
   source: z.string(),
 })
 export type Resolves = z.infer<typeof Resolves>
 
-/** Goes with the message that holds the content. It has no text, so that erasing the messages erases all of it. */
+/**
+ * Recorded with the message that holds the content. Contains no text itself, so that erasing the message erases
+ * everything.
+ */
 export const ReferenceResolved = z.object({
   type: z.literal('reference.resolved'),
   messageId: Id,
@@ -28,7 +31,7 @@ export const ReferenceResolved = z.object({
   version: z.int().positive(),
   /** Version of the message that refers to it. */
   of: z.int().positive(),
-  /** Of the reference and of who may see its content. */
+  /** Digest of the reference and of the audience of its content. */
   digest: z.string().min(1).max(64),
 })
 export type ReferenceResolved = z.infer<typeof ReferenceResolved>

@@ -1,11 +1,9 @@
-/** Facts about runs: an agent was set to work on its session, and how that ended. */
+/** Facts about runs of agents on their sessions. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 import { Usage } from './message.ts'
 
-/**
- * `superseded`: another run took its place. `crashed`: nobody ended it; it was found dead, its lease run out.
- */
+/** `superseded`: another run took its place. `crashed`: its process died and the lease ran out. */
 export const RunOutcome = z.enum(['done', 'cancelled', 'failed', 'superseded', 'crashed'])
 export type RunOutcome = z.infer<typeof RunOutcome>
 
@@ -16,9 +14,9 @@ export const RunStarted = z.object({
   agent: Id,
   /** `provider:model`. */
   model: z.string(),
-  /** Version of the message it is to answer. */
+  /** Version of the message to answer. */
   trigger: z.int().positive(),
-  /** The run it takes up where that one was cut off. */
+  /** The interrupted run that this one resumes. */
   resumes: Id.optional(),
 })
 export type RunStarted = z.infer<typeof RunStarted>
@@ -29,15 +27,15 @@ export const RunEnded = z.object({
   runId: Id,
   agent: Id,
   outcome: RunOutcome,
-  /** What went wrong, or who stopped it. */
+  /** The failure, or who stopped it. */
   reason: z.string().optional(),
-  /** Calls of the model, and of tools. */
+  /** Calls of the model and of tools. */
   steps: z.int().nonnegative(),
   toolCalls: z.int().nonnegative(),
-  /** All calls of the model together; what it cost only where every price is known. */
+  /** All calls of the model together. The cost is present only when every price is known. */
   usage: Usage.optional(),
   durationMs: z.int().nonnegative(),
-  /** The message with its last words. */
+  /** The message that holds the answer. */
   answer: Id.optional(),
 })
 export type RunEnded = z.infer<typeof RunEnded>

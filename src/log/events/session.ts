@@ -5,9 +5,7 @@ import { Id } from './id.ts'
 import { Metadata } from './metadata.ts'
 import { Strategy } from './strategy.ts'
 
-/**
- * What the sessions of one work item share: nothing, their checkpoints, or their messages too.
- */
+/** Sharing between the sessions of one work item: nothing, checkpoints, or messages as well. */
 export const Sharing = z.enum(['separate', 'checkpoint', 'messages'])
 export type Sharing = z.infer<typeof Sharing>
 
@@ -18,21 +16,21 @@ export const SessionCreated = z.object({
   type: z.literal('session.created'),
   agentName: Id,
   agentType: Id,
-  /** For task sessions: the state of the task this session belongs to, such as `in_dev`. */
+  /** For task sessions: the task's state, such as `in_dev`. */
   taskState: Id.optional(),
   sharing: Sharing,
-  /** How long the session lives without use; null for ever. */
+  /** Lifetime without use; null never expires. */
   expiresInMs: z.int().positive().nullable(),
-  /** The session this one replaces, expired or archived or deleted before. */
+  /** The session it replaces, which expired or was archived or deleted. */
   replaces: Id.optional(),
-  /** What its predecessor, gone for want of use, had acknowledged: its agent was away, not new. */
+  /** Cursor of its expired predecessor: the agent was away and is not new. */
   acknowledged: z.int().nonnegative().optional(),
-  /** In a branch: where the conversation comes from, and the session of the same agent there that this one goes on from. */
+  /** In a branch: its branch point, and the same agent's session there that this one continues. */
   branchOf: BranchPoint.optional(),
   continues: z
     .object({
       sessionIds: z.array(Id).min(1),
-      /** What that session's head said at the branch point, in the fields that are taken over. */
+      /** Fields of that session's head at the branch point that are taken over. */
       head: z.record(z.string(), z.unknown()),
     })
     .optional(),
@@ -40,11 +38,11 @@ export const SessionCreated = z.object({
 })
 export type SessionCreated = z.infer<typeof SessionCreated>
 
-/** The window starts after this event. The log keeps what came before. */
+/** The window starts after this event. The log keeps everything before it. */
 export const SessionCleared = z.object({ ...OfSession, type: z.literal('session.cleared') })
 export type SessionCleared = z.infer<typeof SessionCleared>
 
-/** Like cleared, but the messages at `kept` (the first system message, where there was one) stay in the window. */
+/** Like cleared, but the messages at `kept` (the first system message, if any) stay in the window. */
 export const SessionReset = z.object({
   ...OfSession,
   type: z.literal('session.reset'),
@@ -65,12 +63,12 @@ export type SessionReopened = z.infer<typeof SessionReopened>
 export const SessionExpired = z.object({
   ...OfSession,
   type: z.literal('session.expired'),
-  /** When it was last used, as an ISO time. */
+  /** ISO time of its last use. */
   lastActiveAt: z.string(),
 })
 export type SessionExpired = z.infer<typeof SessionExpired>
 
-/** Hidden from lists. The log keeps all of it. */
+/** Hidden from lists. The log keeps everything. */
 export const SessionDeleted = z.object({
   ...OfSession,
   type: z.literal('session.deleted'),
@@ -78,7 +76,7 @@ export const SessionDeleted = z.object({
 })
 export type SessionDeleted = z.infer<typeof SessionDeleted>
 
-/** The agent has taken in what it sees up to this version: what comes later is new to it. */
+/** The agent has processed everything it sees up to this version; later messages are new to it. */
 export const SessionAcknowledged = z.object({
   ...OfSession,
   type: z.literal('session.acknowledged'),
@@ -90,21 +88,23 @@ export type SessionAcknowledged = z.infer<typeof SessionAcknowledged>
 export const SessionAnnotated = z.object({ ...OfSession, type: z.literal('session.annotated'), metadata: Metadata })
 export type SessionAnnotated = z.infer<typeof SessionAnnotated>
 
-/** How requests of this session differ from the project's. Merged key by key over the old; null goes back to the project's. */
+/**
+ * Request settings of this session that differ from the project's. Merged key by key; null returns to the project's.
+ */
 export const SessionConfigured = z.object({
   ...OfSession,
   type: z.literal('session.configured'),
   requests: z.strictObject({
     strategy: Strategy.nullable().optional(),
     budget: z.int().positive().nullable().optional(),
-    /** `provider:model`: whose limits and whose way of counting hold. */
+    /** `provider:model`: determines limits and token counting. */
     model: z.string().min(1).nullable().optional(),
     recall: z.boolean().nullable().optional(),
   }),
 })
 export type SessionConfigured = z.infer<typeof SessionConfigured>
 
-/** An id the session has elsewhere, such as a Claude session id, handed back on the next run. */
+/** The session's id in another system, such as a Claude session id. Returned on the next run. */
 export const SessionLinked = z.object({
   ...OfSession,
   type: z.literal('session.linked'),

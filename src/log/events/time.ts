@@ -1,7 +1,7 @@
-/** The furthest time, in milliseconds since 1970: what a date can hold. */
+/** The largest time a `Date` can hold, in milliseconds since 1970. */
 export const furthestTime = 8_640_000_000_000_000
 
-/** Whether a date such as 2026-02-28 is in the calendar. `Date.parse` makes the 2nd of March of the 30th of February. */
+/** True when a date such as 2026-02-28 exists. `Date.parse` turns February 30th into March 2nd. */
 export function isDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`)
   return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day)

@@ -1,8 +1,8 @@
-/** Facts about an orchestrator's turns: whom it routed to, what came back, how it ended. */
+/** Facts about an orchestrator's turns: the route, the completions, the outcome. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
-/** What a completion says, and why a turn was started: long enough for a report, short enough for a routing context. */
+/** Text of a completion or of a turn's reason: enough for a report, bounded for the routing context. */
 export const TurnText = z.string().max(20_000)
 
 export const TurnStarted = z.object({
@@ -13,29 +13,29 @@ export const TurnStarted = z.object({
   orchestrator: Id,
   agents: z.array(Id).min(1).max(64),
   phase: Id.optional(),
-  /** The phase the turn itself moved the conversation out of. */
+  /** The phase that the turn itself left. */
   movedFrom: Id.optional(),
   reason: TurnText,
-  /** What the agents are asked to do, where it says more than the reason. */
+  /** Instructions for the agents, where they say more than the reason. */
   instruction: TurnText.optional(),
-  /** Version of the person's newest message when it was decided. */
+  /** Version of the person's newest message at the decision. */
   request: z.int().positive().optional(),
-  /** ISO time after which the turn no longer waits. */
+  /** ISO time after which the turn stops waiting. */
   dueAt: z.string().optional(),
 })
 export type TurnStarted = z.infer<typeof TurnStarted>
 
-/** An agent that was routed to is done, well or badly. Once per agent and turn. */
+/** A routed agent finished, successfully or not. Once per agent and turn. */
 export const CompletionRecorded = z.object({
   type: z.literal('completion.recorded'),
   turnId: Id,
   agent: Id,
   outcome: z.enum(['completed', 'failed']),
-  /** What it said; absent when a message says it: erasing that message must leave no copy. */
+  /** The report; absent when a message holds it, so that erasing the message leaves no copy. */
   message: TurnText.optional(),
-  /** Version of the message whose `complete` call said so. */
+  /** Version of the message with the `complete` call. */
   found: z.int().positive().optional(),
-  /** Print of what the message said, to compare it with others. */
+  /** Sketch of the message's text, for comparison with others. */
   print: z.string().optional(),
 })
 export type CompletionRecorded = z.infer<typeof CompletionRecorded>
@@ -45,11 +45,11 @@ export type TurnOutcome = z.infer<typeof TurnOutcome>
 
 const Closing = {
   turnId: Id,
-  /** Version of the `turn.started`. */
+  /** Version of `turn.started`. */
   started: z.int().positive(),
   /** Versions of the completions. */
   completions: z.array(z.int().positive()),
-  /** Version of the event that closed the turn before, so that history is read turn by turn. */
+  /** Version of the event that closed the previous turn, so that history can be read turn by turn. */
   previous: z.int().positive().optional(),
 }
 
@@ -57,13 +57,13 @@ export const TurnResolved = z.object({
   ...Closing,
   type: z.literal('turn.resolved'),
   outcome: TurnOutcome,
-  /** Agents that did not complete. */
+  /** Agents without a completion. */
   missing: z.array(Id),
   reason: TurnText.optional(),
 })
 export type TurnResolved = z.infer<typeof TurnResolved>
 
-/** The routing decision was taken back: open or resolved, it is no part of the routing history. */
+/** The routing decision was taken back and is no longer part of the routing history. */
 export const TurnUndone = z.object({
   ...Closing,
   type: z.literal('turn.undone'),

@@ -1,4 +1,4 @@
-/** What is worked on. Each work item has one conversation, the log of everything said and done about it. */
+/** Work items. Each has one conversation, the log of everything said and done about it. */
 import { z } from 'zod'
 import { Id } from './id.ts'
 
@@ -10,7 +10,7 @@ export const WorkItem = z.discriminatedUnion('type', [
 ])
 export type WorkItem = z.infer<typeof WorkItem>
 
-/** One string per work item within a project. For look-up only; nothing reads it back. */
+/** Returns one string per work item within a project. Used for look-up only and never parsed. */
 export function workItemKey(item: WorkItem): string {
   switch (item.type) {
     case 'feature':

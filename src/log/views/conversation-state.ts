@@ -1,4 +1,4 @@
-/** What a conversation's head knows of the team on it: phase, turns, delegations, files read, references, time at work. */
+/** The teamwork part of a conversation's head: phase, turns, delegations, files read, references, time at work. */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
@@ -31,13 +31,13 @@ export interface TeamState {
   execution?: ExecutionState
   runs?: RunsState
   questions?: QuestionsState
-  /** Of a task: its Ralph loop, its newest review, its landing. */
+  /** For a task: its Ralph loop, newest review and landing. */
   ralph?: RalphState
   review?: ReviewState
   landing?: LandingState
-  /** Of a work item that was described as one: its state, a feature's task graph. */
+  /** For a described work item: its state and, for a feature, the task graph. */
   work?: WorkState
-  /** Of a work item that was given to agents: how often, to whom, what keeps it. */
+  /** For a dispatched work item: count, agents, and the guard that stops it. */
   dispatches?: DispatchesState
 }
 
@@ -103,9 +103,9 @@ const teamEvents: ReadonlySet<string> = new Set([
   'guard.cleared',
 ])
 
-/** The same object when the event does not concern the team. */
+/** Returns the same object when the event does not concern the team. */
 export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEvent): T {
-  // Nearly every event is a message; for those this is one look into a set.
+  // Most events are messages; for them this is a single set look-up.
   if (!teamEvents.has(recorded.event.type)) return state
   let next: T | undefined
   for (const [name, fold] of Object.entries(folds) as Array<
@@ -120,12 +120,12 @@ export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEven
   return next ?? state
 }
 
-/** Delegations, executions and runs are looked after this often as long as they are open. */
+/** Interval for checking open delegations, executions and runs. */
 const lookAgainMs = 60_000
 
 /**
- * When somebody should look after the conversation: a time-out, a delegation to settle, an execution or a run that may be dead.
- * Once it is completed or archived only executions and runs are left to look after.
+ * Returns when the conversation next needs attention: a time-out, a delegation to settle, or an execution or run that
+ * may have crashed. A completed or archived conversation only has executions and runs to check.
  */
 export function teamDueAt(state: TeamState & { status: string }): number | undefined {
   const { status, phaseState, turns, delegations, execution, runs, questions } = state

@@ -1,8 +1,7 @@
 /**
- * A conversation's head: the little that deciding and listing need, folded from its log.
+ * A conversation's head: the fields that decisions and lists need, folded from its log.
  *
- * `info` changes seldom and is the same object after an event that does not touch it, so that a store can tell what it
- * need not write again.
+ * `info` changes rarely and stays the same object while unchanged, so that a store knows what it need not write.
  */
 import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -18,7 +17,7 @@ export interface ConversationInfo extends TeamState {
   project: string
   title: string
   status: ConversationStatus
-  /** The status `restore` gives back. */
+  /** The status that `restore` returns to. */
   statusBeforeArchive?: ConversationStatus
   workItem: WorkItem
   tracingId?: string
@@ -26,16 +25,16 @@ export interface ConversationInfo extends TeamState {
   createdAt: string
   completedAt?: string
   archivedAt?: string
-  /** When somebody last took it out of the archive: the sweep counts from then on. */
+  /** Time it was last restored from the archive; the sweep counts from then. */
   restoredAt?: string
   summary?: string
   /** Versions of pinned messages. */
   pins?: readonly number[]
-  /** A branch shares what its parent says up to here. */
+  /** The branch shares its parent's events up to here. */
   branchOf?: BranchPoint
-  /** Version of the newest fact of an erasure: whoever read messages before must not repeat them later. */
+  /** Version of the newest erasure. Readers that cached messages before it must not show them again. */
   erasedAt?: number
-  /** Where the conclusion of this branch was taken back to. */
+  /** The conversation that this branch was merged into. */
   mergedInto?: { conversationId: string; messageId: string }
 }
 
@@ -43,14 +42,19 @@ export interface ConversationHead {
   info: ConversationInfo
   /** Version of the newest event. */
   version: number
-  /** ISO time of the newest event, but for marks that a session expired: those are nobody's doing. */
+  /** ISO time of the newest event other than session expiries, which are not use. */
   activeAt: string
 }
 
-/** The one type of event that says of nobody that he used the conversation. Stores that look for its last use pass it over. */
+/**
+ * The one event type that does not count as use of the conversation. Stores skip it when they look for the last use.
+ */
 export const unusedMark = 'session.expired'
 
-/** The head after `recorded`. Undefined before the first event and, for a damaged log, until it says what it is about. */
+/**
+ * Returns the head after `recorded`. Undefined before the first event and, in a damaged log, until the work item is
+ * known.
+ */
 export function evolveConversation(
   head: ConversationHead | undefined,
   recorded: RecordedEvent,
@@ -101,7 +105,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, status: 'archived', statusBeforeArchive: info.status, archivedAt: at }
     case 'conversation.restored': {
       const { statusBeforeArchive = 'active', archivedAt: _, ...rest } = info
-      // One that was purged may not have been archived before.
+      // A purged conversation may not have been archived before.
       const status = info.status === 'archived' ? statusBeforeArchive : info.status
       return { ...rest, status, ...(event.stays && { restoredAt: at }) }
     }
@@ -110,7 +114,6 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
     case 'message.added':
       return event.pinned ? { ...info, pins: [...(info.pins ?? []), recorded.version] } : info
     case 'message.erased':
-      // Programs of before did not say what they wrote anew, and had no such field.
       return event.rewritten ? { ...info, erasedAt: recorded.version } : info
     case 'message.pinned': {
       const others = (info.pins ?? []).filter(version => version !== event.version)
@@ -121,7 +124,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
   }
 }
 
-/** What of a head a branch takes over: how things stood, not what the parent is called or whether it was put away. */
+/** Returns the fields of a head that a branch takes over: the state, but not the parent's title or archive status. */
 export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
   const {
     id: _id,
@@ -140,14 +143,14 @@ export function inheritedInfo(info: ConversationInfo): Record<string, unknown> {
     branchOf: _branchOf,
     mergedInto: _mergedInto,
     erasedAt: _erasedAt,
-    // Who works on the parent does not work here, and what it owes its own parent is not owed twice.
+    // Executions and delegations of the parent do not continue in the branch.
     execution: _execution,
     delegated: _delegated,
     runs: _runs,
     questions: _questions,
     ralph: _ralph,
     landing: _landing,
-    // A branch is a thread to think in; the work item stays the parent's.
+    // The work item stays with the parent; a branch is a thread.
     work: _work,
     dispatches: _dispatches,
     ...rest

@@ -1,4 +1,4 @@
-/** Work a conversation handed to others, and where a delegated one comes from. Folded from its log. */
+/** Delegations made by a conversation, and the origin of a delegated one. Folded from its log. */
 import type { Delegated, DelegationOutcome } from '../events/delegation.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
@@ -8,28 +8,28 @@ export interface DelegationState {
   from: string
   to: string
   status: 'pending' | DelegationOutcome
-  /** Version of its start; the message after it has the task. */
+  /** Version of its start; the next message has the task. */
   version: number
   /** ISO time. */
   startedAt: string
-  /** Version of its end; the message after it has the result. */
+  /** Version of its end; the next message has the result. */
   endedAt?: number
 }
 
 export interface DelegationsState {
-  /** How many there were. */
+  /** Number of delegations so far. */
   count: number
   pending: readonly DelegationState[]
-  /** The newest that ended, oldest first. */
+  /** The newest ended ones, oldest first. */
   ended: readonly DelegationState[]
 }
 
-/** How a conversation that was delegated came to be, and how it ended. */
+/** Origin and outcome of a delegated conversation. */
 export interface DelegatedState extends Delegated {
   outcome?: DelegationOutcome
 }
 
-/** More at a time are refused. */
+/** Maximum number of open delegations; more are refused. */
 export const mostPending = 64
 const endedRemembered = 16
 

@@ -1,8 +1,8 @@
-/** How long agents were at work on a conversation, restarts and crashes included. Folded from its log. */
+/** Time that agents spent on a conversation, across restarts and crashes. Folded from its log. */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
 export interface ExecutionState {
-  /** Of all agents together: two at work at once count twice. */
+  /** Sum over all agents: two at work at the same time count twice. */
   totalMs: number
   agents: Readonly<Record<string, number>>
   running: readonly RunningExecution[]
@@ -17,7 +17,7 @@ export interface RunningExecution {
   startedAt: string
 }
 
-/** More names than this are counted together. */
+/** Names past this number are counted together. */
 const mostAgents = 100
 const otherAgents = '(others)'
 
@@ -31,7 +31,7 @@ export function evolveExecution(
     const started = { id: event.executionId, agent: event.agent, version, startedAt: at }
     return { totalMs, agents, running: [...running, started] }
   }
-  // A run is time at work that is told once, when it is over.
+  // A run reports its working time once, at its end.
   if (event.type === 'run.ended' && event.durationMs > 0) {
     return worked(state ?? { totalMs: 0, agents: {}, running: [] }, event.agent, event.durationMs)
   }

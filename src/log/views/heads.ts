@@ -1,16 +1,16 @@
-/** What a decision may look at: heads as they are at the moment of writing. */
+/** Heads as they are at the moment of writing: the input of a decision. */
 import type { ConversationHead } from './conversation.ts'
 import type { SessionHead } from './session.ts'
 
 export interface Heads {
-  /** Undefined when the conversation does not exist yet. */
+  /** Undefined when the conversation does not exist. */
   conversation: ConversationHead | undefined
-  /** The session that was asked for, if it exists. */
+  /** The requested session, if it exists. */
   session: SessionInUse | undefined
 }
 
 export interface SessionInUse {
   head: SessionHead
-  /** When the session, or a message it sees, last changed; milliseconds. */
+  /** Time of the last change of the session or of a message it sees, in milliseconds. */
   readonly lastActiveAtMs: number
 }

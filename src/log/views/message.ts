@@ -1,4 +1,4 @@
-/** A message as callers see it: the event's content with its place in the log, and its text in one string. */
+/** A message as callers see it: the event's content with its position in the log, and its text as one string. */
 import type { DamagedEvent, ErasedEvent, UnknownEvent } from '../events/event.ts'
 import type { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
@@ -13,13 +13,13 @@ export interface Message extends Omit<MessageAdded, 'type' | 'messageId'> {
   /** The text parts, joined by blank lines. */
   content: string
   /**
-   * Set when the content cannot be given: erased on demand, its record damaged, or written by a newer program. Role, author
-   * and audience went with it, and stand here for nobody. Why it was erased says the event `message.erased` in the log.
+   * Set when the content is unavailable: erased on request, damaged, or written by a newer program. Role, author and
+   * audience are then placeholders. The event `message.erased` has the reason of an erasure.
    */
   missing?: { because: 'erased' | 'damaged' | 'unknown'; reason: string }
 }
 
-/** An event's field that a message calls otherwise, or not at all. */
+/** Fields of an event that a message names differently or does not have. */
 const ownNames: ReadonlySet<string> = new Set(['type', 'messageId'])
 
 export function textOf(parts: readonly Part[]): string {
@@ -29,7 +29,9 @@ export function textOf(parts: readonly Part[]): string {
   return texts.join('\n\n')
 }
 
-/** The message a recorded event is, or undefined if it is none. `storedId` names one whose record does not. */
+/**
+ * Returns the message of a recorded event, or undefined for other events. `storedId` is used when the record has no id.
+ */
 export function messageOf(
   recorded: Pick<RecordedEvent, 'conversationId' | 'version' | 'at' | 'event'>,
   storedId = '',
@@ -48,7 +50,7 @@ export function messageOf(
       tokens: event.tokens,
       content: textOf(event.parts),
     }
-    // Field by field: a spread of the whole event costs more than reading its row.
+    // Copied field by field, because spreading the event costs more than reading its row.
     for (const field in event)
       if (!(field in message) && !ownNames.has(field)) message[field] = event[field as keyof MessageAdded]
     return message

@@ -1,4 +1,4 @@
-/** The phase a conversation is in, since when, and how it was handed over. Folded from its log. */
+/** The phase of a conversation, since when, and its hand-over. Folded from its log. */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
 export interface PhaseState {
@@ -9,12 +9,12 @@ export interface PhaseState {
   from?: string
   message?: string
   reason?: string
-  /** Where things stood at the hand-over. */
+  /** State of the work at the hand-over. */
   summary?: string
   agent?: string
   actor: string
   timeoutMs?: number
-  /** ISO time it was reported as stuck. */
+  /** ISO time it was reported stuck. */
   stuckAt?: string
 }
 
@@ -37,7 +37,7 @@ export function evolvePhase(state: PhaseState | undefined, recorded: RecordedEve
   }
 }
 
-/** When the phase counts as stuck; undefined when it never does, or was reported already. */
+/** Returns when the phase counts as stuck; undefined without a time limit or when already reported. */
 export function phaseDueAt(state: PhaseState | undefined): number | undefined {
   if (state?.timeoutMs === undefined || state.stuckAt !== undefined) return undefined
   return Date.parse(state.since) + state.timeoutMs

@@ -1,4 +1,4 @@
-/** What agents asked on a conversation: what waits for an answer, and the newest answers. Folded from its log. */
+/** Questions of agents on a conversation: the open ones and the newest answers. Folded from its log. */
 import type { QuestionKind } from '../events/question.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
@@ -12,18 +12,18 @@ export interface QuestionState {
   choices?: readonly string[]
   default?: string
   dueAt?: string
-  /** Version it was asked at. */
+  /** Version of the question. */
   version: number
   askedAt: string
   answer?: string
   timedOut?: boolean
-  /** A run has taken the answer up. */
+  /** A run has received the answer. */
   taken?: boolean
 }
 
 export interface QuestionsState {
   open: readonly QuestionState[]
-  /** The newest that were answered, oldest first. */
+  /** The newest answered ones, oldest first. */
   answered: readonly QuestionState[]
 }
 
@@ -57,7 +57,7 @@ export function evolveQuestions(
   return state
 }
 
-/** When the first open question is to be looked after. */
+/** Returns when the first open question times out. */
 export function questionsDueAt(state: QuestionsState | undefined): number | undefined {
   const due = (state?.open ?? []).flatMap(one => (one.dueAt === undefined ? [] : [Date.parse(one.dueAt)]))
   return due.length === 0 ? undefined : Math.min(...due)

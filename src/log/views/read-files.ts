@@ -1,7 +1,7 @@
 /**
- * Which files agents have read, and so may write. Folded from the log.
+ * Files that agents have read and therefore may write. Folded from the log.
  *
- * The newest are remembered. One that is forgotten has to be read again before it is written: the safe side.
+ * Only the newest are kept. A forgotten file must be read again before it is written, which is the safe side.
  */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
@@ -16,7 +16,7 @@ export function evolveReadFiles(state: ReadFiles | undefined, { event }: Recorde
   const { agent, path } = event
   const known = new Map(Object.entries(state ?? {}))
   const paths = (known.get(agent) ?? []).filter(one => one !== path)
-  // Set anew, so that the agent that reads comes last and the one that has not read for longest first.
+  // Inserted again, so that the most recent reader comes last and the least recent first.
   known.delete(agent)
   known.set(agent, [...paths, path])
   let count = 0

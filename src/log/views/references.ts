@@ -1,7 +1,7 @@
 /**
- * Which references of a conversation's messages are resolved, and where their content stands. Folded from the log.
+ * References of a conversation's messages that were resolved, with the versions of their content. Folded from the log.
  *
- * The newest are remembered. One that is forgotten is looked up again when it is referred to again.
+ * Only the newest are kept. A forgotten one is looked up again when it is next mentioned.
  */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
@@ -23,7 +23,7 @@ export function evolveReferences(state: References | undefined, { event }: Recor
   return [...(state ?? []), { digest, version, of }].slice(-referencesRemembered)
 }
 
-/** Where the content of a reference stands, if it was looked up after version `after`. */
+/** Returns the version of a reference's content, if it was looked up after version `after`. */
 export function resolvedAt(state: References | undefined, digest: string, after: number): number | undefined {
   const found = state?.findLast(one => one.digest === digest)
   return found && found.version > after ? found.version : undefined

@@ -1,13 +1,13 @@
-/** Which agents are running on a conversation, and what all runs took so far. Folded from its log. */
+/** Running agents of a conversation, and the usage of all its runs. Folded from its log. */
 import type { Usage } from '../events/message.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
 export interface RunsState {
   open: readonly OpenRun[]
-  /** Runs that ended. */
+  /** Number of ended runs. */
   ended: number
   usage: Usage
-  /** Runs whose cost is not known, so that the sum is not taken for the whole. */
+  /** Number of runs without a known cost, so that the sum is not mistaken for the total. */
   withoutCost: number
 }
 
@@ -42,7 +42,7 @@ export function evolveRuns(state: RunsState | undefined, recorded: RecordedEvent
   return state
 }
 
-/** The sums of two usages. A cost that one of them does not know is left out, not guessed. */
+/** Adds two usages. The cost is left out unless both know it. */
 export function addUsage(one: Usage, other: Usage | undefined): Usage {
   if (!other) return one
   const sum: Usage = { input: one.input + other.input, output: one.output + other.output }

@@ -1,7 +1,7 @@
 /**
  * A session's head: one agent's view of a conversation in a few fields, folded from the session's own events.
  *
- * Messages do not touch it: how many there are, and their tokens, are differences of running sums in the log.
+ * Messages do not change it: their number and tokens are differences of running sums in the log.
  */
 import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -35,42 +35,42 @@ export interface SessionHead {
   sharing: Sharing
   status: SessionStatus
   expiresInMs: number | null
-  /** Messages up to this version are outside the window, but for those in `kept`. */
+  /** Messages up to this version are outside the window, except those in `kept`. */
   windowStart: number
   kept: readonly number[]
-  /** What it sees up to this version the agent has taken in; undefined until it acknowledged anything. */
+  /** The agent has processed what it sees up to this version; undefined before the first acknowledgement. */
   acknowledged?: number
   compactions: number
-  /** The newest checkpoint, if the window has one: where it stands in the log, and what deciding needs of it. */
+  /** The window's newest checkpoint, if any: its version and what decisions need of it. */
   checkpoint?: SessionCheckpoint
-  /** Checkpoints of the model did not help: the packer may leave out, and the offline summariser serves. */
+  /** The model's checkpoints did not help: the packer may omit messages, and the offline summariser takes over. */
   latched?: boolean
-  /** Compactions that failed since the last checkpoint: how many, and where the newest stands. */
+  /** Compactions failed since the last checkpoint: their number, and the version of the newest. */
   failed?: { times: number; version: number }
-  /** Where the newest description, context and request stand in the log. */
+  /** Versions of the newest description, context and request. */
   describedAt?: number
   contextAt?: number
   lastRequest?: { version: number; tokens: number; calibrated?: number; budget: number; at: string }
-  /** Its newest run: what it is to answer, and how it ended. */
+  /** Its newest run: trigger and outcome. */
   run?: SessionRun
-  /** Where its requests differ from the project's. */
+  /** Request settings that differ from the project's. */
   requests?: SessionRequestSettings
   outsideIds: Readonly<Record<string, string>>
   metadata: Metadata
   replaces?: string
-  /** In a branch: where its conversation comes from, and the sessions there whose messages are its own. */
+  /** In a branch: the branch point, and the parent's sessions whose messages count as its own. */
   branchOf?: BranchPoint
   continues?: readonly string[]
   createdAt: string
-  /** Time of the newest event of the session itself; messages do not move it. Of an expired one: of its last use. */
+  /** Time of the session's own newest event; messages do not change it. For an expired session: its last use. */
   updatedAt: string
 }
 
 export interface SessionRun {
   id: string
-  /** Version of the message it is to answer. */
+  /** Version of the message to answer. */
   trigger: number
-  /** Absent while it is under way. */
+  /** Absent while it is running. */
   outcome?: RunOutcome
 }
 
@@ -90,12 +90,12 @@ export interface SessionCheckpoint {
   totalSaved: number
 }
 
-/** What makes a session findable: one active session per agent, work item and state. Nothing reads it back. */
+/** Returns the natural key: one active session per agent, work item and state. Never parsed. */
 export function sessionKey(key: { agentName: string; workItem: WorkItem; taskState?: string | undefined }): string {
   return JSON.stringify([key.agentName, workItemKey(key.workItem), key.taskState ?? null])
 }
 
-/** The session an event is about, if it is about one. */
+/** Returns the id of the session an event belongs to, if any. */
 export function sessionOf(recorded: RecordedEvent): string | undefined {
   const { event } = recorded
   return event.type !== 'message.added' && 'sessionId' in event ? event.sessionId : undefined
@@ -175,7 +175,7 @@ export function evolveSession(
     case 'session.reopened':
       return { ...head, status: 'active', updatedAt: at }
     case 'session.expired':
-      // That somebody noticed is no use of it.
+      // Recording the expiry does not count as use.
       return { ...head, status: 'expired', updatedAt: event.lastActiveAt }
     case 'session.deleted':
       return { ...head, status: 'deleted', updatedAt: at }
@@ -196,7 +196,10 @@ export function evolveSession(
   }
 }
 
-/** What of a head a session in a branch takes over. Ids elsewhere stay behind: two sessions cannot go on in one place. */
+/**
+ * Returns the fields of a head that a session in a branch takes over. External ids stay behind, because two sessions
+ * cannot continue one.
+ */
 export function inheritedHead(head: SessionHead): Record<string, unknown> {
   const { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt } = head
   const taken = { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt }
@@ -215,7 +218,7 @@ function configured(
   return Object.fromEntries(entries)
 }
 
-/** A cleared or reset window starts without a checkpoint and without its latch. */
+/** A cleared or reset window starts without checkpoint and latch. */
 function afresh(head: SessionHead): SessionHead {
   const { checkpoint: _, latched: __, failed: ___, ...rest } = head
   return rest
@@ -223,7 +226,7 @@ function afresh(head: SessionHead): SessionHead {
 
 const parsed = new WeakMap<SessionHead, number>()
 
-/** When the session itself last changed. Every append asks for it, and reading a time takes as long as deciding. */
+/** Time of the session's own last change. Cached, because every append needs it and parsing a date is slow. */
 export function changedAtMs(head: SessionHead): number {
   let at = parsed.get(head)
   if (at === undefined) {
@@ -233,7 +236,9 @@ export function changedAtMs(head: SessionHead): number {
   return at
 }
 
-/** When a session ends for want of use, or undefined if it never does: later than a date can be is never. */
+/**
+ * Returns when a session expires without use, or undefined if never. A time past what a date can hold counts as never.
+ */
 export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
   if (head.expiresInMs === null) return undefined
   const expiry = lastActiveAtMs + head.expiresInMs

@@ -1,9 +1,9 @@
-/** What an event took: tokens and cost, of whom, on which model. */
+/** The tokens and cost of an event, with agent and model. */
 import type { StoredEvent } from '../events/event.ts'
 
 export interface Spent {
   agent: string
-  /** Undefined where no model was asked. */
+  /** Undefined when no model was called. */
   model: string | undefined
   messages: number
   tokens: number
@@ -14,7 +14,7 @@ export interface Spent {
   unpriced: number
 }
 
-/** Undefined for what took nothing. */
+/** Undefined for events without usage. */
 export function spentIn(event: StoredEvent): Spent | undefined {
   if (event.type === 'message.added') {
     const { usage, tokens, author, metadata } = event

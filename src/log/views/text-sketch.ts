@@ -1,11 +1,11 @@
 /**
- * A print of a text: a few of its words' hashes, enough to tell how alike two texts are without keeping them.
+ * Sketches of texts: a few hashes of their words, enough to estimate similarity without keeping the text.
  *
- * The smallest hashes of a set are a fair sample of it (bottom-k sketch), so the share of them that two sets have in
- * common estimates the share of words they have in common. Prints of parts add up to the print of the whole.
+ * The smallest hashes of a set are a fair sample (bottom-k sketch), so the overlap of two sketches estimates the
+ * overlap of the words. Sketches of parts combine to the sketch of the whole.
  */
 
-/** Hashes kept. At 48 the estimate is off by about 0.07. */
+/** Number of hashes kept. At 48 the estimate is off by about 0.07. */
 const size = 48
 const hashLength = 4
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
@@ -14,7 +14,7 @@ const alphabet = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwx
 export function printOf(text: string): string {
   const hashes = new Set<string>()
   for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
-    // A script without spaces makes one long word of a sentence: its pairs of characters tell more.
+    // Scripts without spaces make one long word of a sentence, so their character pairs are used.
     if (unspaced.test(word)) for (let at = 0; at + 1 < word.length; at++) hashes.add(hashOf(word.slice(at, at + 2)))
     else if (word.length > 1 && !fillers.has(word)) hashes.add(hashOf(word))
   }
@@ -25,7 +25,7 @@ export function addPrints(a: string, b: string): string {
   return a === '' ? b : b === '' ? a : smallest(new Set([...hashesIn(a), ...hashesIn(b)]))
 }
 
-/** From 0 (nothing in common) to 1 (the same words). Two empty texts are alike. */
+/** Returns 0 for nothing in common to 1 for the same words. Two empty texts are alike. */
 export function likeness(a: string, b: string): number {
   if (a === b) return 1
   if (a === '' || b === '') return 0
@@ -34,7 +34,7 @@ export function likeness(a: string, b: string): number {
   return sample.filter(hash => inA.has(hash) && inB.has(hash)).length / sample.length
 }
 
-/** How many different words a print shows, up to its size. */
+/** Returns the number of different words in a sketch, up to its size. */
 export function wordsIn(print: string): number {
   return print.length / hashLength
 }
@@ -49,7 +49,7 @@ function hashesIn(print: string): string[] {
   return hashes
 }
 
-/** 24 bits of FNV-1a, stirred once more: its low bits alone are too regular to sample by. */
+/** 24 bits of FNV-1a, mixed once more because its low bits are too regular for sampling. */
 function hashOf(word: string): string {
   let hash = 0x811c9dc5
   for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193)
@@ -61,7 +61,7 @@ function hashOf(word: string): string {
   return text
 }
 
-/** Words that every English text has. In other languages they only make texts look a little more alike. */
+/** Words that every English text has. In other languages they only make texts look slightly more alike. */
 const fillers: ReadonlySet<string> = new Set(
   'the a an of to and in on for is are was with that this it as at by be from or please you your i we our can if not any its here has have'.split(
     ' ',

@@ -1,7 +1,8 @@
 /**
- * An orchestrator's turns in a few fields: the open one, prints of the newest closed ones, and whether routing is blocked.
+ * An orchestrator's turns: the open one, sketches of the newest closed ones, and whether routing is blocked.
  *
- * Texts stay in the log; the versions here lead to them. However many turns there were, this stays the same size.
+ * Texts stay in the log, and the versions here lead to them, so that the size stays constant however many turns there
+ * are.
  */
 
 import type { RecordedEvent } from '../events/recorded-event.ts'
@@ -10,19 +11,19 @@ import type { TurnOutcome } from '../events/turn.ts'
 import { addPrints, printOf } from './text-sketch.ts'
 
 export interface TurnsState {
-  /** How many there were. */
+  /** Number of turns so far. */
   count: number
   open?: OpenTurn
   /** The newest closed turns, oldest first. */
   recent: readonly PastTurn[]
-  /** Version of the event that closed the newest. */
+  /** Version of the event that closed the newest turn. */
   closedAt?: number
-  /** The person's message the newest turn was for, and how many turns it has taken. */
+  /** The person's message that the newest turn was for, and the number of turns it has taken. */
   request?: number
   hops: number
-  /** Routing is blocked since this version. */
+  /** Set while routing is blocked. */
   loop?: { version: number; at: string; kind: LoopKind; finding: string; evidence: readonly number[] }
-  /** Turns up to this version are no evidence of a loop. */
+  /** Turns up to this version no longer count as evidence of a loop. */
   clearedAt?: number
 }
 
@@ -38,7 +39,7 @@ export interface OpenTurn {
   movedFrom?: string
   dueAt?: string
   completions: ReadonlyArray<{ agent: string; version: number; outcome: 'completed' | 'failed' }>
-  /** Prints of what was asked and of what came back. */
+  /** Sketches of the instruction and of the results. */
   asked: string
   answered: string
 }
@@ -56,7 +57,7 @@ export interface PastTurn {
   answered: string
 }
 
-/** As many as loop detection looks back over. */
+/** Loop detection looks back over this many. */
 const turnsRemembered = 12
 
 export const noTurns: TurnsState = { count: 0, recent: [], hops: 0 }

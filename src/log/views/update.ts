@@ -1,7 +1,8 @@
 /**
- * What subscribers are told: every event of a project, named for those who listen for kinds of change.
+ * Updates for subscribers: every event of a project, named by kind of change.
  *
- * Seed names are kept (`session:updated` with its actions). One event gives one update; updates add nothing to the log.
+ * dagent's and TENEX's names are kept (`session:updated` with its actions). One event gives one update; updates add
+ * nothing to the log.
  */
 import type { CheckpointTaken, CompactionFailed, CompactionStarted } from '../events/checkpoint.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
@@ -12,7 +13,7 @@ interface Place {
   project: string
   conversationId: string
   version: number
-  /** Resume a subscription from here. */
+  /** Resumes a subscription after this update. */
   position: string
   at: string
   event: RecordedEvent
@@ -65,14 +66,16 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
       }
   )
 
-/** Compaction, with the seeds' names. `compaction` has messages, tokens before and after, the checkpoint, time and cost. */
+/**
+ * Compaction under dagent's names. `compaction` has messages, tokens before and after, checkpoint, duration and cost.
+ */
 export type CompactionUpdated = Place & { sessionId: string } & (
     | { name: 'session:compaction-start'; action: 'started'; compaction: CompactionStarted }
     | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken; reclaimed: number }
     | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
   )
 
-/** Work items: what they are, the task graph, where they stand. */
+/** Changes of work items: descriptions, task graph, states. */
 export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
     | { action: 'moved'; from: string; to: string; reason?: string }
     | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
@@ -80,7 +83,7 @@ export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
 
 export type Update = SessionUpdated | ConversationUpdated | CompactionUpdated | WorkUpdated
 
-/** Which names there are. */
+/** All names of updates. */
 export const updateNames: ReadonlyArray<Update['name']> = [
   'session:updated',
   'conversation:updated',
@@ -90,7 +93,7 @@ export const updateNames: ReadonlyArray<Update['name']> = [
   'work:updated',
 ]
 
-/** The updates that have a name. */
+/** Updates with a given name. */
 export type UpdateNamed<Name extends Update['name']> = Extract<Update, { name: Name }>
 
 export function updateOf(recorded: RecordedEvent): Update {

@@ -1,6 +1,6 @@
 /**
- * Facts about giving work to agents: that an item was given to one, how that ended, that a guard stopped it, and that a
- * person let it go on. What came of the work itself are facts about work.
+ * Facts about dispatching work to agents: start, end, a guard that stopped it, a person's release. Results of the work
+ * are facts about work.
  */
 import { z } from 'zod'
 import { Id } from '../id.ts'
@@ -11,16 +11,16 @@ export const DispatchStarted = z.object({
   item: WorkItem,
   dispatchId: Id,
   agent: Id,
-  /** The state the item was in. */
+  /** State of the item. */
   state: z.string(),
-  /** Which process has it. */
+  /** The process that has it. */
   node: Id,
 })
 export type DispatchStarted = z.infer<typeof DispatchStarted>
 
 /**
- * `continues`: it went well, and there is more to do. `stopped`: whoever dispatches was told to stop. `crashed`: nobody
- * ended it; its lease had run out when the next one took the item.
+ * `continues`: successful, with more to do. `stopped`: the dispatcher was told to stop. `crashed`: the process died;
+ * its lease had run out when another one took the item.
  */
 export const DispatchOutcome = z.enum(['done', 'continues', 'failed', 'parked', 'stopped', 'crashed'])
 export type DispatchOutcome = z.infer<typeof DispatchOutcome>
@@ -31,9 +31,9 @@ export const DispatchEnded = z.object({
   dispatchId: Id,
   agent: Id,
   outcome: DispatchOutcome,
-  /** Print of what the agent said, to compare it with others. */
+  /** Sketch of the agent's text, for comparison with others. */
   print: z.string().optional(),
-  /** Whom the agent handed it on to, and with which words. */
+  /** The agent it was handed to, and the message. */
   next: z.object({ agent: Id, message: z.string().max(20_000) }).optional(),
 })
 export type DispatchEnded = z.infer<typeof DispatchEnded>
@@ -41,19 +41,19 @@ export type DispatchEnded = z.infer<typeof DispatchEnded>
 export const GuardKind = z.enum(['hop-limit', 'alternation', 'no-progress', 'failures', 'crashes'])
 export type GuardKind = z.infer<typeof GuardKind>
 
-/** The item is given to nobody from here on, until a person says so. */
+/** The item is not dispatched again until a person clears the guard. */
 export const GuardTripped = z.object({
   type: z.literal('guard.tripped'),
   item: WorkItem,
   kind: GuardKind,
-  /** In words. */
+  /** Description in words. */
   finding: z.string(),
-  /** Versions of the dispatches it was seen in. */
+  /** Versions of the dispatches that show it. */
   evidence: z.array(z.int().positive()),
 })
 export type GuardTripped = z.infer<typeof GuardTripped>
 
-/** A person lets it go on: dispatches up to here are no evidence any more. */
+/** A person released the item: earlier dispatches no longer count as evidence. */
 export const GuardCleared = z.object({
   type: z.literal('guard.cleared'),
   item: WorkItem,

@@ -1,4 +1,4 @@
-/** Facts about landings: finished work is taken into the branch it was made for. */
+/** Facts about landings: merging finished work into its base branch. */
 import { z } from 'zod'
 import { CheckResult } from './ralph.ts'
 
@@ -7,13 +7,13 @@ export const LandingStarted = z.object({
   /** The branch with the work, and its newest commit. */
   branch: z.string(),
   tip: z.string(),
-  /** The branch it is taken into, and its newest commit. */
+  /** The branch it is merged into, and its newest commit. */
   base: z.string(),
   onto: z.string(),
 })
 export type LandingStarted = z.infer<typeof LandingStarted>
 
-/** Both sides changed the same places: whoever merges decides what stands there. */
+/** Both sides changed the same lines; the merging agent resolves them. */
 export const ConflictsFound = z.object({
   type: z.literal('conflicts.found'),
   files: z.array(z.string()).min(1),
@@ -21,8 +21,8 @@ export const ConflictsFound = z.object({
 export type ConflictsFound = z.infer<typeof ConflictsFound>
 
 /**
- * `landed`: the base has the work, and the checks pass on it. `waiting`: it would, but a person's own checkout is in the
- * way. `conflicted`, `checks_failed`: nobody could put it right; nothing was changed.
+ * `landed`: the base has the work, and its checks pass. `waiting`: a person's own checkout is in the way. `conflicted`,
+ * `checks_failed`: the problem could not be solved; nothing was changed.
  */
 export const LandingOutcome = z.enum(['landed', 'waiting', 'conflicted', 'checks_failed'])
 export type LandingOutcome = z.infer<typeof LandingOutcome>
@@ -30,7 +30,7 @@ export type LandingOutcome = z.infer<typeof LandingOutcome>
 export const LandingEnded = z.object({
   type: z.literal('landing.ended'),
   outcome: LandingOutcome,
-  /** The merge. */
+  /** The merge commit. */
   commit: z.string().optional(),
   reason: z.string().optional(),
   checks: z.array(CheckResult).optional(),

@@ -1,38 +1,38 @@
 /**
- * Facts about Ralph loops: an agent works on a task, iteration by iteration, until the checks of the project pass or one
- * of the limits is met.
+ * Facts about Ralph loops: an agent works on a task, iteration by iteration, until the project's checks pass or a limit
+ * is met.
  */
 import { z } from 'zod'
 import { Id } from '../id.ts'
 import { Usage } from '../message.ts'
 import { RunOutcome } from '../run.ts'
 
-/** What a check of the project said. */
+/** Result of one of the project's checks. */
 export const CheckResult = z.object({
   name: z.string().min(1),
   command: z.string(),
   passed: z.boolean(),
-  /** Null when it was ended, or could not be started. */
+  /** Null when it was killed or could not be started. */
   exitCode: z.int().nullable(),
-  /** The end of what it printed. */
+  /** The last part of its output. */
   output: z.string(),
   durationMs: z.int().nonnegative(),
 })
 export type CheckResult = z.infer<typeof CheckResult>
 
 export const RalphLimits = z.object({
-  /** Iterations at the most. */
+  /** Maximum number of iterations. */
   iterations: z.int().positive(),
-  /** Tokens of all requests and answers together; null for no limit. */
+  /** Maximum tokens of all requests and answers; null for no limit. */
   tokens: z.int().positive().nullable(),
-  /** So many iterations in a row that change neither the work nor what fails end it. */
+  /** Maximum number of consecutive iterations that change neither the work nor the failures. */
   unchanged: z.int().positive(),
 })
 export type RalphLimits = z.infer<typeof RalphLimits>
 
 /**
- * `passed`: all checks do. `iteration_limit`, `token_limit`, `no_progress`: a limit was met. `aborted`: somebody stopped
- * it, and it can go on. `error`: the agent could not be run.
+ * `passed`: all checks pass. `iteration_limit`, `token_limit`, `no_progress`: a limit was met. `aborted`: it was
+ * stopped and can continue. `error`: the agent could not run.
  */
 export const RalphOutcome = z.enum(['passed', 'iteration_limit', 'token_limit', 'no_progress', 'aborted', 'error'])
 export type RalphOutcome = z.infer<typeof RalphOutcome>
@@ -43,12 +43,12 @@ export const RalphStarted = z.object({
   ...OfLoop,
   type: z.literal('ralph.started'),
   agent: Id,
-  /** 1 for the first loop on the task; one more after every return by QA, and every time it is tried again. */
+  /** 1 for the first loop on the task; one more after every return by QA and every retry. */
   round: z.int().positive(),
   /** Names of the checks that must pass. */
   checks: z.array(z.string()),
   limits: RalphLimits,
-  /** What must be heeded beside the task: the review that sent it back. */
+  /** Feedback to consider with the task: the review that sent it back. */
   feedback: z.string().optional(),
 })
 export type RalphStarted = z.infer<typeof RalphStarted>
@@ -60,11 +60,11 @@ export const IterationEnded = z.object({
   number: z.int().positive(),
   runId: Id,
   outcome: RunOutcome,
-  /** What the agent said last, shortened. */
+  /** The agent's last text, shortened. */
   said: z.string(),
-  /** The commit its work is in; that of before when nothing changed. */
+  /** The commit with its work; the previous one when nothing changed. */
   commit: z.string(),
-  /** Differs when the files do. */
+  /** Changes when the files do. */
   tree: z.string(),
   checks: z.array(CheckResult),
   usage: Usage.optional(),

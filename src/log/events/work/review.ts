@@ -1,8 +1,8 @@
-/** Facts about reviews: whether the work on a task is what the task asks. */
+/** Facts about reviews: whether the work does what its task asks. */
 import { z } from 'zod'
 import { Id } from '../id.ts'
 
-/** `return`: dev goes on with the feedback. */
+/** `return`: dev continues with the feedback. */
 export const Verdict = z.enum(['pass', 'return'])
 export type Verdict = z.infer<typeof Verdict>
 
@@ -10,10 +10,10 @@ export const ReviewGiven = z.object({
   type: z.literal('review.given'),
   sessionId: Id,
   agent: Id,
-  /** 1, 2, 3 … of the task. */
+  /** 1, 2, 3 … within the task. */
   number: z.int().positive(),
   verdict: Verdict,
-  /** What must change, or what was looked at. */
+  /** Required changes, or what was examined. */
   feedback: z.string(),
   /** The commit that was reviewed. */
   commit: z.string(),

@@ -1,9 +1,8 @@
 /**
- * Facts about work items: what a feature is to be, the graph of its tasks, and what becomes of a feature, a task or a
- * bead on the way.
+ * Facts about work items: descriptions of features and beads, the task graph, and changes of state.
  *
- * The graph stands in the feature's conversation, so that one change of it is one fact; the state of a work item stands
- * in its own. Each names its item, so that who follows a project need not look it up.
+ * The graph stands in the feature's conversation, so that each change is one fact. The state of a work item stands in
+ * its own conversation. Each fact names its item, so that followers of a project need no look-up.
  */
 import { z } from 'zod'
 import { Id } from '../id.ts'
@@ -26,22 +25,22 @@ export const TaskState = z.enum([
 ])
 export type TaskState = z.infer<typeof TaskState>
 
-/** That a bead waits for others is no state: its dependencies say so. */
+/** Waiting for others is not a state of a bead: its dependencies say so. */
 export const BeadState = z.enum(['open', 'in_progress', 'done', 'parked'])
 export type BeadState = z.infer<typeof BeadState>
 
-/** 0 goes first. */
+/** 0 is the most urgent. */
 export const Priority = z.int().min(0).max(9)
 export const usualPriority = 2
 
 export const FeatureDescribed = z.object({
   type: z.literal('feature.described'),
   featureId: Id,
-  /** Those that are there are new; the others stay. */
+  /** Fields that are present are new; the others stay. */
   name: z.string().min(1).optional(),
   goal: z.string().optional(),
   spec: z.string().optional(),
-  /** What its tasks are merged into. */
+  /** The branch its tasks are merged into. */
   baseBranch: z.string().optional(),
   priority: Priority.optional(),
   /** Merged key by key over the old (null removes a key). */
@@ -49,21 +48,21 @@ export const FeatureDescribed = z.object({
 })
 export type FeatureDescribed = z.infer<typeof FeatureDescribed>
 
-/** A task as it stands in the graph. */
+/** A task of the graph. */
 export const PlannedTask = z.object({
   taskId: Id,
   title: z.string().min(1),
   description: z.string().optional(),
-  /** Tasks of the same feature that must be merged before it begins. */
+  /** Tasks of the same feature that must be merged first. */
   dependencies: z.array(Id),
   priority: Priority.optional(),
-  /** The agent that is to do it, where not the usual one. */
+  /** The agent for it, if not the default one. */
   agent: Id.optional(),
   data: Metadata.optional(),
 })
 export type PlannedTask = z.infer<typeof PlannedTask>
 
-/** One change of the task graph, all of it or nothing. Tasks stand here whole, but for a description that stays. */
+/** One atomic change of the task graph. Tasks are complete here, except for unchanged descriptions. */
 export const TasksPlanned = z.object({
   type: z.literal('tasks.planned'),
   featureId: Id,
@@ -74,14 +73,14 @@ export const TasksPlanned = z.object({
 })
 export type TasksPlanned = z.infer<typeof TasksPlanned>
 
-/** Of a bead: what it is. Those that are there are new; the others stay. */
+/** Describes a bead. Fields that are present are new; the others stay. */
 export const WorkDescribed = z.object({
   type: z.literal('work.described'),
   item: WorkItem,
   title: z.string().min(1).optional(),
   description: z.string().optional(),
   priority: Priority.optional(),
-  /** Other beads that must be done before it begins. */
+  /** Other beads that must be done first. */
   dependencies: z.array(Id).optional(),
   agent: Id.optional(),
   /** task, bug, epic … */
@@ -92,7 +91,7 @@ export const WorkDescribed = z.object({
 })
 export type WorkDescribed = z.infer<typeof WorkDescribed>
 
-/** Who did it: an agent, in a session of its own. */
+/** The agent that did it, and its session. */
 export const WorkBy = z.object({ agent: Id.optional(), sessionId: Id.optional() })
 export type WorkBy = z.infer<typeof WorkBy>
 
@@ -101,14 +100,14 @@ export const WorkMoved = z.object({
   item: WorkItem,
   from: z.string(),
   to: z.string(),
-  /** Why; of a return from QA, what is to be done better. */
+  /** The reason; for a return from QA, the required changes. */
   reason: z.string().optional(),
   by: WorkBy.optional(),
   data: Metadata.optional(),
 })
 export type WorkMoved = z.infer<typeof WorkMoved>
 
-/** What came of the work, or of a part of it. */
+/** The result of the work or of a part of it. */
 export const WorkReported = z.object({
   type: z.literal('work.reported'),
   item: WorkItem,
@@ -121,27 +120,27 @@ export type WorkReported = z.infer<typeof WorkReported>
 export const AttemptOutcome = z.enum(['done', 'failed', 'aborted'])
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>
 
-/** Somebody tried, and how it went. */
+/** An attempt and its outcome. */
 export const WorkAttempted = z.object({
   type: z.literal('work.attempted'),
   item: WorkItem,
   outcome: AttemptOutcome,
   reason: z.string().optional(),
-  /** ISO time before which it is not tried again. */
+  /** ISO time before which it is not retried. */
   notBefore: z.string().optional(),
   by: WorkBy.optional(),
   data: Metadata.optional(),
 })
 export type WorkAttempted = z.infer<typeof WorkAttempted>
 
-/** A git work tree of its own was made for it. */
+/** A git worktree was created for it. */
 export const WorktreeCreated = z.object({
   type: z.literal('worktree.created'),
   item: WorkItem,
-  /** From the project's root. */
+  /** Relative to the project's root. */
   path: z.string().min(1),
   branch: z.string().min(1),
-  /** The commit it began at. */
+  /** The commit it started from. */
   base: z.string().optional(),
   data: Metadata.optional(),
 })

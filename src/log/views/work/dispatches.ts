@@ -1,28 +1,28 @@
 /**
- * How often and to whom a work item was given, folded from its conversation: what the guards look at.
+ * Dispatches of a work item, folded from its conversation for the guards.
  *
- * Only a person's `guard.cleared` makes anything here smaller. However many dispatches there were, this stays the same size.
+ * Only a person's `guard.cleared` resets the counts. The size stays constant however many dispatches there were.
  */
 
 import type { RecordedEvent } from '../../events/recorded-event.ts'
 import type { DispatchOutcome, GuardKind } from '../../events/work/dispatch.ts'
 
 export interface DispatchesState {
-  /** How many there were. */
+  /** Number of dispatches so far. */
   count: number
-  /** How many since a person last cleared the guards. */
+  /** Number since a person last cleared the guards. */
   hops: number
-  /** How many failed, and how many crashed, one after the other; a dispatch that was stopped says nothing. */
+  /** Consecutive failures, and consecutive crashes; a stopped dispatch counts as neither. */
   failures: number
   crashes: number
   open?: OpenDispatch
-  /** The newest that ended, oldest first. */
+  /** The newest ended ones, oldest first. */
   recent: readonly PastDispatch[]
-  /** Whom the newest was handed on to. */
+  /** The agent that the newest one was handed on to. */
   next?: { agent: string; message: string }
-  /** It is given to nobody since this version. */
+  /** Set while a guard stops dispatching. */
   tripped?: { version: number; at: string; kind: GuardKind; finding: string; evidence: readonly number[] }
-  /** Dispatches up to this version are no evidence. */
+  /** Dispatches up to this version no longer count as evidence. */
   clearedAt?: number
 }
 
@@ -46,7 +46,7 @@ export interface PastDispatch {
   endedAt: string
 }
 
-/** As many as the guards look back over. */
+/** The guards look back over this many. */
 export const dispatchesRemembered = 16
 
 const none: DispatchesState = { count: 0, hops: 0, failures: 0, crashes: 0, recent: [] }

@@ -1,4 +1,4 @@
-/** Where a task's Ralph loop stands, its last review and its landing. Folded from the task's log. */
+/** State of a task's Ralph loop, its last review and its landing. Folded from the task's log. */
 
 import type { Usage } from '../../events/message.ts'
 import type { RecordedEvent } from '../../events/recorded-event.ts'
@@ -17,20 +17,20 @@ export interface RalphState {
   checks: readonly string[]
   limits: RalphLimits
   feedback?: string
-  /** Iterations that ended. */
+  /** Number of ended iterations. */
   iteration: number
   passed: readonly string[]
   failed: readonly string[]
-  /** The end of what the first failing check said. */
+  /** The end of the first failing check's output. */
   lastError?: string
-  /** Iterations in a row, up to the newest, after which files and failing checks were the same. */
+  /** Consecutive newest iterations that left files and failing checks unchanged. */
   unchanged: number
   tree?: string
   commit?: string
   usage: Usage
   /** Versions of the newest iterations, oldest first. */
   attempts: readonly number[]
-  /** Absent while it is under way. */
+  /** Absent while it is running. */
   outcome?: RalphOutcome
   reason?: string
 }
@@ -55,7 +55,7 @@ export interface LandingState {
   reason?: string
 }
 
-/** Of what an error said, this much is carried; the iteration has all of it. */
+/** Characters of an error carried in the head; the iteration has all of it. */
 const errorCharacters = 2_000
 const attemptsKept = 3
 

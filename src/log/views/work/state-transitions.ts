@@ -1,7 +1,7 @@
 /**
- * Which states a work item may go to from which: one table per kind.
+ * Allowed state transitions of work items, one table per kind.
  *
- * Out of `failed` and `blocked` a task goes back to where it was, or begins again; it cannot jump ahead by them.
+ * A failed or blocked task goes back to its earlier state or starts over; it cannot skip ahead that way.
  */
 import { BeadState, FeatureState, TaskState } from '../../events/work/work.ts'
 
@@ -16,10 +16,10 @@ const taskMoves: Record<TaskState, readonly TaskState[]> = {
   planning: ['in_dev', 'failed', 'blocked'],
   in_dev: ['dev_complete', 'planning', 'failed', 'blocked'],
   dev_complete: ['in_qa', 'in_dev', 'failed', 'blocked'],
-  // To in_dev: QA returns it with what is to be done better.
+  // To in_dev: QA returns it with required changes.
   in_qa: ['qa_complete', 'in_dev', 'dev_complete', 'failed', 'blocked'],
   qa_complete: ['ready_for_merge', 'in_qa', 'in_dev', 'failed', 'blocked'],
-  // To in_dev: it does not fit what was merged meanwhile.
+  // To in_dev: it conflicts with what was merged meanwhile.
   ready_for_merge: ['merged', 'in_qa', 'in_dev', 'failed', 'blocked'],
   merged: [],
   failed: ['planning', 'in_dev', 'blocked'],
@@ -43,12 +43,12 @@ export const workStates: Record<WorkType, readonly string[]> = {
   bead: BeadState.options,
 }
 
-/** Whether a task in this state waits for somebody to help it on. */
+/** True when a task in this state waits for help. */
 export function isHeld(state: string): boolean {
   return state === 'failed' || state === 'blocked'
 }
 
-/** @param heldIn of a task that failed or is blocked: the state that happened in */
+/** @param heldIn for a failed or blocked task: the state in which that happened */
 export function legalMoves(type: WorkType, state: string, heldIn?: string): readonly string[] {
   if (type === 'feature') return featureMoves[state as FeatureState] ?? []
   if (type === 'bead') return beadMoves[state as BeadState] ?? []
@@ -56,7 +56,7 @@ export function legalMoves(type: WorkType, state: string, heldIn?: string): read
   return isHeld(state) && heldIn !== undefined && !legal.includes(heldIn) ? [heldIn, ...legal] : legal
 }
 
-/** The kind of agent that a state calls for; undefined where nobody can act, or a person must. */
+/** Returns the type of agent for a state; undefined when a person must act, or nothing can be done. */
 export function agentFor(type: WorkType, state: string): string | undefined {
   if (type === 'feature') return state === 'planning' ? 'pm' : undefined
   if (type === 'bead') return state === 'open' || state === 'in_progress' ? 'dev' : undefined

@@ -17,7 +17,7 @@ const anyGraph = fc
   .array(fc.array(fc.constantFrom(...names, 'nowhere'), { maxLength: 4 }), { maxLength: names.length })
   .map(list => list.map((dependencies, index) => ({ taskId: names[index]!, dependencies })))
 
-/** A graph without a cycle, in an order that tells nothing about it. */
+/** A graph without a cycle, in an arbitrary order. */
 const acyclic = fc
   .array(fc.array(fc.nat(), { maxLength: 4 }), { minLength: 1, maxLength: names.length })
   .map(list =>
@@ -30,7 +30,7 @@ const acyclic = fc
 
 const states = fc.array(fc.constantFrom('planning', 'in_dev', 'merged', 'failed'), { minLength: 10, maxLength: 10 })
 
-/** The plainest way to find out: take away what depends on nothing that is left, until nothing changes. */
+/** The simplest algorithm: remove tasks without remaining dependencies until nothing changes. */
 function hasCycle(nodes: readonly GraphNode[]): boolean {
   let left = [...nodes]
   for (;;) {

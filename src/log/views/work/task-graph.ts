@@ -1,20 +1,20 @@
 /**
- * The task graph of a feature: what may begin, in which order, and what stands in the way. Pure.
+ * The task graph of a feature: which tasks may start, in which order, and what blocks them. Pure.
  *
- * An edge goes from a task to those it depends on. A graph that was recorded has no cycle and no unknown dependency;
- * these functions find out whether one that is wanted has.
+ * An edge leads from a task to its dependencies. A recorded graph has no cycle and no unknown dependency; these
+ * functions check proposed ones.
  */
 export interface GraphNode {
   taskId: string
   dependencies: readonly string[]
 }
 
-/** The first cycle found, as it is walked: `['a', 'b', 'a']` when a depends on b and b on a. */
+/** Returns the first cycle found, in order: `['a', 'b', 'a']` when a depends on b and b on a. */
 export function cycleIn(nodes: readonly GraphNode[]): string[] | undefined {
   const dependencies = new Map(nodes.map(node => [node.taskId, node.dependencies]))
   const finished = new Set<string>()
   for (const { taskId: start } of nodes) {
-    // By hand and not by recursion: a chain of tasks may be longer than the stack.
+    // Iterative, because a chain of tasks may be longer than the call stack.
     const path: Array<{ taskId: string; next: number }> = [{ taskId: start, next: 0 }]
     const onPath = new Set([start])
     while (path.length > 0) {
@@ -36,7 +36,7 @@ export function cycleIn(nodes: readonly GraphNode[]): string[] | undefined {
   return undefined
 }
 
-/** Dependencies on tasks that are not there. */
+/** Dependencies on unknown tasks. */
 export function unknownDependencies(nodes: readonly GraphNode[]): Array<{ taskId: string; dependency: string }> {
   const known = new Set(nodes.map(node => node.taskId))
   return nodes.flatMap(({ taskId, dependencies }) =>
@@ -45,8 +45,8 @@ export function unknownDependencies(nodes: readonly GraphNode[]): Array<{ taskId
 }
 
 /**
- * The tasks in layers: those of the first depend on nothing, those of the next only on what stands before. Within a
- * layer in the order given. What hangs on a cycle is in none.
+ * Returns the tasks in layers: the first has no dependencies, each next one depends only on earlier layers. Order
+ * within a layer is the given one. Tasks that depend on a cycle are in no layer.
  */
 export function layersOf<T extends GraphNode>(nodes: readonly T[]): T[][] {
   const known = new Set(nodes.map(node => node.taskId))
@@ -78,7 +78,7 @@ export function layersOf<T extends GraphNode>(nodes: readonly T[]): T[][] {
   return layers
 }
 
-/** Who depends on each task, in the order given. */
+/** Returns the dependents of each task, in the given order. */
 export function dependentsOf(nodes: readonly GraphNode[]): Map<string, string[]> {
   const dependents = new Map<string, string[]>(nodes.map(node => [node.taskId, []]))
   for (const { taskId, dependencies } of nodes) {
@@ -91,12 +91,12 @@ export interface StatedNode extends GraphNode {
   state: string
 }
 
-/** The dependencies of a task that are not merged yet. */
+/** Dependencies that are not merged yet. */
 export function openDependencies(task: GraphNode, states: ReadonlyMap<string, string>): string[] {
   return task.dependencies.filter(one => states.get(one) !== 'merged')
 }
 
-/** Tasks that may begin: in planning, and all they depend on is merged. */
+/** Tasks that may start: in planning, with all dependencies merged. */
 export function readyTasks<T extends StatedNode>(nodes: readonly T[]): T[] {
   const states = statesOf(nodes)
   return nodes.filter(node => node.state === 'planning' && openDependencies(node, states).length === 0)
@@ -106,7 +106,7 @@ export function statesOf(nodes: readonly StatedNode[]): Map<string, string> {
   return new Map(nodes.map(node => [node.taskId, node.state]))
 }
 
-/** The whole graph in a line or two, for people and models: how many in which state, what is next, what waits for what. */
+/** Summarises the graph in a line or two, for people and models: counts by state, what is next, what waits for what. */
 export function dagSummary(nodes: readonly StatedNode[]): string {
   if (nodes.length === 0) return 'No tasks are planned.'
   const counts = new Map<string, number>()

@@ -1,8 +1,8 @@
 /**
- * Where a work item stands, folded from its conversation: its state and how it came to it, what was tried and what came
- * of it; of a feature also the graph of its tasks.
+ * State of a work item, folded from its conversation: transitions, attempts and results; for a feature also its task
+ * graph.
  *
- * Long texts stay in the log: the head says at which version each stands.
+ * Long texts stay in the log: the head has their versions.
  */
 import type { Metadata } from '../../events/metadata.ts'
 import type { RecordedEvent } from '../../events/recorded-event.ts'
@@ -21,13 +21,13 @@ import { firstState, isHeld } from './state-transitions.ts'
 export type WorkState = FeatureWork | TaskWork | BeadWork
 
 export interface WorkStanding {
-  /** ISO time since when it is in its state. */
+  /** ISO time it entered its state. */
   since: string
-  /** The newest move, if there was one. */
+  /** The newest transition, if any. */
   move?: WorkMove
-  /** How often it came into each state. */
+  /** Number of times it entered each state. */
   visits: Readonly<Record<string, number>>
-  /** What came of it, newest only. */
+  /** The newest result. */
   result?: WorkResult
   attempts?: WorkAttempts
   worktree?: Worktree
@@ -51,18 +51,18 @@ export interface WorkResult {
 }
 
 export interface WorkAttempts {
-  /** All of them. */
+  /** All attempts. */
   count: number
-  /** How many failed in a row, the newest included. */
+  /** Consecutive failures, including the newest attempt. */
   failed: number
-  /** ISO time before which it is not tried again. */
+  /** ISO time before which it is not retried. */
   notBefore?: string
   /** The newest. */
   last: { outcome: AttemptOutcome; reason?: string; by?: WorkBy; data?: Metadata; at: string; version: number }
 }
 
 export interface Worktree {
-  /** From the project's root. */
+  /** Relative to the project's root. */
   path: string
   branch: string
   base?: string
@@ -74,28 +74,28 @@ export interface FeatureWork extends WorkStanding {
   type: 'feature'
   state: FeatureState
   name: string
-  /** Versions of the goal and the specification in force. */
+  /** Versions of the current goal and specification. */
   goalAt?: number
   specAt?: number
   baseBranch?: string
   priority: number
   data: Metadata
-  /** In the order they were planned. */
+  /** In planning order. */
   tasks: readonly GraphTask[]
-  /** Version of the newest change of the graph. */
+  /** Version of the graph's newest change. */
   plannedAt?: number
 }
 
-/** A task as the graph knows it. */
+/** A task in the graph. */
 export interface GraphTask extends Omit<PlannedTask, 'description'> {
-  /** Version of the plan that has its description, if it has one. */
+  /** Version of the plan with its description, if it has one. */
   describedAt?: number
 }
 
 export interface TaskWork extends WorkStanding {
   type: 'task'
   state: TaskState
-  /** Of one that failed or is blocked: the state that happened in. */
+  /** For a failed or blocked task: the state in which that happened. */
   heldIn?: TaskState
 }
 
@@ -103,7 +103,7 @@ export interface BeadWork extends WorkStanding {
   type: 'bead'
   state: BeadState
   title: string
-  /** Version that has its description. */
+  /** Version with its description. */
   descriptionAt?: number
   priority: number
   dependencies: readonly string[]
@@ -241,7 +241,7 @@ function newBead(title: string, at: string): BeadWork {
   return { type: 'bead', state: firstState.bead, since: at, visits: {}, title, priority, dependencies: [], data: {} }
 }
 
-/** A task needs no description of its own: the graph has it. */
+/** A task needs no description of its own, because the graph has it. */
 function standing(state: WorkState | undefined, type: string, at: string): WorkState | undefined {
   if (state) return state
   return type === 'task' ? { type: 'task', state: firstState.task, since: at, visits: {} } : undefined
@@ -253,7 +253,7 @@ function held(moved: TaskWork, before: TaskWork): TaskWork {
   return { ...rest, heldIn: isHeld(before.state) ? (before.heldIn ?? 'planning') : before.state }
 }
 
-/** Somebody looked at what kept failing and let it go on: what failed before counts no longer, that it was tried does. */
+/** A person reviewed the failures and released it: earlier failures no longer count, but the attempts do. */
 function begunAnew({ notBefore: _, ...attempts }: WorkAttempts): WorkAttempts {
   return { ...attempts, failed: 0 }
 }
