@@ -1,4 +1,4 @@
-/** What an agent is sent: inside its budget, with an account of every part; older messages become a checkpoint. */
+/** A request inside its budget, with an account of every part; older messages become a checkpoint. */
 import assert from 'node:assert/strict'
 import { openColloquy } from 'colloquy'
 
