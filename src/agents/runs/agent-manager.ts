@@ -1,4 +1,4 @@
-/** Agents that answer: a run of an agent on its session, what it says while it runs, and what it asks people. Thin. */
+/** Runs agents on their sessions, streams what they say, and handles their questions. Thin. */
 
 import type { Question } from '../../conversation/turns/questions.ts'
 import type { Team } from '../../conversation/turns/team-parts.ts'
@@ -23,9 +23,9 @@ export class AgentManager {
 
   constructor(
     parts: Omit<AgentRunParts, 'models'> & {
-      /** The model whose limits requests keep to. */
+      /** The model whose limits requests respect. */
       defaultModel: string | undefined
-      /** Models that were opened by name; each once. */
+      /** Models opened by name, each once. */
       opened: Map<string, Promise<Model>>
     },
   ) {
@@ -53,8 +53,8 @@ export class AgentManager {
   }
 
   /**
-   * Starts a run and answers as soon as it is under way, or known to wait for another one: what was said is stored by
-   * then. Throws what `run` throws before that.
+   * Starts a run and resolves once it is running, or known to wait for another one. The message is stored by then.
+   * Until then it throws what `run` throws.
    */
   start(target: RunTarget, options: RunOptions = {}): Promise<StartedRun> {
     return new Promise((resolve, reject) => {
@@ -63,12 +63,12 @@ export class AgentManager {
     })
   }
 
-  /** Runs that are under way in the project, or on one conversation, in whatever process; oldest first. */
+  /** Runs in progress in the project or on one conversation, in any process; oldest first. */
   running(conversationId?: string): Promise<RunningRun[]> {
     return runningRuns(this.#engine, this.#scope, { conversationId, isHere: id => this.#keeper.find(id) !== undefined })
   }
 
-  /** Stops the run of a session in this process. What it has said is kept. False if there is none. */
+  /** Stops a session's run in this process. What it has said is kept. Returns false if there is none. */
   async cancel(sessionId: string): Promise<boolean> {
     const running = this.#keeper.find(sessionId)
     running?.stop('cancelled')
@@ -76,28 +76,30 @@ export class AgentManager {
     return running !== undefined
   }
 
-  /** Names of the models that the project's settings have chosen. */
+  /** Names of the models in the project's settings. */
   configuredModels(): string[] {
     return this.#models.configured()
   }
 
-  /** What runs of this process say while they say it. Live only: the log has what counts. */
+  /**
+   * Streams what runs of this process say while they say it. Nothing of it is stored; the log has completed answers.
+   */
   live(filter: Omit<LiveFilter, 'project'> = {}): AsyncIterableIterator<LiveUpdate> {
     return this.#live.listen({ ...filter, project: this.#scope.project })
   }
 
-  /** What agents of the project, or of one conversation, wait to be told. */
+  /** Open questions of agents, in the project or in one conversation. */
   questions(conversationId?: string): Promise<Question[]> {
     return this.#team.questions.open(conversationId)
   }
 
-  /** Open, or among the newest of the conversation that were answered. @throws {NotFound} when it is neither */
+  /** A question that is open or among the conversation's newest answered ones. @throws {NotFound} otherwise */
   question(conversationId: string, questionId: string): Promise<Question> {
     return this.#team.questions.find(conversationId, questionId)
   }
 
   /**
-   * Answers a question, or a request for leave with yes or no. Whoever runs the agent goes on with it, now or later.
+   * Answers a question, or a permission request with yes or no. The agent's run continues with it, now or later.
    *
    * @throws {IllegalState} when it is not open
    */
@@ -110,7 +112,7 @@ export class AgentManager {
   }
 
   /**
-   * The model that agents of a type run on, opened once.
+   * Returns the model that agents of a type run on, opened once.
    *
    * @throws {ModelMissing} when none is named
    * @throws {FeatureOff} when the project has agents switched off

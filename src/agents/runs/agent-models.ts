@@ -1,4 +1,4 @@
-/** The models that agents run on: which one an agent has, each opened once. */
+/** Chooses the model of an agent and opens each model once. */
 
 import { FeatureOff, IllegalState, ModelMissing } from '../../errors.ts'
 import type { Scope } from '../../log/engine.ts'
@@ -10,13 +10,13 @@ import type { RunOptions } from './run-options.ts'
 
 export interface AgentModels {
   /**
-   * What was asked for, the session's, the agent type's, the project's.
+   * Returns the first model named: by the caller, the session, the agent type, the project.
    *
    * @throws {ModelMissing} when none is named
    * @throws {FeatureOff} when the project has agents switched off
    */
   choose(head: Pick<SessionHead, 'agentType' | 'requests'>, asked: Pick<RunOptions, 'model' | 'root'>): Promise<Model>
-  /** Names of those that the project's settings have chosen. */
+  /** Names of the models in the project's settings. */
   configured(): string[]
 }
 
@@ -30,11 +30,11 @@ export function agentModels({
 }: {
   scope: Scope
   settings: AgentSettings
-  /** The model whose limits requests keep to. */
+  /** The model whose limits requests respect. */
   defaultModel: string | undefined
   isOn: boolean
   root: string | undefined
-  /** Models that were opened by name; each once. */
+  /** Models opened by name, each once. */
   opened: Map<string, Promise<Model>>
 }): AgentModels {
   const { project } = scope
@@ -57,13 +57,13 @@ export function agentModels({
           project,
         })
       }
-      // A command works in the folder it is opened for.
+      // A command runs in the folder it was opened for.
       const key = JSON.stringify([named, root])
       let found = opened.get(key)
       if (!found) {
         found = openModel(named, { ...settingsOf(named), ...(root !== undefined && { folder: root }) })
         opened.set(key, found)
-        // One that could not be opened may be the next time: a key may be set by then.
+        // A model that failed to open may open later, for example once its key is set.
         found.catch(() => opened.delete(key))
       }
       return found

@@ -1,6 +1,6 @@
 /**
- * Runs of agents on their sessions: what was said is stored, the session claimed, the agent run under the lease with the
- * tools it may have, and what others delegated to it is ended with what it said.
+ * Runs agents on their sessions: stores the message, claims the session, runs the agent under the lease with its tools,
+ * and closes a delegation with its answer.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
@@ -43,21 +43,21 @@ export interface AgentRunParts {
   team: Team
   settings: AgentSettings
   models: AgentModels
-  /** Off: nothing is run in this project. */
+  /** False when agents are switched off in this project. */
   isOn: boolean
-  /** The work tree; without one agents have no files, and no programs. */
+  /** The work tree. Without one agents have neither files nor programs. */
   root: string | undefined
   live: LiveChannel
   keeper: RunKeeper
   mcp: McpServers | undefined
 }
 
-/** Where a session is looked at while another run has it. */
+/** Poll interval while another run has the session. */
 const lookEveryMs = 50
-/** Delegations within delegations. */
+/** Maximum depth of nested delegations. */
 const deepest = 4
 
-/** @returns what runs an agent until it has answered; `depth` is how often the work was handed on already */
+/** @returns a function that runs an agent until it has answered; `depth` counts the delegations above it */
 export function agentRuns(parts: AgentRunParts) {
   const { engine, scope, scribe, requests, views, team, settings, models, isOn, live, keeper, mcp } = parts
   const projectRoot = parts.root
@@ -80,13 +80,13 @@ export function agentRuns(parts: AgentRunParts) {
     if (options.supersedes) await supersede(known.id)
     const claim = await claimed(known, {
       ...options,
-      // What was stored by an earlier call under the same key may be answered by now.
+      // A message stored by an earlier call with the same key may already be answered.
       ...(isRepeated && options.once === undefined && { trigger: { messageId: said!.id } }),
       waits: options.waits === true || said !== undefined,
       onWait,
     })
     try {
-      // As it is under the lease: the run before may have moved it.
+      // Read again under the lease, because the previous run may have changed it.
       let head = await access.head(known.id)
       const trigger = said ?? (await waiting(head, options.trigger))
       if (!said && settings.singleShot) head = await alone(head, trigger)
@@ -173,7 +173,7 @@ export function agentRuns(parts: AgentRunParts) {
           calls: {
             call: ({ callId, signal, asking, characters }) => ({
               callId: callKey(callId, asking),
-              // Those that look at files are not among the tools of a project without a folder.
+              // A project without a folder has no tools for files.
               root: root ?? '',
               agent,
               agentType,
@@ -226,7 +226,7 @@ export function agentRuns(parts: AgentRunParts) {
       ...((fresh ?? settings.singleShot) ? clearMessages(id)(heads, now) : []),
       ...addToSession(id, prepared)(heads, now),
     ]
-    // Who takes work up again may put it in other words than the first did; the first ones hold.
+    // A resumed piece of work keeps its first wording.
     const [asked, options] =
       once === undefined
         ? [['run', id, message, ...given(fresh)], write]
@@ -246,7 +246,7 @@ export function agentRuns(parts: AgentRunParts) {
       try {
         return await claim()
       } catch (error) {
-        // What was said just now may be answered by the run that is under way; if not, it is this one's turn then.
+        // The running run may answer this message; otherwise this run does afterwards.
         if (!(error instanceof LeaseHeld) || !waits) throw error
         onWait()
         await wait(lookEveryMs, undefined, signal ? { signal } : {})
@@ -260,7 +260,7 @@ export function agentRuns(parts: AgentRunParts) {
     await running?.over
   }
 
-  /** What waits: the message that was asked for, the one whose run was cut off, or the newest that is new to the agent. */
+  /** Finds the message to answer: the requested one, the one whose run was cut off, or the newest unanswered one. */
   async function waiting(head: SessionHead, asked: RunOptions['trigger']): Promise<Message> {
     const log = engine.store
     const window = windowOf(head)
@@ -281,7 +281,7 @@ export function agentRuns(parts: AgentRunParts) {
     })
   }
 
-  /** Without a conversation: of what was said before, only the message itself is sent. One that is taken up is left. */
+  /** Clears the window so that only the message itself is sent. A resumed run keeps its window. */
   async function alone(head: SessionHead, { version }: Message): Promise<SessionHead> {
     if (head.run?.trigger === version) return head
     await access.execute(head, resetSession(head.id, version))
@@ -299,7 +299,7 @@ export function agentRuns(parts: AgentRunParts) {
     return [...allowed, ...((await mcp?.toolsFor(agentType)) ?? []), ...more]
   }
 
-  /** The other agent is run here and now; its last words are the result unless it completes with others. */
+  /** Runs the other agent at once. Its last text is the result, unless it completes with another one. */
   async function delegate(
     { conversationId, agentName: from }: SessionHead,
     {
@@ -336,7 +336,7 @@ export function agentRuns(parts: AgentRunParts) {
     return { outcome: status, result }
   }
 
-  /** Of work that was delegated, what the agent said when it completed is the result. */
+  /** Ends a delegation with the text the agent completed with. */
   async function complete(conversationId: string, result: string): Promise<void> {
     const { info } = await conversationOf(conversationId)
     if (info.delegated && info.delegated.outcome === undefined) {

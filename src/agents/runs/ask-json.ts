@@ -1,6 +1,6 @@
 /**
- * Asks a model for JSON. What it says is read leniently (fenced, amid prose, cut off) and checked strictly; an answer that
- * does not pass is shown to it with what is wrong, once.
+ * Asks a model for JSON. The reply is parsed leniently (fenced, surrounded by prose, cut off) and validated strictly. A
+ * reply that fails is sent back once with the problem.
  */
 
 import { answerOf, type ModelAnswer } from '../../models/answer.ts'
@@ -12,9 +12,9 @@ export interface JsonQuestion<T> {
   model: Model
   system: string
   text: string
-  /** What the answer means, or what is wrong with it, in words for the model. */
+  /** Returns the parsed value, or the problem in words for the model. */
   read(value: unknown, text: string): { value: T } | { problem: string }
-  /** Told of each answer with what is wrong with it, before the next is asked for. */
+  /** Called with each reply and its problem before the model is asked again. */
   onAnswer?: (answer: ModelAnswer, problem: string | undefined) => Promise<void>
   onPart?: (part: ModelPart) => void
   signal?: AbortSignal
@@ -48,7 +48,7 @@ export async function askForJson<T>(question: JsonQuestion<T>): Promise<JsonAnsw
 
 const again = 'Answer again, with the JSON alone.'
 
-/** Of several values in a reply, one that passes comes first. */
+/** Of several values in a reply, the first valid one wins. */
 function readFrom<T>(text: string, { read }: JsonQuestion<T>): { value: T } | { problem: string } {
   return read(
     parseLeniently(text, value => 'value' in read(value, text)),

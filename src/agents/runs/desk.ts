@@ -1,4 +1,4 @@
-/** What a run needs of the rest of the product: its session, its log, its requests. Whoever runs an agent hands it in. */
+/** The port through which a run reaches its session, log and requests. The run's owner provides it. */
 import type { Usage } from '../../log/events/message.ts'
 import type { Part } from '../../log/events/part.ts'
 import type { RunOutcome } from '../../log/events/run.ts'
@@ -8,7 +8,7 @@ import type { SessionHead } from '../../log/views/session.ts'
 import type { RequestMessage } from '../../request/text/provider-message.ts'
 import type { LivePart } from './live.ts'
 
-/** A request of the session, ready to be sent. */
+/** A request of the session, ready to send. */
 export interface RunRequest {
   system: string
   messages: RequestMessage[]
@@ -17,9 +17,9 @@ export interface RunRequest {
 }
 
 export interface RequestTerms {
-  /** Nothing after this version is looked at. */
+  /** Later versions are ignored. */
   asOf: number
-  /** Tokens that the run adds to it: the definitions of its tools. */
+  /** Tokens the run adds to the request: its tools' definitions. */
   reserve: number
   budget?: number
   strategy?: Strategy
@@ -33,7 +33,7 @@ export interface Said {
   internal?: boolean
   usage?: Usage
   metadata?: Record<string, unknown>
-  /** With it the agent acknowledges what it sees up to this version: the model has taken it in. */
+  /** Acknowledges what the agent sees up to this version: the model has processed it. */
   acknowledges?: number
 }
 
@@ -47,27 +47,27 @@ export interface Ending {
   answer?: string
 }
 
-/** Everything here writes under the run's lease: once that is lost, it throws `LeaseLost` and nothing is written. */
+/** Writes happen under the run's lease: once it is lost, they throw `LeaseLost` and write nothing. */
 export interface RunDesk {
   readonly runId: string
   readonly head: SessionHead
-  /** Milliseconds; for how long it took. */
+  /** Milliseconds, for measuring durations. */
   now(): number
   started(start: { trigger: number; model: string }): Promise<void>
-  /** Also when the lease is lost: it says so then. */
+  /** Also called when the lease is lost, and records that. */
   ended(ending: Ending): Promise<void>
-  /** The newest version of the conversation. */
+  /** Returns the newest version of the conversation. */
   version(): Promise<number>
   request(trigger: Message, terms: RequestTerms): Promise<RunRequest>
   say(said: Said): Promise<Message>
-  /** Makes a checkpoint of all but so many tokens of the newest messages, small enough for a budget. */
+  /** Compacts all but `keep.tokens` of the newest messages into a checkpoint that fits `keep.budget`. */
   compact(keep: { tokens: number; budget: number }): Promise<unknown>
-  /** What the session sees after a version, oldest first; the newest of it where it is much. */
+  /** Messages the session sees after a version, oldest first; only the newest if there are many. */
   messagesAfter(version: number): Promise<readonly Message[]>
-  /** Ids that the session has elsewhere, as they are now; and new ones. */
+  /** The session's ids in other systems. */
   outsideIds(): Promise<Readonly<Record<string, string>>>
   link(outsideIds: Readonly<Record<string, string>>): Promise<void>
-  /** The image at a path of the work tree, if it is there and not too large to be sent. */
+  /** Reads an image of the work tree, if it exists and is small enough to send. */
   image(path: string): Promise<Uint8Array | undefined>
   live(part: LivePart): void
 }

@@ -1,7 +1,4 @@
-/**
- * What runs say while they say it: for whoever looks on, in this process. Nothing of it is stored; what counts stands in
- * the log when an answer is whole.
- */
+/** Streams what runs of this process say while they say it. Nothing is stored: the log has completed answers. */
 import type { QuestionKind } from '../../log/events/question.ts'
 import type { RunOutcome } from '../../log/events/run.ts'
 import type { ModelPart } from '../../models/model.ts'
@@ -13,7 +10,7 @@ export type LivePart =
   | { type: 'tool-end'; callId: string; name: string; text: string; isError: boolean }
   | { type: 'question'; questionId: string; kind: QuestionKind; text: string; choices?: readonly string[] }
   | { type: 'run-end'; outcome: RunOutcome; reason?: string }
-  /** The reader was too slow, and what waited for it is gone. The log has the answer when it is whole. */
+  /** The reader was too slow, and its backlog was dropped. The log will have the answer. */
   | { type: 'missed' }
 
 export interface LiveUpdate {
@@ -29,7 +26,7 @@ export interface LiveFilter {
   project: string
   conversationId?: string
   sessionId?: string
-  /** Begins with what the answers under way have said by now; otherwise it begins now. */
+  /** Starts with what running answers have said so far; otherwise starts now. */
   soFar?: boolean
   signal?: AbortSignal
 }
@@ -37,29 +34,29 @@ export interface LiveFilter {
 export interface LiveChannel {
   publish(update: LiveUpdate): void
   /**
-   * Words that a slow reader has not taken yet are put together, so that it is never far behind; one that takes nothing at
-   * all misses what is too much to wait for it.
+   * Deltas that a slow reader has not taken are joined, so that it is never far behind. A reader that takes nothing
+   * loses what exceeds the limit.
    */
   listen(filter: LiveFilter): AsyncIterableIterator<LiveUpdate>
-  /** Readers, and characters that wait for them. */
+  /** Number of readers, and of characters waiting for them. */
   queue(): { readers: number; characters: number }
   close(): void
 }
 
-/** What may wait for one reader: characters, and updates. */
+/** Maximum backlog of one reader, in characters and in updates. */
 const mostCharacters = 200_000
 const mostUpdates = 2000
 
 export function liveChannel(): LiveChannel {
   const listeners = new Set<{ take(update: LiveUpdate): void; waiting(): number; end(): void }>()
-  /** What the run of each id has said since its model was last asked. */
+  /** Text of each run since its model was last called. */
   const underWay = new Map<string, LiveUpdate[]>()
   let isClosed = false
 
   function remember(update: LiveUpdate): void {
     const { runId, part } = update
     if (part.type === 'run-end') underWay.delete(runId)
-    // An answer that begins anew counts from there; one that is whole stands in the log.
+    // A restarted answer counts from its restart; a completed one is in the log.
     else if (part.type === 'run-start' || part.type === 'start') underWay.set(runId, [update])
     else if (part.type === 'finish' || part.type === 'failure') underWay.set(runId, [])
     else {
@@ -144,7 +141,7 @@ export function liveChannel(): LiveChannel {
   }
 }
 
-/** Behind what waits of the same run; what other runs say meanwhile does not matter to it. */
+/** Appends behind the backlog of the same run; other runs do not matter. */
 function add(queue: LiveUpdate[], update: LiveUpdate): void {
   const at = queue.findLastIndex(one => one.runId === update.runId)
   const joined = at < 0 ? undefined : joinedWith(queue[at]!, update)
@@ -156,7 +153,7 @@ function sizeOf({ part }: LiveUpdate): number {
   return 'text' in part ? part.text.length : 100
 }
 
-/** Two deltas of the same block in a row are one. */
+/** Joins two consecutive deltas of the same block. */
 function joinedWith(before: LiveUpdate, { runId, part }: LiveUpdate): LiveUpdate | undefined {
   const last = before.part
   if (before.runId !== runId || last.type !== part.type) return undefined

@@ -1,4 +1,4 @@
-/** The part of a tool desk that plans: the task graph of the feature that a session's conversation is about. */
+/** The planning part of a tool desk: the task graph of the feature that a session's conversation is about. */
 
 import { type TaskGraph, Tasks } from '../../conversation/work/tasks.ts'
 import { workAccess } from '../../conversation/work/work-access.ts'
@@ -26,7 +26,7 @@ export function planDesk({
   const access = workAccess({ engine, scope, phases })
   const tasks = new Tasks(access)
 
-  /** A conversation about a feature, or one of its tasks, plans that feature and no other. */
+  /** A conversation about a feature or one of its tasks plans that feature only. */
   function meant(feature: string | undefined): string {
     const own = 'featureId' in workItem ? workItem.featureId : undefined
     if (own !== undefined && feature !== undefined && feature !== own) {

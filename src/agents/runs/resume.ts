@@ -1,6 +1,6 @@
 /**
- * Where a run goes on. Mostly that is the message it is to answer; after a crash it is wherever the run before it was cut
- * off: calls without results get them first, because a call and its result are a pair for ever.
+ * Determines where a run starts. Usually at the message it is to answer; after a crash, where the previous run stopped.
+ * Open tool calls get their results first, because a call and its result must stay together.
  */
 import type { ToolCallPart } from '../../log/events/part.ts'
 import type { Message } from '../../log/views/message.ts'
@@ -10,7 +10,7 @@ import { runCalls, storeResult } from './tool-calls.ts'
 
 export type Next = { state: 'asked'; trigger: Message } | { state: 'answered'; message: Message }
 
-/** Tools that can be run again without harm: asking for the same call is the same question, and looking changes nothing. */
+/** Tools that are safe to repeat: the same call asks the same question, and reading changes nothing. */
 const repeatable: ReadonlySet<string> = new Set([
   'ask',
   'complete',
@@ -51,12 +51,12 @@ export async function takenUp(desk: RunDesk, input: RunInput): Promise<Next> {
   return said ? { state: 'asked', trigger: said } : { state: 'answered', message: last }
 }
 
-/** Whether the run before left something open; the head is from before this one. */
+/** True when the previous run left something open. The head was read before this run. */
 function wasCutOff({ head }: RunDesk): boolean {
   return head.run !== undefined && head.run.outcome !== 'done'
 }
 
-/** How far before the trigger a run may have been cut off: further back it has been told as open, in words. */
+/** Versions searched before the trigger for an interrupted call. Older ones were already reported as open. */
 const lookBack = 200
 
 function callsOf({ parts }: Message): ToolCallPart[] {
@@ -70,14 +70,14 @@ function openCalls(message: Message, all: readonly Message[]): ToolCallPart[] {
   return callsOf(message).filter(call => !hasResult(call.callId))
 }
 
-/** What can be repeated is; of the rest nobody knows whether it was done, and that is what the model is told. */
+/** Repeats calls that are safe to repeat. For the others the model is told that their outcome is unknown. */
 async function settle(
   desk: RunDesk,
   { calls, tools, signal, trigger }: RunInput,
   asking: Message,
   open: readonly ToolCallPart[],
 ): Promise<void> {
-  // Somebody said something new since: what was asked before then is answered by that, if at all.
+  // A newer message exists: it takes the place of the answer to the older one.
   const isOvertaken = trigger.version > asking.version
   const again: ToolCallPart[] = []
   for (const call of open) {
@@ -94,5 +94,5 @@ async function settle(
   if (again.length > 0) await runCalls(desk, { ...calls, calls: again, tools, signal, budget: resumedBudget, asking })
 }
 
-/** Of results that are made up for, in tokens. */
+/** Maximum tokens of the repeated results. */
 const resumedBudget = 30_000

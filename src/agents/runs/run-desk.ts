@@ -1,4 +1,4 @@
-/** The desk of one run: everything it writes goes through its session, under its lease. */
+/** The desk of one run: every write goes through its session under its lease. */
 import { readFile, stat } from 'node:fs/promises'
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
 import type { SessionRequests } from '../../conversation/sessions/session-requests.ts'
@@ -15,10 +15,10 @@ import { projectPath } from '../../request/context/project-path.ts'
 import type { RunDesk } from './desk.ts'
 import type { LiveChannel } from './live.ts'
 
-/** Providers take no larger ones. */
+/** The maximum size that providers accept. */
 const largestImage = 5 * 1024 * 1024
 
-/** Of what came after a version, the newest. */
+/** Maximum number of messages returned, newest first. */
 const mostMessages = 300
 
 export function runDesk({
@@ -40,7 +40,7 @@ export function runDesk({
   head: SessionHead
   model: string
   live: LiveChannel
-  /** The work tree, where there is one. */
+  /** The work tree, if there is one. */
   root: string | undefined
 }): RunDesk {
   const { store } = engine
@@ -49,7 +49,7 @@ export function runDesk({
   const runId = engine.newId()
   const place = { project, conversationId, sessionId, runId, agent }
 
-  /** The run is the agent's: the log says so. */
+  /** The agent is recorded as the author of the run. */
   const write = (decide: Decision, { isFenced = true } = {}) =>
     engine.execute(
       { ...scope, actor: agent },

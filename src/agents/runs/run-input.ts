@@ -15,15 +15,15 @@ export interface RunInput {
   /** Whether another run took its place: told by the lease. */
   isSuperseded(): boolean
   priority?: ModelPriority
-  /** Calls of the model at the most. */
+  /** Maximum number of model calls. */
   maxSteps: number
   calls: Pick<RunCalls, 'call'> & {
-    /** Whether a call waits for a person, and so has not been done yet. */
+    /** True when a call waits for a person and therefore has no result yet. */
     waits(callId: string, asking: Message): Promise<boolean>
   }
 }
 
-/** The newest thing a person, or whoever speaks in a person's place, said to this agent. */
+/** Returns the newest message to this agent by a person, or by an agent in a person's place. */
 export function newcomer(messages: readonly Message[], { head }: Pick<RunDesk, 'head'>): Message | undefined {
   return messages.findLast(
     ({ role, author, internal, addressees, content }) =>

@@ -8,10 +8,10 @@ export interface KeptRun {
   readonly sessionId: string
   readonly signal: AbortSignal
   isSuperseded(): boolean
-  /** Resolves when it has ended, however it did. */
+  /** Resolves when the run has ended, successfully or not. */
   readonly over: Promise<void>
   stop(why: 'cancelled' | 'superseded'): void
-  /** To be called when it has ended. */
+  /** Must be called when the run has ended. */
   end(): void
 }
 
@@ -19,7 +19,7 @@ export interface RunKeeper {
   keep(sessionId: string, claim: Claim, options: { leaseMs: number; signal?: AbortSignal | undefined }): KeptRun
   find(sessionId: string): KeptRun | undefined
   count(): number
-  /** Stops all of them and waits until they have said so. */
+  /** Stops all runs and waits until their ends are recorded. */
   close(): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function runKeeper(): RunKeeper {
       const timer = setInterval(
         () => {
           claim.renew(leaseMs).catch(error => {
-            // Whatever else went wrong may go right the next time; each write looks at the lease itself.
+            // Other failures may pass by the next renewal; each write checks the lease itself.
             if (error instanceof LeaseLost) kept.stop('superseded')
           })
         },

@@ -1,9 +1,9 @@
 /**
- * One run: an agent answers what waits in its session. The model is asked, its tools are run, and it is asked again, until
- * it has nothing more to call. Whoever starts a run holds the session's lease.
+ * One run: an agent answers what waits in its session. The model is called, its tools are run, and it is called again
+ * until it has no more calls. The run's owner holds the session's lease.
  *
- * Every word is in the log before the next step, so a run that was cut off anywhere is taken up there by the next one;
- * and every way out is recorded. What others say meanwhile is told at the next step, and answered once.
+ * Everything is in the log before the next step, so an interrupted run can be resumed at any point, and every ending is
+ * recorded. Messages that arrive meanwhile are included in the next step and answered once.
  */
 import { LeaseLost } from '../../errors.ts'
 import { Usage } from '../../log/events/message.ts'
@@ -24,14 +24,14 @@ export interface RunResult {
   sessionId: string
   conversationId: string
   outcome: RunOutcome
-  /** What went wrong, or who stopped it. */
+  /** The failure, or who stopped it. */
   reason?: string
   /** The model's failure behind it. */
   failure?: ModelFailure
-  /** Its last words, also of an answer that was cut off. */
+  /** The agent's last text, including that of an interrupted answer. */
   text: string
   messageId?: string
-  /** What it said when it completed. */
+  /** The text it completed with. */
   completed?: string
   steps: number
   toolCalls: number
@@ -44,7 +44,7 @@ interface Progress {
   steps: number
   toolCalls: number
   usage: Usage
-  /** A call whose price is not known leaves the whole without one. */
+  /** One call without a known price leaves the sum without a cost. */
   isPriced: boolean
   last: Message | undefined
 }
@@ -126,7 +126,7 @@ function count(progress: Progress, answer: ModelAnswer): void {
   if (usage.cost === undefined) progress.isPriced = false
 }
 
-/** What was said, whole or cut off; nothing where nothing was. Whoever said something has taken in what it was sent. */
+/** Stores an answer, complete or interrupted, unless it is empty, and acknowledges what the model was sent. */
 async function store(
   desk: RunDesk,
   { model, trigger }: RunInput,
@@ -141,9 +141,9 @@ async function store(
     role: 'assistant',
     parts,
     replyTo: trigger.id,
-    // Calls alone are nothing a person reads in a chat.
+    // A message of calls only is not shown in the chat.
     ...(!parts.some(part => part.type === 'text') && { internal: true }),
-    // A model of somebody's own may tell more than the log knows.
+    // A custom model may report more fields than the log knows.
     ...(usage && { usage: Usage.parse(usage) }),
     metadata: { run: desk.runId, model: model.name, ...(cutOff !== undefined && { cutOff }) },
     acknowledges: seen,

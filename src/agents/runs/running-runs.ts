@@ -1,4 +1,4 @@
-/** Runs that are under way, as the log knows them: of this process and of others. */
+/** Runs in progress according to the log, of this process and of others. */
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import type { OpenRun } from '../../log/views/runs.ts'
@@ -7,13 +7,13 @@ export interface RunningRun extends Omit<OpenRun, 'id' | 'version'> {
   runId: string
   conversationId: string
   title: string
-  /** It runs in this process, and so can be stopped here. */
+  /** It runs in this process, which can therefore stop it. */
   isHere: boolean
-  /** Nobody holds its session any more: its process is gone, and the next sweep or run says so. */
+  /** Its lease has run out: the process is gone, and the next sweep or run records that. */
   isDead: boolean
 }
 
-/** Every open run has a time at which somebody should look after it, so the conversations that are due have them all. */
+/** Every open run has a due time, so the list of due conversations contains them all. */
 export async function runningRuns(
   { store }: Engine,
   { project }: Scope,

@@ -1,6 +1,6 @@
 /**
- * One step of a run: the request is built and the model asked. A request that turns out too long for the model is made
- * smaller twice: by a compaction, and then by the packer, which needs no model.
+ * One step of a run: builds the request and calls the model. A request that is too long for the model is reduced twice:
+ * by a compaction, then by the packer, which needs no model.
  */
 
 import type { Message } from '../../log/views/message.ts'
@@ -11,18 +11,18 @@ import type { RunInput } from './run-input.ts'
 
 export interface Step {
   answer: ModelAnswer
-  /** The newest version the model was told of. */
+  /** The newest version the model was sent. */
   seen: number
   budget: number
 }
 
-/** What is tried after a request was too long: less than it had, in the end without a checkpoint's help. */
+/** Budgets tried after a request was too long; the last one without a checkpoint. */
 const tighter: ReadonlyArray<{ share: number; packs: boolean }> = [
   { share: 0.75, packs: false },
   { share: 0.5, packs: true },
 ]
 
-/** Of a request that was too long, this share stays as it is when it is compacted. */
+/** Share of an oversized request that stays word for word when it is compacted. */
 const keptShare = 0.3
 
 export async function askModel(desk: RunDesk, trigger: Message, input: RunInput): Promise<Step> {
@@ -47,7 +47,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
     const answer = await answerOf(model, request, part => desk.live(part))
     const next = tighter[attempt]
     if (answer.ok || answer.failure.kind !== 'context-too-long' || !next) return { answer, seen, budget }
-    // Whatever the budget allows, this much was too much.
+    // The budget must shrink below what was just refused.
     const smaller = Math.max(1, Math.floor(totalTokens * next.share))
     if (attempt === 0) await desk.compact({ tokens: Math.floor(totalTokens * keptShare), budget: smaller })
     terms = {
@@ -58,7 +58,7 @@ export async function askModel(desk: RunDesk, trigger: Message, input: RunInput)
   }
 }
 
-/** Reads the images that messages name. One that is not there is left to its name. */
+/** Reads the images that messages name. A missing one is left as its name. */
 async function withImages(messages: RunRequest['messages'], desk: RunDesk): Promise<RunRequest['messages']> {
   if (!messages.some(({ content }) => content.some(part => part.type === 'image'))) return messages
   const looked = async (part: RequestPart): Promise<RequestPart> => {
@@ -71,14 +71,14 @@ async function withImages(messages: RunRequest['messages'], desk: RunDesk): Prom
   )
 }
 
-/** By characters: what a schema takes is known well enough by them, and on the high side. */
+/** Estimated by characters, which is close enough for schemas and errs on the high side. */
 function definitionTokens(tools: RunInput['tools']): number {
   if (tools.length === 0) return 0
   const characters = tools.reduce((sum, tool) => sum + definitionCharacters(tool), 0)
   return Math.ceil(characters / 3) + tools.length * 10
 }
 
-/** Schemas do not change: each is written out once. */
+/** Cached, because schemas do not change. */
 const schemaCharacters = new WeakMap<object, number>()
 
 function definitionCharacters({ name, description, inputSchema }: RunInput['tools'][number]): number {

@@ -1,6 +1,6 @@
 /**
- * The calls of one answer, run side by side. Each result is stored as soon as it is there, so that a call that was run is
- * never without it; what goes wrong, and what was stopped, are results too.
+ * Runs the calls of one answer in parallel. Each result is stored as soon as it exists, so that a call that ran always
+ * has one. Failures and stops are results, too.
  */
 import type { ToolCallPart } from '../../log/events/part.ts'
 import type { Message } from '../../log/views/message.ts'
@@ -12,9 +12,9 @@ export interface RunCalls {
   calls: ReadonlyArray<Extract<AnswerPart, { type: 'tool-call' }>>
   tools: readonly Tool[]
   signal: AbortSignal
-  /** Of the request: all results together take no more than a share of it. */
+  /** Budget of the request: all results together take at most a share of it. */
   budget: number
-  /** The message that has the calls. */
+  /** The message with the calls. */
   asking: Message
   call(call: Pick<ToolCall, 'callId' | 'signal'> & { asking: Message; characters: number }): ToolCall
 }
@@ -22,11 +22,11 @@ export interface RunCalls {
 export interface CallsDone {
   /** The message with the newest result. */
   last: Message
-  /** What the agent said when it completed. */
+  /** The text the agent completed with. */
   completed?: string
 }
 
-/** Results of one answer may take this share of the budget; a token has about three characters of code. */
+/** Share of the budget for the results of one answer. A token of code has about three characters. */
 const resultShare = 1 / 3
 const charactersPerToken = 3
 
@@ -86,7 +86,7 @@ async function outputOf(
   return output
 }
 
-/** By the name that the tool's input has, or whatever else was said. */
+/** Returns the text in the tool's input, or else the message's text. */
 function completion({ input }: { input: unknown }, { content }: Message): string {
   const summary = typeof input === 'object' && input !== null && 'summary' in input ? input.summary : undefined
   return typeof summary === 'string' ? summary : content

@@ -1,4 +1,4 @@
-/** What the tools of one run may ask for, as its agent and on its session. */
+/** The operations that tools of a run may use, as its agent and on its session. */
 
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
 import type { SessionRequests } from '../../conversation/sessions/session-requests.ts'

@@ -1,4 +1,7 @@
-/** A command line cut into words by quotes and backslashes, and whether a list allows it. No shell looks at it. */
+/**
+ * Splits a command line into words by quotes and backslashes, and checks it against an allow-list. No shell is
+ * involved.
+ */
 
 export function commandWords(line: string): { words: string[] } | { problem: string } {
   const words: string[] = []
@@ -25,7 +28,9 @@ export function commandWords(line: string): { words: string[] } | { problem: str
   return words.length === 0 ? { problem: 'The command is empty.' } : { words }
 }
 
-/** Whether it begins with all words of an entry: `npm test` allows `npm test -- login` and not `npm publish`. */
+/**
+ * True when the words start with all words of an entry: `npm test` allows `npm test -- login` but not `npm publish`.
+ */
 export function isAllowed(words: readonly string[], allowed: readonly string[]): boolean {
   return allowed.some(entry => {
     const first = entry.trim().split(/\s+/)

@@ -1,8 +1,8 @@
-/** What tools may ask of the rest of the product. Whoever runs an agent hands it in. */
+/** The port through which tools reach the rest of the product. The run's owner provides it. */
 import type { QuestionKind } from '../../log/events/question.ts'
 import type { Message } from '../../log/views/message.ts'
 
-/** Tasks to add, or to change where the id is known; what is not given stays. */
+/** Tasks to add, or to change where the id exists. Omitted fields stay. */
 export interface DeskPlan {
   feature?: string
   tasks: ReadonlyArray<{
@@ -27,23 +27,23 @@ export interface DeskGraph {
     state: string
     dependencies: readonly string[]
     isReady: boolean
-    /** Of its newest move. */
+    /** Reason of the newest transition. */
     reason?: string
   }>
 }
 
 export interface ToolDesk {
-  /** Records that the agent read a file; gives its path as it is kept. @throws {PathRefused} */
+  /** Records that the agent read a file; returns its normalised path. @throws {PathRefused} */
   recordRead(path: string): Promise<string>
   mayWrite(
     path: string,
   ): Promise<{ may: true; path: string; absolutePath: string } | { may: false; path: string; reason: string }>
-  /** Messages of the agent's conversation that have these words. */
+  /** Searches the agent's conversation for messages with these words. */
   recall(text: string, limit: number): Promise<ReadonlyArray<{ version: number; author: string; snippet: string }>>
   /** The messages behind an item of a checkpoint. */
   expand(item: string): Promise<readonly Message[]>
   message(version: number): Promise<Message | undefined>
-  /** Keeps a message, or a text, word for word. Gives the message's version. */
+  /** Pins a message, or a new message with this text. Returns the message's version. */
   pin(what: { version: number } | { text: string }): Promise<number>
   delegate(to: string, task: string, signal: AbortSignal): Promise<{ outcome: string; result: string }>
   ask(

@@ -1,4 +1,4 @@
-/** Replaces a piece of a file that stands in it exactly once, or every time if told so. */
+/** Replaces text in a file: a unique occurrence, or all occurrences on request. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { insidePath } from './paths.ts'

@@ -1,4 +1,4 @@
-/** Looks at the repository of the work tree, and commits. Hooks, pagers and outside programs are switched off. */
+/** Inspects the repository of the work tree, and commits. Hooks, pagers and external programs are switched off. */
 import { z } from 'zod'
 import { gitAnswer } from '../../request/context/git.ts'
 import { insidePath } from './paths.ts'
@@ -69,7 +69,7 @@ async function pathsOf({ root }: ToolCall, path: string | undefined): Promise<st
   return path === undefined || path === '.' ? [] : ['--', (await insidePath(root, path)).path]
 }
 
-/** A file that is gone is committed as gone. */
+/** A deleted file is committed as deleted. */
 async function committed({ root }: ToolCall, path: string): Promise<string> {
   return (await insidePath(root, path)).path
 }

@@ -1,4 +1,4 @@
-/** The built-in tools. Which of them an agent has, its description says. */
+/** The built-in tools. An agent's description names those it has. */
 import { editFileTool } from './edit-file.ts'
 import { gitCommitTool, gitDiffTool, gitLogTool, gitStatusTool } from './git.ts'
 import { listFilesTool } from './list-files.ts'

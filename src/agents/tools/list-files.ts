@@ -1,4 +1,4 @@
-/** Lists a folder of the project as a tree, without what its ignore files leave out. */
+/** Lists a folder of the project as a tree, without ignored files. */
 import { z } from 'zod'
 import { directoryStructure } from '../../request/context/structure.ts'
 import { insideFolder } from './paths.ts'

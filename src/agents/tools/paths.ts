@@ -1,4 +1,4 @@
-/** Paths that tools are given: inside the work tree, wherever links and `..` really lead, or refused. */
+/** Checks paths that tools receive: inside the work tree after resolving links and `..`, or refused. */
 import { realpath } from 'node:fs/promises'
 import { type ProjectPath, projectPath } from '../../request/context/project-path.ts'
 import { ToolRefused } from './tool.ts'
@@ -11,7 +11,7 @@ export async function insidePath(root: string, path: string): Promise<Inside> {
   return found
 }
 
-/** A folder of the work tree; `.` is the work tree itself. Gives the path from the root, `''` for the root. */
+/** Resolves a folder of the work tree; `.` is its root. Returns the relative path, `''` for the root. */
 export async function insideFolder(root: string, path: string): Promise<{ path: string; absolute: string }> {
   if (path === '' || path === '.' || path === './') return { path: '', absolute: await realpath(root) }
   const found = await insidePath(root, path)

@@ -1,4 +1,4 @@
-/** Tools that turn to others: a person, another agent, whoever waits for the result. */
+/** Tools that address others: a person, another agent, the delegating agent. */
 import { z } from 'zod'
 import { shortened, tool } from './tool.ts'
 

@@ -1,4 +1,4 @@
-/** Tools that plan: the task graph of the feature that a conversation is about. */
+/** Planning tools: the task graph of the feature that a conversation is about. */
 import { z } from 'zod'
 import type { DeskGraph } from './desk.ts'
 import { shortened, tool } from './tool.ts'

@@ -1,37 +1,37 @@
-/** Runs a program to its end, or ends it with everything it started: after a time, or when told to stop. */
+/** Runs a program until it ends, or kills it with its children after a time-out or a stop. */
 import { spawn } from 'node:child_process'
 import { timerMs } from '../../timers.ts'
 
 export interface ProcessOptions {
   folder: string
-  /** How long it may take. */
+  /** Time-out. */
   timeMs: number
   signal?: AbortSignal | undefined
-  /** Given all that was said so far whenever more came; gives what is kept of it. */
+  /** Called with all output so far when more arrives; returns what to keep. */
   keep(output: string): string
-  /** Over the environment of this process, without its secrets. */
+  /** Added to the environment of this process, which is passed on without its secrets. */
   env?: Readonly<Record<string, string>>
 }
 
 export interface ProcessEnd {
-  /** Null when it was ended from outside. */
+  /** Null when it was killed. */
   exitCode: number | null
-  /** What it said on both channels, as it came. */
+  /** Output of both streams, interleaved as it arrived. */
   output: string
-  /** Why it was ended. */
+  /** Why it was killed. */
   endedBy?: 'time' | 'stop'
   /** Why it could not be started. */
   problem?: string
 }
 
-/** A program and its arguments, or a line for the shell. */
+/** Runs a program with arguments, or a command line in the shell. */
 export function runProcess(
   command: { program: string; args: readonly string[] } | { line: string },
   { folder, timeMs, signal, keep, env = {} }: ProcessOptions,
 ): Promise<ProcessEnd> {
   return new Promise(resolve => {
     const [program, args] = 'line' in command ? [command.line, []] : [command.program, command.args]
-    // A group of its own, so that what it starts ends with it.
+    // A process group of its own, so that its children are killed with it.
     const child = spawn(program, args, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -68,10 +68,10 @@ export function runProcess(
   })
 }
 
-/** Keys of providers and the like are no business of what an agent runs. */
+/** Provider keys and other secrets are not passed to programs that an agent runs. */
 function environment(): NodeJS.ProcessEnv {
   const secret = /(_KEY|_TOKEN|_SECRET|PASSWORD|CREDENTIALS?)$/i
-  // Within tests of Node this one makes a further `node --test` pass without running anything.
+  // Set inside Node's test runner; a nested `node --test` would then pass without running anything.
   const misleading = 'NODE_TEST_CONTEXT'
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !secret.test(name) && name !== misleading))
 }

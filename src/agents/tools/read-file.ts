@@ -1,4 +1,4 @@
-/** Reads a text file, whole or some of its lines, and records that the agent has read it. */
+/** Reads a text file, whole or a range of lines, and records that the agent has read it. */
 import { readFile, stat } from 'node:fs/promises'
 import { z } from 'zod'
 import { insidePath } from './paths.ts'

@@ -1,4 +1,4 @@
-/** How QA gives its verdict: by a tool, or where a model cannot call one, in words that hold one. */
+/** QA's verdict: given by a tool, or parsed from text where the model cannot call one. */
 import { z } from 'zod'
 import { Verdict } from '../../log/events/work/review.ts'
 import { parseLeniently } from '../../request/compaction/lenient-json.ts'
@@ -15,7 +15,7 @@ export const Review = z.object({
 })
 export type Review = z.output<typeof Review>
 
-/** Recorded when it is called; nothing more is asked of QA then. */
+/** Recorded on the call; QA is then not asked for more. */
 export function reviewTool(record: (review: Review) => Promise<void>): Tool {
   return tool({
     name: 'review',
@@ -37,7 +37,7 @@ export function reviewTool(record: (review: Review) => Promise<void>): Tool {
   })
 }
 
-/** The verdict in a text, fenced or amid prose; undefined when there is none that can be told. */
+/** Parses the verdict from a text, fenced or surrounded by prose; undefined when there is none. */
 export function reviewIn(text: string): Review | undefined {
   const isReview = (value: unknown) => Review.safeParse(value).success
   const found = parseLeniently(text, isReview)
@@ -45,7 +45,7 @@ export function reviewIn(text: string): Review | undefined {
   return read.success ? read.data : undefined
 }
 
-/** Other words models use for the two. */
+/** Accepts synonyms that models use for the two verdicts. */
 function meant(value: unknown): unknown {
   const word = typeof value === 'string' ? value.trim().toLowerCase() : value
   if (word === 'passed' || word === 'approve' || word === 'approved') return 'pass'

@@ -1,7 +1,4 @@
-/**
- * Runs a program in the work tree, without a shell: what the allow-list of the agent's type names at once, anything else
- * when a person says yes.
- */
+/** Runs a program in the work tree, without a shell: allowed commands at once, others after a person's approval. */
 import { z } from 'zod'
 import { commandWords, isAllowed } from './command-words.ts'
 import { runProcess } from './process.ts'
@@ -56,7 +53,7 @@ async function runProgram(
       folder: root,
       timeMs,
       signal,
-      // Four times what is shown: enough to keep both ends, and a bound on what is held.
+      // Four times what is shown: enough for both ends, and a limit on memory.
       keep: text => (text.length > limits.characters * 4 ? shortened(text, limits.characters * 2) : text),
     },
   )

@@ -1,4 +1,4 @@
-/** Finds lines in the files of the project. By git's own search, which follows no links and heeds ignore files. */
+/** Searches the project's files with git, which follows no links and respects ignore files. */
 import { z } from 'zod'
 import { gitAnswer } from '../../request/context/git.ts'
 import { insideFolder } from './paths.ts'

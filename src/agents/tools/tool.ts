@@ -1,6 +1,6 @@
 /**
- * What a tool is: a name and a schema for the model, and a function for us. What goes wrong in it is an answer to the
- * model, never a throw out of the run.
+ * A tool: a name and a schema for the model, and a function. Its failures are results for the model, never exceptions
+ * of the run.
  */
 import { z } from 'zod'
 import type { ModelTool } from '../../models/model.ts'
@@ -10,21 +10,21 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly inputSchema: ModelTool['inputSchema']
-  /** Checks what the model sent and runs. Throws what the model is to be told. */
+  /** Validates the input and runs the tool. Throws errors whose message the model is shown. */
   run(input: unknown, call: ToolCall): Promise<ToolOutput | string>
 }
 
 export interface ToolOutput {
   text: string
   isError?: boolean
-  /** The agent says that it is done: nothing more is asked of the model. */
+  /** The tool ends the run: the model is not called again. */
   ends?: boolean
 }
 
-/** One call of a tool: who calls, from where, and what it may use. */
+/** One call of a tool: the caller, its context, and what it may use. */
 export interface ToolCall {
   callId: string
-  /** The work tree: nothing outside of it is touched. */
+  /** The work tree: nothing outside it is touched. */
   root: string
   agent: string
   agentType: string
@@ -34,20 +34,20 @@ export interface ToolCall {
 }
 
 export interface ToolLimits {
-  /** How long a command may take. Default 2 minutes. */
+  /** Time-out of a command. Default 2 minutes. */
   commandMs: number
-  /** The most characters of a result. Default 30,000; less where the budget is small. */
+  /** Maximum characters of a result. Default 30,000; less with a small budget. */
   characters: number
-  /** Commands that need no leave, each the first words of a command line; `*` is any. */
+  /** Commands allowed without asking, each the first words of a command line; `*` allows any. */
   commands: readonly string[]
-  /** How long a person has to answer. Default a day. */
+  /** Time a person has to answer. Default a day. */
   answerWithinMs: number
 }
 
-/** Tells the model why its call was not done. */
+/** Tells the model why its call was refused. */
 export class ToolRefused extends Error {}
 
-/** A tool with its input as a schema; broken arguments are told, with what they should have been. */
+/** Makes a tool with a schema for its input. Invalid arguments are reported to the model with the expected ones. */
 export function tool<I extends z.ZodType>({
   name,
   description,
@@ -79,7 +79,7 @@ function problemsOf({ issues }: z.ZodError): string {
     .join('; ')
 }
 
-/** Both ends of a long text: names stand at its beginning, errors at its end. */
+/** Keeps both ends of a long text: names stand at its beginning, errors at its end. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text
   const head = text.slice(0, Math.floor(most * 0.6)).toWellFormed()

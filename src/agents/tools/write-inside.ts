@@ -1,16 +1,16 @@
-/** How files are written: only where the agent may, to the very place that was looked at, and never through a link. */
+/** Writes files: only where the agent may, to the exact path that was checked, and never through a link. */
 import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type ToolCall, ToolRefused } from './tool.ts'
 
-/** Gives the path as it is kept. The agent knows what it wrote, so it has read the file. */
+/** Returns the normalised path. The agent knows what it wrote, so the file counts as read. */
 export async function writeInside(path: string, content: string, { desk }: ToolCall): Promise<string> {
   const permission = await desk.mayWrite(path)
   if (!permission.may) throw new ToolRefused(`"${path}" may not be written: ${permission.reason}.`)
   await mkdir(dirname(permission.absolutePath), { recursive: true })
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-  // A link put there since it was looked at is not followed.
+  // A link created after the check is not followed.
   const file = await open(permission.absolutePath, O_WRONLY | O_CREAT | O_TRUNC | (O_NOFOLLOW ?? 0), 0o666)
   try {
     await file.writeFile(content)
