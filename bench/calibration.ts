@@ -1,7 +1,7 @@
 /** How well the size of a whole prompt is foreseen, on a real recorded session: ours beside characters by four. */
-import { type Calibration, calibrate, estimateWith } from '../src/request/calibration.ts'
-import { loadExactEstimator } from '../src/request/exact-tokens.ts'
-import { fastEstimator } from '../src/request/tokens.ts'
+import { type Calibration, calibrate, estimateWith } from '../src/request/text/calibration.ts'
+import { loadExactEstimator } from '../src/request/text/exact-tokens.ts'
+import { fastEstimator } from '../src/request/text/tokens.ts'
 import { piSession, piSessionIsThere, type RecordedCall, recordedCalls } from '../test/support/pi-session.ts'
 import type { Benchmark, Finding } from './benchmark.ts'
 import { count } from './units.ts'

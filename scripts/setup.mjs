@@ -67,13 +67,7 @@ function isBuilt() {
 }
 
 function isUiBuilt() {
-  const parts = [
-    at('web'),
-    at('src', 'client'),
-    at('src', 'server', 'contract'),
-    at('src', 'events'),
-    at('src', 'commands'),
-  ]
+  const parts = [at('web'), at('src', 'client'), at('src', 'server', 'contract'), at('src', 'log')]
   return timeOf(uiBuilt) >= Math.max(...parts.map(newestIn), timeOf(at('package-lock.json')))
 }
 

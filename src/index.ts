@@ -1,17 +1,97 @@
 /** The front door: open a store, and the nouns that go in and out of it. */
 
-export type { CompactOutcome } from './agent/compact.ts'
-export type { LiveFilter, LivePart, LiveUpdate } from './agent/live.ts'
-export type { RunResult } from './agent/run.ts'
-export { type Tool, type ToolCall, type ToolLimits, type ToolOutput, ToolRefused, tool } from './agent/tools/tool.ts'
-export type { DelegationResult, NewDelegation } from './commands/delegation.ts'
-export { defaultLoopSettings, type LoopSettings } from './commands/loops.ts'
-export { MessageInput } from './commands/message-input.ts'
-export type { PhaseTransition } from './commands/phase.ts'
-export { defaultPhases, PhaseSet, type PhaseSetting } from './commands/phase-set.ts'
-export { NewTask, PlanChanges, TaskChange } from './commands/plan.ts'
-export { SessionOptions } from './commands/session-options.ts'
-export type { NewTurn, TurnCompletion } from './commands/turn.ts'
+export type { Approvals, BuildSettingsInput } from './agents/building/build-settings.ts'
+export type { TeamProgress } from './agents/building/progress.ts'
+export type { TeamOutcome } from './agents/building/team.ts'
+export { type TaskStatus, TeamManager, type TeamStatus } from './agents/building/team-manager.ts'
+export type { TeamOptions } from './agents/building/team-options.ts'
+export type { TeamResult } from './agents/building/team-run.ts'
+export { AgentManager } from './agents/runs/agent-manager.ts'
+export type { AgentSettings, AgentSettingsInput } from './agents/runs/agent-settings.ts'
+export type { LiveFilter, LivePart, LiveUpdate } from './agents/runs/live.ts'
+export type { RunResult } from './agents/runs/run.ts'
+export type { RunOptions, RunTarget, StartedRun } from './agents/runs/run-options.ts'
+export type { RunningRun } from './agents/runs/running-runs.ts'
+export {
+  DispatchManager,
+  type DispatchOptions,
+  type DispatchUnderWay,
+  type ParkedItem,
+} from './agents/scheduling/dispatch-manager.ts'
+export type { DispatchSettings, DispatchSettingsInput } from './agents/scheduling/dispatch-settings.ts'
+export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './agents/scheduling/dispatcher.ts'
+export { defaultGuards, type GuardSettings } from './agents/scheduling/guards.ts'
+export type { OrchestrateOptions } from './agents/scheduling/orchestrations.ts'
+export type { FoundLoop, OrchestrationResult } from './agents/scheduling/orchestrator.ts'
+export type { DispatchedItem, Job, WorkDone, Worker } from './agents/scheduling/worker.ts'
+export { type Tool, type ToolCall, type ToolLimits, type ToolOutput, ToolRefused, tool } from './agents/tools/tool.ts'
+export type { Colloquy, Queues } from './app/colloquy.ts'
+export { Configuration } from './app/configuration/configuration.ts'
+export { type ReadConfiguration, readConfiguration } from './app/configuration/read-configuration.ts'
+export { type OpenOptions, openColloquy } from './app/open.ts'
+export type { ProjectFeatures, ProjectOptions } from './app/project-settings.ts'
+export {
+  type CopiedAndVerified,
+  type CopiedProject,
+  type CopyStoreOptions,
+  copyStore,
+  migrateStore,
+  type StoreStatus,
+  storeStatus,
+} from './app/stores.ts'
+export type { Swept } from './app/sweep.ts'
+export type { TotalsPage, UsageTotals } from './app/usage-totals.ts'
+export type { Conversation } from './conversation/access/conversation.ts'
+export type { Session, SessionStats } from './conversation/access/session.ts'
+export type { ArchiveSettings, Settings, SettingsInput } from './conversation/access/settings.ts'
+export type { MessagePage } from './conversation/access/sliced-lists.ts'
+export type { UpdatesOptions } from './conversation/access/updates.ts'
+export type { BranchOptions, Comparison, Since } from './conversation/lifecycle/branches.ts'
+export {
+  ConversationManager,
+  type NewConversationInput,
+  type SearchResult,
+} from './conversation/lifecycle/conversation-manager.ts'
+export type { ErasedMessage } from './conversation/lifecycle/erase-message.ts'
+export type { PastConversation, PastRequest, ReplayStep } from './conversation/lifecycle/time-travel.ts'
+export type { ReferenceSettings } from './conversation/references/reference-settings.ts'
+export type { UnresolvedReference } from './conversation/references/references.ts'
+export type { AgentRequest } from './conversation/sessions/agent-request.ts'
+export type { FoundItem } from './conversation/sessions/checkpoints.ts'
+export type { CompactOutcome } from './conversation/sessions/compaction-run.ts'
+export {
+  defaultRequestSettings,
+  type RequestOptions,
+  type RequestSettings,
+} from './conversation/sessions/request-settings.ts'
+export type { ListSessions } from './conversation/sessions/session-list.ts'
+export { type SessionLinks, SessionManager } from './conversation/sessions/session-manager.ts'
+export type { SessionMetrics } from './conversation/sessions/session-metrics.ts'
+export type { CompactOptions } from './conversation/sessions/session-requests.ts'
+export type { AgentReference, AgentView, AgentViewOptions, Claim } from './conversation/turns/agent-views.ts'
+export type { Delegation } from './conversation/turns/delegations.ts'
+export type { Execution, ExecutionTime } from './conversation/turns/execution-time.ts'
+export type { CurrentPhase, PhaseChange } from './conversation/turns/phases.ts'
+export type { Question } from './conversation/turns/questions.ts'
+export type { WritePermission } from './conversation/turns/read-files.ts'
+export type { TeamSettingsInput, TurnSettings } from './conversation/turns/team-settings.ts'
+export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './conversation/turns/turns.ts'
+export type { Bead, BeadMove, BeadSummary } from './conversation/work/beads.ts'
+export type { Feature, FeatureSummary, WorkPage } from './conversation/work/features.ts'
+export type { ReadyItem, ReadyQuery } from './conversation/work/ready-work.ts'
+export type { Task, TaskGraph, TaskMove, TaskNode } from './conversation/work/tasks.ts'
+export { type WorkItemState, WorkManager } from './conversation/work/work-manager.ts'
+export * from './errors.ts'
+export type { Accounts, AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
+export type { ArchivePlace } from './log/archive-place.ts'
+export type { DelegationResult, NewDelegation } from './log/commands/delegation.ts'
+export { MessageInput } from './log/commands/message-input.ts'
+export type { PhaseTransition } from './log/commands/phase.ts'
+export { defaultPhases, PhaseSet, type PhaseSetting } from './log/commands/phase-set.ts'
+export { defaultLoopSettings, type LoopSettings } from './log/commands/routing-loops.ts'
+export { SessionOptions } from './log/commands/session-options.ts'
+export type { NewTurn, TurnCompletion } from './log/commands/turn.ts'
+export { NewTask, PlanChanges, TaskChange } from './log/commands/work/plan.ts'
 export {
   Attempt,
   BeadChanges,
@@ -21,42 +101,36 @@ export {
   NewFeature,
   NewWorktree,
   Report,
-} from './commands/work.ts'
-export type { CheckpointDiff } from './compaction/diff.ts'
-export type { ContextInputs } from './context/gather.ts'
-export type { ReferenceResolver, Resolved, ResolverOptions } from './context/resolver.ts'
-export type { RecordedListener, Scope, WriteOptions } from './engine.ts'
-export * from './errors.ts'
-export { Audience } from './events/audience.ts'
-export { Checkpoint, type CheckpointItem, type CheckpointSection } from './events/checkpoint.ts'
-export { ContextLimits, SessionContext } from './events/context.ts'
-export { AgentDescription } from './events/description.ts'
+} from './log/commands/work/work.ts'
+export type { ConversationQuery, DamagedConversation, Directory, Listed, ProjectTotals } from './log/directory.ts'
+export type { RecordedListener, Scope, WriteOptions } from './log/engine.ts'
+export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
+export { Audience } from './log/events/audience.ts'
+export { Checkpoint, type CheckpointItem, type CheckpointSection } from './log/events/checkpoint.ts'
+export { ContextLimits, SessionContext } from './log/events/context.ts'
+export { AgentDescription } from './log/events/description.ts'
 export {
   ConversationEvent,
   type DamagedEvent,
   type ErasedEvent,
   type StoredEvent,
   type UnknownEvent,
-} from './events/event.ts'
-export { type MessageAdded, Role, type TokenCount, Usage } from './events/message.ts'
-export type { Metadata } from './events/metadata.ts'
-export { Part } from './events/part.ts'
-export { isOfType, type Origin, type RecordedEvent } from './events/recorded.ts'
-export type { Reference } from './events/reference.ts'
-export type { Sharing } from './events/session.ts'
-export { Strategy } from './events/strategy.ts'
-export { AttemptOutcome, BeadState, FeatureState, PlannedTask, TaskState, WorkBy } from './events/work.ts'
-export { WorkItem } from './events/work-item.ts'
-export type { Accounts, AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
-export type { ArchivePlace } from './log/archive-place.ts'
-export type { CopyPhase } from './log/copy-project.ts'
-export type { ConversationQuery, DamagedConversation, Directory, Listed, ProjectTotals } from './log/directory.ts'
-export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
-export type { LaneSums } from './log/lane.ts'
+} from './log/events/event.ts'
+export { type MessageAdded, Role, type TokenCount, Usage } from './log/events/message.ts'
+export type { Metadata } from './log/events/metadata.ts'
+export { Part } from './log/events/part.ts'
+export { isOfType, type Origin, type RecordedEvent } from './log/events/recorded-event.ts'
+export type { Reference } from './log/events/reference.ts'
+export type { Sharing } from './log/events/session.ts'
+export { Strategy } from './log/events/strategy.ts'
+export { AttemptOutcome, BeadState, FeatureState, PlannedTask, TaskState, WorkBy } from './log/events/work/work.ts'
+export { WorkItem } from './log/events/work-item.ts'
 export type { Lease, Leases } from './log/leases.ts'
 export type { LivingNode, NodeFacts, Nodes } from './log/nodes.ts'
+export type { LaneSums } from './log/records/lane.ts'
 export type { Search, SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
 export type { Store, StoreOptions, WriteQueue } from './log/store.ts'
+export type { CopyPhase } from './log/upkeep/copy-project.ts'
 export type {
   Damage,
   Erased,
@@ -67,74 +141,45 @@ export type {
   Upkeep,
   VerifyReport,
 } from './log/upkeep.ts'
+export {
+  type ConversationHead,
+  type ConversationInfo,
+  type ConversationStatus,
+  evolveConversation,
+} from './log/views/conversation.ts'
+export type { TeamState } from './log/views/conversation-state.ts'
+export type { DelegationState } from './log/views/delegations.ts'
+export type { Message } from './log/views/message.ts'
+export type { PhaseState } from './log/views/phase.ts'
+export type { QuestionState } from './log/views/questions.ts'
+export type { RunsState } from './log/views/runs.ts'
+export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './log/views/session.ts'
+export type { OpenTurn, PastTurn, TurnsState } from './log/views/turns.ts'
+export type {
+  CompactionUpdated,
+  ConversationUpdated,
+  SessionUpdated,
+  Update,
+  UpdateNamed,
+  WorkUpdated,
+} from './log/views/update.ts'
+export type { DispatchesState } from './log/views/work/dispatches.ts'
+export type { LandingState, RalphState, ReviewState } from './log/views/work/ralph.ts'
+export { agentFor, legalMoves, type WorkType, workStates } from './log/views/work/state-transitions.ts'
+export { cycleIn, dagSummary, dependentsOf, layersOf, readyTasks } from './log/views/work/task-graph.ts'
+export type {
+  BeadWork,
+  FeatureWork,
+  GraphTask,
+  TaskWork,
+  WorkAttempts,
+  WorkMove,
+  WorkResult,
+  WorkState,
+  Worktree,
+} from './log/views/work/work.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
 export type { Windows } from './log/windows.ts'
-export { AgentManager } from './managers/agent-manager.ts'
-export type { AgentRequest } from './managers/agent-request.ts'
-export type { AgentSettings, AgentSettingsInput } from './managers/agent-settings.ts'
-export type { AgentReference, AgentView, AgentViewOptions, Claim } from './managers/agent-views.ts'
-export type { Bead, BeadMove, BeadSummary } from './managers/beads.ts'
-export type { BranchOptions, Comparison, Since } from './managers/branches.ts'
-export type { Approvals, BuildSettingsInput } from './managers/build-settings.ts'
-export type { Colloquy, Queues, UpdatesOptions } from './managers/colloquy.ts'
-export { Configuration } from './managers/configuration.ts'
-export type { Conversation } from './managers/conversation.ts'
-export {
-  ConversationManager,
-  type NewConversationInput,
-  type SearchResult,
-} from './managers/conversation-manager.ts'
-export type { Delegation } from './managers/delegations.ts'
-export {
-  DispatchManager,
-  type DispatchOptions,
-  type DispatchUnderWay,
-  type ParkedItem,
-} from './managers/dispatch-manager.ts'
-export type { DispatchSettings, DispatchSettingsInput } from './managers/dispatch-settings.ts'
-export type { ErasedMessage } from './managers/erase-message.ts'
-export type { Execution, ExecutionTime } from './managers/execution-time.ts'
-export type { Feature, FeatureSummary, WorkPage } from './managers/features.ts'
-export type { MessagePage } from './managers/long-reads.ts'
-export { type OpenOptions, openColloquy } from './managers/open.ts'
-export type { OrchestrateOptions } from './managers/orchestrations.ts'
-export type { PastConversation, PastRequest, ReplayStep } from './managers/past.ts'
-export type { CurrentPhase, PhaseChange } from './managers/phases.ts'
-export type { ProjectFeatures, ProjectOptions } from './managers/project-settings.ts'
-export type { Question } from './managers/questions.ts'
-export { type ReadConfiguration, readConfiguration } from './managers/read-configuration.ts'
-export type { WritePermission } from './managers/read-files.ts'
-export type { ReadyItem, ReadyQuery } from './managers/ready-work.ts'
-export type { ReferenceSettings } from './managers/reference-settings.ts'
-export type { UnresolvedReference } from './managers/references.ts'
-export { defaultRequestSettings, type RequestOptions, type RequestSettings } from './managers/request-settings.ts'
-export type { RunOptions, RunTarget, StartedRun } from './managers/run-options.ts'
-export type { RunningRun } from './managers/running-runs.ts'
-export type { Session, SessionStats } from './managers/session.ts'
-export type { FoundItem } from './managers/session-checkpoints.ts'
-export type { ListSessions } from './managers/session-list.ts'
-export { type SessionLinks, SessionManager } from './managers/session-manager.ts'
-export type { SessionMetrics } from './managers/session-metrics.ts'
-export type { CompactOptions } from './managers/session-requests.ts'
-export type { ArchiveSettings, Settings, SettingsInput } from './managers/settings.ts'
-export {
-  type CopiedAndVerified,
-  type CopiedProject,
-  type CopyStoreOptions,
-  copyStore,
-  migrateStore,
-  type StoreStatus,
-  storeStatus,
-} from './managers/stores.ts'
-export type { Swept } from './managers/sweep.ts'
-export type { Task, TaskGraph, TaskMove, TaskNode } from './managers/tasks.ts'
-export { type TaskStatus, TeamManager, type TeamStatus } from './managers/team-manager.ts'
-export type { TeamOptions } from './managers/team-parts.ts'
-export type { TeamResult } from './managers/team-run.ts'
-export type { TeamSettingsInput, TurnSettings } from './managers/team-settings.ts'
-export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './managers/turns.ts'
-export type { TotalsPage, UsageTotals } from './managers/usage-totals.ts'
-export { type WorkItemState, WorkManager } from './managers/work-manager.ts'
 export type {
   Model,
   ModelFailure,
@@ -147,51 +192,11 @@ export type {
 export { type ModelQueue, type ModelSettings, openModel } from './models/open.ts'
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
 export { isProvidersModel } from './models/providers.ts'
-export type { Fate, Ledger, LedgerEntry } from './request/ledger.ts'
-export type { RequestMessage, RequestPart } from './request/message.ts'
-export type { ModelLimits } from './request/models.ts'
-export { fastEstimator, type TokenEstimator } from './request/tokens.ts'
+export type { Fate, Ledger, LedgerEntry } from './request/assembly/ledger.ts'
+export type { CheckpointDiff } from './request/compaction/diff.ts'
+export type { ContextInputs } from './request/context/gather.ts'
+export type { ReferenceResolver, Resolved, ResolverOptions } from './request/context/resolver.ts'
+export type { ModelLimits } from './request/model-limits.ts'
+export type { RequestMessage, RequestPart } from './request/text/provider-message.ts'
+export { fastEstimator, type TokenEstimator } from './request/text/tokens.ts'
 export type { Span, SpanAttributes, Tracer } from './tracing.ts'
-export {
-  type ConversationHead,
-  type ConversationInfo,
-  type ConversationStatus,
-  evolveConversation,
-} from './views/conversation.ts'
-export type { DelegationState } from './views/delegations.ts'
-export type { DispatchesState } from './views/dispatches.ts'
-export type { Message } from './views/message.ts'
-export type { PhaseState } from './views/phase.ts'
-export type { QuestionState } from './views/questions.ts'
-export type { LandingState, RalphState, ReviewState } from './views/ralph.ts'
-export type { RunsState } from './views/runs.ts'
-export { evolveSession, type SessionHead, type SessionStatus, sessionOf } from './views/session.ts'
-export { cycleIn, dagSummary, dependentsOf, layersOf, readyTasks } from './views/task-graph.ts'
-export type { TeamState } from './views/team.ts'
-export type { OpenTurn, PastTurn, TurnsState } from './views/turns.ts'
-export type {
-  CompactionUpdated,
-  ConversationUpdated,
-  SessionUpdated,
-  Update,
-  UpdateNamed,
-  WorkUpdated,
-} from './views/update.ts'
-export type {
-  BeadWork,
-  FeatureWork,
-  GraphTask,
-  TaskWork,
-  WorkAttempts,
-  WorkMove,
-  WorkResult,
-  WorkState,
-  Worktree,
-} from './views/work.ts'
-export { agentFor, legalMoves, type WorkType, workStates } from './views/work-moves.ts'
-export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './work/dispatcher.ts'
-export { defaultGuards, type GuardSettings } from './work/guards.ts'
-export type { FoundLoop, OrchestrationResult } from './work/orchestrator.ts'
-export type { TeamProgress } from './work/progress.ts'
-export type { TeamOutcome } from './work/team.ts'
-export type { DispatchedItem, Job, WorkDone, Worker } from './work/worker.ts'

@@ -1,9 +1,9 @@
 /** How a failure is told, and the exit code it ends with. */
 import { CommanderError } from 'commander'
 import { ColloquyError } from '../errors.ts'
-import { Interrupted } from './interruption.ts'
-import { safeJson, safeLine, safeText } from './safe-text.ts'
-import { errorStyle, note, ReaderGone } from './terminal.ts'
+import { Interrupted } from './terminal/interruption.ts'
+import { safeJson, safeLine, safeText } from './terminal/safe-text.ts'
+import { errorStyle, note, ReaderGone } from './terminal/terminal.ts'
 
 export const exitCode = { ok: 0, failed: 1, wrongUsage: 2, damageFound: 3 } as const
 

@@ -4,8 +4,8 @@ import { NotFound, StoreReadOnly, StoreUnusable } from '../errors.ts'
 import type { Colloquy, Configuration, OpenOptions } from '../index.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { Located } from './failure.ts'
+import { storePlace } from './lookup/store-path.ts'
 import type { GlobalOptions } from './options.ts'
-import { storePlace } from './store-place.ts'
 
 /** Loaded when a store is there to be opened: help and wrong usage need not wait for the whole library. */
 const openColloquy = async (options: OpenOptions) => (await import('../index.ts')).openColloquy(options)
@@ -73,7 +73,7 @@ async function using<T>(
 
 /** What the project's configuration and the environment say, wherever options do not. */
 export async function configurationOf({ config }: GlobalOptions): Promise<Configuration> {
-  const { readConfiguration } = await import('../managers/read-configuration.ts')
+  const { readConfiguration } = await import('../app/configuration/read-configuration.ts')
   return readConfiguration(config === undefined ? {} : { file: config })
 }
 

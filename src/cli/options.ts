@@ -1,6 +1,6 @@
 /** Options that every command has, and how the values of options are read. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { isDay } from '../events/time.ts'
+import { isDay } from '../log/events/time.ts'
 
 export interface GlobalOptions {
   json?: boolean

@@ -1,7 +1,7 @@
 /** Live events that go on by themselves: a lost connection is made again where it stopped, and no event comes twice. */
 
 import { createParser } from 'eventsource-parser'
-import type { WorkItem } from '../events/work-item.ts'
+import type { WorkItem } from '../log/events/work-item.ts'
 import { contract } from '../server/contract/index.ts'
 import { addressOf, type Connection, pause } from './call.ts'
 import { apiError } from './error.ts'

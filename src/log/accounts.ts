@@ -1,6 +1,7 @@
 /** The port for looking back over a whole project: who did what, and what it took. */
-import type { StoredEvent } from '../events/event.ts'
+
 import type { Listed } from './directory.ts'
+import type { StoredEvent } from './events/event.ts'
 import { isoTime } from './time.ts'
 
 export interface AuditQuery {

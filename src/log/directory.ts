@@ -1,8 +1,8 @@
 /** The port for finding conversations and sessions by their heads. */
-import type { WorkItem } from '../events/work-item.ts'
-import type { ConversationHead, ConversationStatus } from '../views/conversation.ts'
-import type { SessionHead, SessionStatus } from '../views/session.ts'
-import type { LaneSums } from './lane.ts'
+import type { WorkItem } from './events/work-item.ts'
+import type { LaneSums } from './records/lane.ts'
+import type { ConversationHead, ConversationStatus } from './views/conversation.ts'
+import type { SessionHead, SessionStatus } from './views/session.ts'
 
 export interface ConversationQuery {
   project: string

@@ -1,13 +1,13 @@
 /**
  * The port of the append-only log. Stores implement it; `test/contract/event-log.ts` is what they must promise.
  */
-import type { BranchPoint } from '../events/conversation.ts'
-import type { ConversationEvent } from '../events/event.ts'
-import type { Origin, RecordedEvent } from '../events/recorded.ts'
-import type { WorkItem } from '../events/work-item.ts'
-import type { ConversationHead } from '../views/conversation.ts'
-import type { Heads } from '../views/heads.ts'
-import type { SessionHead } from '../views/session.ts'
+import type { BranchPoint } from './events/conversation.ts'
+import type { ConversationEvent } from './events/event.ts'
+import type { Origin, RecordedEvent } from './events/recorded-event.ts'
+import type { WorkItem } from './events/work-item.ts'
+import type { ConversationHead } from './views/conversation.ts'
+import type { Heads } from './views/heads.ts'
+import type { SessionHead } from './views/session.ts'
 
 /** Something somebody wants recorded in one conversation. */
 export interface Proposal {

@@ -1,8 +1,9 @@
 /** Heads from the log itself: for when a stored one is damaged, and to check the stored ones by. */
-import type { RecordedEvent } from '../events/recorded.ts'
-import { type ConversationHead, type ConversationInfo, evolveConversation } from '../views/conversation.ts'
-import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
+
 import type { Landmark } from './directory.ts'
+import type { RecordedEvent } from './events/recorded-event.ts'
+import { type ConversationHead, type ConversationInfo, evolveConversation } from './views/conversation.ts'
+import { evolveSession, type SessionHead, sessionOf } from './views/session.ts'
 
 export interface FoldedHeads {
   info: ConversationInfo

@@ -5,13 +5,14 @@
  * Stores know conversations only. Whoever reads a branch says so (`branchOf`, from a head it has anyway), and this puts
  * the pieces together; a conversation that is no branch goes straight to its store.
  */
-import type { BranchPoint } from '../events/conversation.ts'
-import type { RecordedEvent } from '../events/recorded.ts'
-import type { Message } from '../views/message.ts'
+
 import type { EventRange } from './event-log.ts'
-import { addSums } from './lane.ts'
+import type { BranchPoint } from './events/conversation.ts'
+import type { RecordedEvent } from './events/recorded-event.ts'
+import { addSums } from './records/lane.ts'
 import type { SearchHit, SearchQuery } from './search.ts'
 import type { Store } from './store.ts'
+import type { Message } from './views/message.ts'
 import type { Page, Window } from './windows.ts'
 
 export function withLineage(store: Store): Store {

@@ -1,8 +1,8 @@
 /** The port of full-text search over messages and fuzzy search over titles. No input is a syntax error. */
-import type { BranchPoint } from '../events/conversation.ts'
-import type { Role } from '../events/message.ts'
-import type { WorkItem } from '../events/work-item.ts'
-import type { ConversationStatus } from '../views/conversation.ts'
+import type { BranchPoint } from './events/conversation.ts'
+import type { Role } from './events/message.ts'
+import type { WorkItem } from './events/work-item.ts'
+import type { ConversationStatus } from './views/conversation.ts'
 import type { Viewer } from './visibility.ts'
 
 /** Which conversations to look in: those that pass all that is given. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { furthestTime } from '../events/time.ts'
+import { furthestTime } from './events/time.ts'
 import { isoTime } from './time.ts'
 
 describe('a time on its way out of a store', () => {

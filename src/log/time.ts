@@ -1,5 +1,5 @@
 /** Times on their way out of a store, and those it is asked for. */
-import { furthestTime } from '../events/time.ts'
+import { furthestTime } from './events/time.ts'
 
 /** How a time ends. */
 const thousandths = Array.from({ length: 1000 }, (_, rest) => `${String(rest).padStart(3, '0')}Z`)

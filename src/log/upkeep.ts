@@ -1,10 +1,11 @@
 /** The port for what is done to a store now and then: checking, erasing, purging, restoring, expiring. */
-import type { Origin } from '../events/recorded.ts'
-import type { ConversationHead } from '../views/conversation.ts'
-import type { SessionHead } from '../views/session.ts'
+
 import type { ArchivePlace } from './archive-place.ts'
 import type { Listed } from './directory.ts'
-import type { Copies } from './rewritten.ts'
+import type { Origin } from './events/recorded-event.ts'
+import type { Copies } from './records/erased-copies.ts'
+import type { ConversationHead } from './views/conversation.ts'
+import type { SessionHead } from './views/session.ts'
 
 export interface Damage {
   project: string

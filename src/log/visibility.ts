@@ -3,8 +3,8 @@
  *
  * Windows, sums, catch-up, coverage, recall and search ask it, and nothing else decides.
  */
-import type { Audience } from '../events/audience.ts'
-import type { SessionHead } from '../views/session.ts'
+import type { Audience } from './events/audience.ts'
+import type { SessionHead } from './views/session.ts'
 
 /** Somebody who looks: a session's agent, or the whole log (a person, an audit, an export). */
 export type Viewer =

@@ -1,8 +1,8 @@
 /** The port for reading messages as a viewer sees them: newest windows, pages, and their size without reading them. */
-import type { BranchPoint } from '../events/conversation.ts'
-import type { Message } from '../views/message.ts'
-import type { SessionHead } from '../views/session.ts'
-import { type LaneKind, type LaneSums, laneKinds } from './lane.ts'
+import type { BranchPoint } from './events/conversation.ts'
+import { type LaneKind, type LaneSums, laneKinds } from './records/lane.ts'
+import type { Message } from './views/message.ts'
+import type { SessionHead } from './views/session.ts'
 import { type Viewer, viewerOf } from './visibility.ts'
 
 export interface Window {

@@ -1,5 +1,5 @@
 /** The parts of an answer put together, for those who want it whole; also of one that failed on the way. */
-import type { Usage } from '../events/message.ts'
+import type { Usage } from '../log/events/message.ts'
 import { asFailure, failed } from './failure.ts'
 import type { Model, ModelFailure, ModelPart, ModelRequest, StopReason } from './model.ts'
 

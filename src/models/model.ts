@@ -5,8 +5,8 @@
  * after that. Blocks of different ids may overlap. Where a wrapper tries again, `waiting` says so and a further `start`
  * begins the answer anew: what came before it no longer counts.
  */
-import type { Usage } from '../events/message.ts'
-import type { RequestMessage } from '../request/message.ts'
+import type { Usage } from '../log/events/message.ts'
+import type { RequestMessage } from '../request/text/provider-message.ts'
 
 export interface ModelRequest {
   system: string

@@ -1,5 +1,5 @@
 /** A model that says what each call cost, where its price is known. */
-import type { Usage } from '../events/message.ts'
+import type { Usage } from '../log/events/message.ts'
 import type { Model, ModelPart } from './model.ts'
 import { costOf, type Price, type PriceTable, priceOf } from './prices.ts'
 

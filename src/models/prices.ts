@@ -5,7 +5,7 @@
  * Unlike limits, a price is never guessed from a related name: `gpt-5.9` is not priced like `gpt-5`. Only the date at
  * the end of a name is looked past.
  */
-import type { Usage } from '../events/message.ts'
+import type { Usage } from '../log/events/message.ts'
 
 /** US dollars per million tokens. */
 export interface Price {

@@ -4,7 +4,7 @@
  * provider when it does not answer.
  */
 import { z } from 'zod'
-import { fastEstimator, type TokenEstimator } from '../request/tokens.ts'
+import { fastEstimator, type TokenEstimator } from '../request/text/tokens.ts'
 import { timerMs } from '../timers.ts'
 
 export interface ProviderTokensOptions {

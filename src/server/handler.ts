@@ -1,12 +1,12 @@
 /** What a resource hands to the server: for each of its endpoints a function from a checked call to an answer. */
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { WriteOptions } from '../engine.ts'
 import type { Colloquy } from '../index.ts'
+import type { WriteOptions } from '../log/engine.ts'
+import type { Principal } from './access/principal.ts'
+import type { ServerParts } from './context.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import type { Contract } from './contract/index.ts'
-import type { ServerParts } from './parts.ts'
-import type { Principal } from './principal.ts'
 
 export interface Call<E extends Endpoint> {
   params: z.output<E['params']>

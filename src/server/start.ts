@@ -3,8 +3,8 @@ import type { Server } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { ServerRefused } from '../errors.ts'
+import { longEnough } from './access/tokens.ts'
 import type { ColloquyServer } from './app.ts'
-import { longEnough } from './tokens.ts'
 
 export interface Listen {
   /** Default 127.0.0.1: nobody but this machine. */

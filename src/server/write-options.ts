@@ -1,8 +1,8 @@
 /** The headers that say how a write is to happen: once, on what was seen, while a lease is held. */
 import type { Context } from 'hono'
-import type { WriteOptions } from '../engine.ts'
 import { InvalidRequest } from '../errors.ts'
-import { idProblem } from '../events/id.ts'
+import type { WriteOptions } from '../log/engine.ts'
+import { idProblem } from '../log/events/id.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 
 /** @throws {InvalidRequest} when a header says what cannot be, or the endpoint cannot keep to it */

@@ -3,7 +3,7 @@
  * left for a fresh one after some thousand cases. A case that breaks a promise is made smaller before it is reported.
  */
 import { type Colloquy, openColloquy } from 'colloquy'
-import { loadExactEstimator } from '../../src/request/exact-tokens.ts'
+import { loadExactEstimator } from '../../src/request/text/exact-tokens.ts'
 import { requestCase, type Step } from './request-cases.ts'
 import { RequestTable, type Tally } from './request-table.ts'
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type ReadBead, readBeads } from '../../src/formats/beads/index.ts'
+import { type ReadBead, readBeads } from '../../src/exchange/formats/beads/index.ts'
 import { random } from './random.ts'
 
 export interface StormBead {

@@ -1,4 +1,4 @@
-/** The whole page: which screen the address means, inside the frame that is always there. */
+/** The root component: resolves the address to a screen and renders it inside the frame. */
 import { Suspense } from 'react'
 import { AskDialog } from './components/ask.tsx'
 import { Boundary } from './components/boundary.tsx'

@@ -1,4 +1,4 @@
-/** Numbers, sizes and times as people read them. */
+/** Numbers, sizes and times for display. */
 
 /** 980, 1.2k, 183k, 4.1M. */
 export function short(count: number): string {
@@ -42,7 +42,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** Short, because it stands in every row: now, 5 min, 3 h, 2 d; then the date. */
+/** Short, because it appears in every row: now, 5 min, 3 h, 2 d; older ones as a date. */
 export function relative(iso: string, now: number): string {
   const past = now - Date.parse(iso)
   if (Number.isNaN(past)) return iso

@@ -1,4 +1,4 @@
-/** Where the pages begin. */
+/** Entry point of the pages. */
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'

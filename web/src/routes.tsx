@@ -1,4 +1,4 @@
-/** Every screen there is, by its address. A new screen is a line here and a folder in `screens/`. */
+/** All screens by address. A new screen is a line here and a folder in `screens/`. */
 import { type ComponentType, lazy } from 'react'
 import type { Params } from './router/address.ts'
 
@@ -9,7 +9,7 @@ export interface ScreenProps {
 interface Route {
   path: string
   Screen: ComponentType<ScreenProps>
-  /** Its name in the bar at the top; screens without one are reached from others. */
+  /** Label in the navigation bar; screens without one are reached from others. */
   title?: string
 }
 

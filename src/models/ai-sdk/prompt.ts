@@ -6,7 +6,7 @@ import type {
   LanguageModelV3Prompt,
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
-import type { RequestMessage, RequestPart } from '../../request/message.ts'
+import type { RequestMessage, RequestPart } from '../../request/text/provider-message.ts'
 import type { ModelRequest, ModelTool } from '../model.ts'
 
 /** What differs between providers in the requests they take. */

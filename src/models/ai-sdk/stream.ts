@@ -1,6 +1,6 @@
 /** Parts of an AI SDK stream become parts of ours. */
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage, SharedV3ProviderMetadata } from '@ai-sdk/provider'
-import type { Usage } from '../../events/message.ts'
+import type { Usage } from '../../log/events/message.ts'
 import { failed } from '../failure.ts'
 import type { ModelPart, StopReason } from '../model.ts'
 

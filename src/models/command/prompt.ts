@@ -3,8 +3,9 @@
  *
  * What was said stands in fences that it cannot close; the message to answer comes last and as it is.
  */
-import { fence, oneLine } from '../../request/fence.ts'
-import type { RequestMessage, RequestPart } from '../../request/message.ts'
+
+import type { RequestMessage, RequestPart } from '../../request/text/provider-message.ts'
+import { fence, oneLine } from '../../request/text/quote-untrusted.ts'
 import type { ModelRequest } from '../model.ts'
 
 export function promptText({ system, messages }: Pick<ModelRequest, 'system' | 'messages'>): string {

@@ -1,6 +1,6 @@
 /** One answer of a script, as it is written in a file. */
 import { z } from 'zod'
-import { Usage } from '../../events/message.ts'
+import { Usage } from '../../log/events/message.ts'
 
 const FailureKind = z.enum([
   'overloaded',

@@ -1,6 +1,6 @@
 /** What many endpoints have in common: parameters of paths, pages, flags in queries. */
 import { z } from 'zod'
-import { Id } from '../../events/id.ts'
+import { Id } from '../../log/events/id.ts'
 
 export const Project = z.object({ project: Id })
 export const ConversationPath = z.object({ project: Id, conversationId: Id })

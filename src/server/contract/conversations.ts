@@ -1,10 +1,10 @@
 /** Conversations: the log of one work item, its messages, its past, its branches. */
 import { z } from 'zod'
-import { ConversationInput } from '../../commands/conversation-input.ts'
-import { MessageInput } from '../../commands/message-input.ts'
-import { Id } from '../../events/id.ts'
-import { Metadata } from '../../events/metadata.ts'
-import { WorkItem } from '../../events/work-item.ts'
+import { ConversationInput } from '../../log/commands/conversation-input.ts'
+import { MessageInput } from '../../log/commands/message-input.ts'
+import { Id } from '../../log/events/id.ts'
+import { Metadata } from '../../log/events/metadata.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 import {
   ConversationPath,
   inProject,

@@ -1,6 +1,6 @@
 /** The demo: a team that plays from a script, in a store that is served. */
 import { z } from 'zod'
-import { FeatureState } from '../../events/work.ts'
+import { FeatureState } from '../../log/events/work/work.ts'
 import { inProject, named, Project } from './common.ts'
 import { endpoint } from './endpoint.ts'
 

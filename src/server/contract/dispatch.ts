@@ -1,9 +1,9 @@
 /** Giving work to agents: the server's dispatcher, what is under way anywhere, what is parked; and the orchestrator. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message-input.ts'
-import { GuardKind } from '../../events/dispatch.ts'
-import { Id } from '../../events/id.ts'
-import { Usage } from '../../events/message.ts'
+import { MessageInput } from '../../log/commands/message-input.ts'
+import { Id } from '../../log/events/id.ts'
+import { Usage } from '../../log/events/message.ts'
+import { GuardKind } from '../../log/events/work/dispatch.ts'
 import { ConversationPath, inProject, named, ofConversation, Project, QueryFlag } from './common.ts'
 import { endpoint } from './endpoint.ts'
 

@@ -1,6 +1,6 @@
 /** The server itself: health, metrics, its description, jobs, live events. */
 import { z } from 'zod'
-import { Id } from '../../events/id.ts'
+import { Id } from '../../log/events/id.ts'
 import { api, inProject, named, Project, QueryFlag } from './common.ts'
 import { endpoint } from './endpoint.ts'
 

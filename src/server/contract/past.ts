@@ -1,7 +1,7 @@
 /** What was: a conversation, its sessions, what an agent saw and what was sent, as of a version; and all of it step by step. */
 import { z } from 'zod'
-import { Id } from '../../events/id.ts'
-import { RequestBuilt } from '../../events/request.ts'
+import { Id } from '../../log/events/id.ts'
+import { RequestBuilt } from '../../log/events/request.ts'
 import { ConversationPath, Limit, listOf, named, ofConversation, QueryFlag, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { AgentRequest, AgentView, Conversation, Message, RecordedEvent, SessionHead } from './shapes.ts'

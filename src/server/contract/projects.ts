@@ -1,8 +1,8 @@
 /** Projects: which there are, how much is in them, what was worked on, who did what, what it cost. */
 import { z } from 'zod'
-import { Id } from '../../events/id.ts'
-import { Role } from '../../events/message.ts'
-import { WorkItem } from '../../events/work-item.ts'
+import { Id } from '../../log/events/id.ts'
+import { Role } from '../../log/events/message.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 import {
   api,
   inProject,

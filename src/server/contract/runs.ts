@@ -1,10 +1,10 @@
 /** Runs of agents, and what agents ask people. Runs go on by themselves: whoever started one may leave. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message-input.ts'
-import { Id } from '../../events/id.ts'
-import { Usage } from '../../events/message.ts'
-import { QuestionKind } from '../../events/question.ts'
-import { RunOutcome } from '../../events/run.ts'
+import { MessageInput } from '../../log/commands/message-input.ts'
+import { Id } from '../../log/events/id.ts'
+import { Usage } from '../../log/events/message.ts'
+import { QuestionKind } from '../../log/events/question.ts'
+import { RunOutcome } from '../../log/events/run.ts'
 import {
   api,
   ConversationPath,

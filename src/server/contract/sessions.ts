@@ -1,14 +1,14 @@
 /** Sessions: one agent's view of a conversation, its messages, its requests, its checkpoints. */
 import { z } from 'zod'
-import { MessageInput } from '../../commands/message-input.ts'
-import { SessionOptions } from '../../commands/session-options.ts'
-import { Checkpoint, CheckpointItem } from '../../events/checkpoint.ts'
-import { SessionContext } from '../../events/context.ts'
-import { AgentDescription } from '../../events/description.ts'
-import { Id } from '../../events/id.ts'
-import { Metadata } from '../../events/metadata.ts'
-import { SessionConfigured } from '../../events/session.ts'
-import { Strategy } from '../../events/strategy.ts'
+import { MessageInput } from '../../log/commands/message-input.ts'
+import { SessionOptions } from '../../log/commands/session-options.ts'
+import { Checkpoint, CheckpointItem } from '../../log/events/checkpoint.ts'
+import { SessionContext } from '../../log/events/context.ts'
+import { AgentDescription } from '../../log/events/description.ts'
+import { Id } from '../../log/events/id.ts'
+import { Metadata } from '../../log/events/metadata.ts'
+import { SessionConfigured } from '../../log/events/session.ts'
+import { Strategy } from '../../log/events/strategy.ts'
 import {
   ConversationPath,
   inProject,

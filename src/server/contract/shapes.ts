@@ -1,10 +1,10 @@
 /** What answers are made of. The types the managers return must fit these: the compiler sees to it. */
 import { z } from 'zod'
-import { Checkpoint, CheckpointItem, CheckpointSection } from '../../events/checkpoint.ts'
-import { MessageAdded, Usage } from '../../events/message.ts'
-import { Metadata } from '../../events/metadata.ts'
-import { RunOutcome } from '../../events/run.ts'
-import { WorkItem } from '../../events/work-item.ts'
+import { Checkpoint, CheckpointItem, CheckpointSection } from '../../log/events/checkpoint.ts'
+import { MessageAdded, Usage } from '../../log/events/message.ts'
+import { Metadata } from '../../log/events/metadata.ts'
+import { RunOutcome } from '../../log/events/run.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 import { named } from './common.ts'
 
 const Numbers = z.array(z.int()).readonly()

@@ -1,10 +1,10 @@
 /** Teams: agents' views and claims, phases, turns, delegations, files read, time at work. */
 import { z } from 'zod'
-import { DelegationResult, NewDelegation } from '../../commands/delegation.ts'
-import { PhaseTransition } from '../../commands/phase.ts'
-import { NewTurn, TurnCompletion } from '../../commands/turn.ts'
-import { Id } from '../../events/id.ts'
-import { Strategy } from '../../events/strategy.ts'
+import { DelegationResult, NewDelegation } from '../../log/commands/delegation.ts'
+import { PhaseTransition } from '../../log/commands/phase.ts'
+import { NewTurn, TurnCompletion } from '../../log/commands/turn.ts'
+import { Id } from '../../log/events/id.ts'
+import { Strategy } from '../../log/events/strategy.ts'
 import { ConversationPath, listOf, ofConversation, Paging, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import {

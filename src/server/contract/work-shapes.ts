@@ -1,8 +1,8 @@
 /** What answers about work items are made of. */
 import { z } from 'zod'
-import { Metadata } from '../../events/metadata.ts'
-import { AttemptOutcome, BeadState, FeatureState, TaskState, WorkBy } from '../../events/work.ts'
-import { WorkItem } from '../../events/work-item.ts'
+import { Metadata } from '../../log/events/metadata.ts'
+import { AttemptOutcome, BeadState, FeatureState, TaskState, WorkBy } from '../../log/events/work/work.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 import { named } from './common.ts'
 
 const Ids = z.array(z.string()).readonly()

@@ -1,6 +1,6 @@
 /** Work items: features, their task graphs and tasks, beads, what is ready. */
 import { z } from 'zod'
-import { PlanChanges } from '../../commands/plan.ts'
+import { PlanChanges } from '../../log/commands/work/plan.ts'
 import {
   Attempt,
   BeadChanges,
@@ -10,10 +10,10 @@ import {
   NewFeature,
   NewWorktree,
   Report,
-} from '../../commands/work.ts'
-import { Id } from '../../events/id.ts'
-import { BeadState, FeatureState, TaskState } from '../../events/work.ts'
-import { WorkItem } from '../../events/work-item.ts'
+} from '../../log/commands/work/work.ts'
+import { Id } from '../../log/events/id.ts'
+import { BeadState, FeatureState, TaskState } from '../../log/events/work/work.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 import { inProject, Limit, listOf, oneOrMore, Paging, Project, WorkItemQuery } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Session } from './shapes.ts'

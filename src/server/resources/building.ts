@@ -1,8 +1,8 @@
 /** Teams over HTTP. A team belongs to the server once it is at work: no client's leaving ends it. */
 import type { Colloquy, TeamOptions } from '../../index.ts'
-import { atWork } from '../at-work.ts'
-import { withDemo } from '../demo-place.ts'
 import type { Handlers } from '../handler.ts'
+import { atWork } from './accepted.ts'
+import { withDemo } from './demo-place.ts'
 
 export function buildingHandlers(): Handlers<'building'> {
   return {

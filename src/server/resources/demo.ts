@@ -1,9 +1,9 @@
 /** The demo over HTTP. Like any team it belongs to the server once it is at work. */
 import { IllegalState, NotFound } from '../../errors.ts'
 import type { Colloquy } from '../../index.ts'
-import { atWork } from '../at-work.ts'
-import { demoFolder, usualPaceMs } from '../demo-place.ts'
 import type { Handlers } from '../handler.ts'
+import { atWork } from './accepted.ts'
+import { demoFolder, usualPaceMs } from './demo-place.ts'
 
 export function demoHandlers(): Handlers<'demo'> {
   return {
@@ -13,7 +13,7 @@ export function demoHandlers(): Handlers<'demo'> {
       if (root === undefined) {
         throw new IllegalState('This server has no folder to make a repository in. `colloquy demo` makes one anywhere.')
       }
-      const demo = await import('../../demo/index.ts')
+      const demo = await import('../../app/demo/index.ts')
       const folder = demoFolder(root, project)
       const known = await knownFeature(colloquy, demo.demoFeature)
       if (colloquy.root !== undefined) {

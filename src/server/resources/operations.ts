@@ -1,10 +1,10 @@
 /** The server itself over HTTP: health, metrics, its description, live events, jobs. */
 import type { HttpBindings } from '@hono/node-server'
 import { ServerStopping } from '../../errors.ts'
-import { description } from '../description.ts'
-import { docsPage } from '../docs-page.ts'
+import { demandAllProjects } from '../access/principal.ts'
 import type { Handlers } from '../handler.ts'
-import { demandAllProjects } from '../principal.ts'
+import { docsPage } from '../pages/docs-page.ts'
+import { description } from '../pages/openapi.ts'
 
 export function operationHandlers({
   version,

@@ -1,8 +1,8 @@
 /** What was, over HTTP. */
 import { NotFound } from '../../errors.ts'
 import type { ReplayStep } from '../../index.ts'
-import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
+import { explained } from './explain.ts'
 
 const replaySize = 50
 

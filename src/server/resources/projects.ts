@@ -1,6 +1,6 @@
 /** Projects over HTTP. */
 import type { Handlers } from '../handler.ts'
-import { demandWorkItem, workItemIn } from '../work-item-query.ts'
+import { demandWorkItem, workItemIn } from './work-item-query.ts'
 
 export function projectHandlers(): Handlers<'projects'> {
   return {

@@ -2,10 +2,10 @@
 import type { z } from 'zod'
 import { IllegalState, InvalidRequest } from '../../errors.ts'
 import type { Colloquy, RunOptions, RunTarget } from '../../index.ts'
+import { demandScope } from '../access/principal.ts'
 import type { Run, runs } from '../contract/runs.ts'
 import type { Call, Handlers } from '../handler.ts'
-import { demandModel } from '../model-choice.ts'
-import { demandScope } from '../principal.ts'
+import { demandModel } from './model-choice.ts'
 
 export function runHandlers(): Handlers<'runs'> {
   return {

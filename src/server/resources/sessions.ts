@@ -1,9 +1,9 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
-import { explained } from '../explained.ts'
 import type { Handlers } from '../handler.ts'
-import { demandModel } from '../model-choice.ts'
-import { demandWorkItem, workItemIn } from '../work-item-query.ts'
+import { explained } from './explain.ts'
+import { demandModel } from './model-choice.ts'
+import { demandWorkItem, workItemIn } from './work-item-query.ts'
 
 export function sessionHandlers(): Handlers<'sessions'> {
   return {

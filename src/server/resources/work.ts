@@ -1,7 +1,7 @@
 /** Work items over HTTP. */
 import type { WorkItemState } from '../../index.ts'
 import type { Handlers } from '../handler.ts'
-import { demandWorkItem } from '../work-item-query.ts'
+import { demandWorkItem } from './work-item-query.ts'
 
 export function workHandlers(): Handlers<'work'> {
   return {

@@ -1,7 +1,7 @@
 /** The lines of an archive, on their way into a packed file and out of one. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
-import { gatheredLines } from '../../log/gathered.ts'
+import { gatheredLines } from '../common/batch-lines.ts'
 
 /** The bytes of a gzip file with these lines. Whatever fails, on either side, ends the stream with it. */
 export function packed(lines: AsyncIterable<string>): Readable {

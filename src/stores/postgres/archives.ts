@@ -1,11 +1,11 @@
 /** A conversation as the lines of an archive, a page at a time; and what was purged. */
 
 import { StoreFailed } from '../../errors.ts'
-import type { Audience } from '../../events/audience.ts'
-import type { ArchiveEnd, ArchiveHeading } from '../../log/archive.ts'
-import { type ArchiveRow, archiveColumns, archivist, type LaneMeaning } from '../../log/archived-rows.ts'
-import { type LaneKind, noSums } from '../../log/lane.ts'
+import type { Audience } from '../../log/events/audience.ts'
+import { type LaneKind, noSums } from '../../log/records/lane.ts'
 import { isoTime } from '../../log/time.ts'
+import type { ArchiveEnd, ArchiveHeading } from '../../log/upkeep/archive.ts'
+import { type ArchiveRow, archiveColumns, archivist, type LaneMeaning } from '../../log/upkeep/archived-rows.ts'
 import { baseOf } from './branches.ts'
 import type { Database } from './database.ts'
 import { blobsOf } from './rows.ts'

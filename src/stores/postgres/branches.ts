@@ -1,8 +1,8 @@
 /** What branches hang on: an event of another conversation, which they count and chain on from. */
 import { IllegalState, NotFound } from '../../errors.ts'
-import type { BranchPoint } from '../../events/conversation.ts'
-import type { ConversationEvent } from '../../events/event.ts'
-import { idProblem } from '../../events/id.ts'
+import type { BranchPoint } from '../../log/events/conversation.ts'
+import type { ConversationEvent } from '../../log/events/event.ts'
+import { idProblem } from '../../log/events/id.ts'
 import type { Run } from './database.ts'
 import { highestVersion } from './rows.ts'
 

@@ -1,4 +1,6 @@
 /** Takes a copied project in: its rows as they were, under a name that nobody can ask for until all of it is there. */
+
+import { checksum, wrongChecksum } from '../../log/records/stored-row.ts'
 import {
   type CopiedConversation,
   type CopiedEvent,
@@ -6,8 +8,7 @@ import {
   type CopyTarget,
   copyRefused,
   nameWhileCopied,
-} from '../../log/copy.ts'
-import { checksum, wrongChecksum } from '../../log/stored-row.ts'
+} from '../../log/upkeep/copy.ts'
 import { copySource } from './copy-out.ts'
 import type { Database, Run } from './database.ts'
 import { hashed, workHash } from './heads.ts'

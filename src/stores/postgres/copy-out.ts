@@ -1,9 +1,10 @@
 /** A project of a server as the records that are copied, page by page, within one read transaction. */
-import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
-import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/copied-rows.ts'
-import { type CopiedKey, type CopySource, copyPageSize } from '../../log/copy.ts'
+
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
-import { isIntact } from '../../log/stored-row.ts'
+import { isIntact } from '../../log/records/stored-row.ts'
+import { type ArchiveRow, archiveColumns } from '../../log/upkeep/archived-rows.ts'
+import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/upkeep/copied-rows.ts'
+import { type CopiedKey, type CopySource, copyPageSize } from '../../log/upkeep/copy.ts'
 import type { Run } from './database.ts'
 import { refold } from './refold.ts'
 import { blobsOf } from './rows.ts'

@@ -1,5 +1,5 @@
 /** The database as a store that is copied from or into. */
-import { type CopyableStore, type CopyableTarget, copiedName } from '../../log/copy.ts'
+import { type CopyableStore, type CopyableTarget, copiedName } from '../../log/upkeep/copy.ts'
 import { copyTarget, discardCopy } from './copy-in.ts'
 import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'

@@ -1,7 +1,5 @@
 /** Finding conversations and sessions, one by one or a page at a time. */
-import { idProblem, maximumIdBytes } from '../../events/id.ts'
-import type { WorkItem } from '../../events/work-item.ts'
-import { byUse } from '../../log/by-use.ts'
+
 import { numbersIn } from '../../log/cursor.ts'
 import type {
   ConversationQuery,
@@ -11,10 +9,13 @@ import type {
   SessionQuery,
   WorkQuery,
 } from '../../log/directory.ts'
+import { idProblem, maximumIdBytes } from '../../log/events/id.ts'
+import type { WorkItem } from '../../log/events/work-item.ts'
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import { isoTime } from '../../log/time.ts'
-import type { ConversationHead } from '../../views/conversation.ts'
-import type { SessionHead } from '../../views/session.ts'
+import type { ConversationHead } from '../../log/views/conversation.ts'
+import type { SessionHead } from '../../log/views/session.ts'
+import { byUse } from '../common/recency-page.ts'
 import type { Database } from './database.ts'
 import { hashed, workHash } from './heads.ts'
 import type { Projects } from './projects.ts'

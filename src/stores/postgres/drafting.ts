@@ -2,10 +2,11 @@
  * From proposals to a batch: their heads, known or read, and each decided in turn on what those before it will have made of
  * its conversation.
  */
-import type { ConversationEvent } from '../../events/event.ts'
+
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { Recent } from '../../log/recent.ts'
-import { type SessionHead, sessionKey } from '../../views/session.ts'
+import type { ConversationEvent } from '../../log/events/event.ts'
+import { Recent } from '../../log/lru.ts'
+import { type SessionHead, sessionKey } from '../../log/views/session.ts'
 import { addEvents, closeDraft, type Draft, decided, draftOn, lockKeyOf, sessionsIn } from './append.ts'
 import { branchBase } from './branches.ts'
 import type { Database, Run } from './database.ts'

@@ -3,12 +3,12 @@
  * the chain still proves what is left.
  */
 import { IllegalState, NotFound, VersionConflict } from '../../errors.ts'
-import type { ConversationEvent } from '../../events/event.ts'
-import type { Origin } from '../../events/recorded.ts'
-import { wipedDigest } from '../../log/proposal.ts'
-import { type Copies, repeatingTypes, rewrittenRow } from '../../log/rewritten.ts'
-import { checksum } from '../../log/stored-row.ts'
+import type { ConversationEvent } from '../../log/events/event.ts'
+import type { Origin } from '../../log/events/recorded-event.ts'
+import { type Copies, repeatingTypes, rewrittenRow } from '../../log/records/erased-copies.ts'
+import { checksum } from '../../log/records/stored-row.ts'
 import type { Erased } from '../../log/upkeep.ts'
+import { wipedDigest } from '../common/proposal.ts'
 import type { Run } from './database.ts'
 import { removeUnused } from './purge.ts'
 import type { Writer } from './writer.ts'

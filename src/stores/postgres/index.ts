@@ -5,10 +5,10 @@
  * and `gate.ts` for how readers keep the order.
  */
 import { ConversationPurged, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
-import { idProblem } from '../../events/id.ts'
-import { provedHeading, provedLines } from '../../log/archive-check.ts'
 import { purgedInto } from '../../log/archive-place.ts'
+import { idProblem } from '../../log/events/id.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
+import { provedHeading, provedLines } from '../../log/upkeep/archive-check.ts'
 import { exclusive } from './alone.ts'
 import { lockKeyOf } from './append.ts'
 import { archiveLines, purges } from './archives.ts'

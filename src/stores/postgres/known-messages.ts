@@ -7,8 +7,8 @@
  * there was one since; if so, all that is known of the conversation is dropped. The least lately used conversations are
  * let go first.
  */
-import { freezeInputs } from '../../log/shared.ts'
-import type { Message } from '../../views/message.ts'
+import { freezeInputs } from '../../log/freeze.ts'
+import type { Message } from '../../log/views/message.ts'
 
 /** A message of a lane, with the characters that its stored body has. */
 export interface ReadMessage {

@@ -3,8 +3,8 @@
  * nodes whose clocks differ agree on who holds what.
  */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
-import { idProblem } from '../../events/id.ts'
-import { furthestTime } from '../../events/time.ts'
+import { idProblem } from '../../log/events/id.ts'
+import { furthestTime } from '../../log/events/time.ts'
 import { checkLeaseTime, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Database } from './database.ts'

@@ -1,5 +1,5 @@
 /** The phases that conversations were in when their messages were written. */
-import { eventIn } from '../../log/stored-row.ts'
+import { eventIn } from '../../log/records/stored-row.ts'
 import type { Run } from './database.ts'
 
 interface Message {

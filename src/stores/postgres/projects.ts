@@ -3,8 +3,8 @@
  * an empty one can give way to a copy, and so they are looked at again now and then, beside the work.
  */
 import { InvalidInput } from '../../errors.ts'
-import { idProblem } from '../../events/id.ts'
-import { Recent } from '../../log/recent.ts'
+import { idProblem } from '../../log/events/id.ts'
+import { Recent } from '../../log/lru.ts'
 import type { Database } from './database.ts'
 
 const kept = 10_000

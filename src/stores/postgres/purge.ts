@@ -1,6 +1,6 @@
 /** Removes a conversation after its archive was written. One transaction: it is all there, or all gone. */
 import { IllegalState } from '../../errors.ts'
-import type { Origin } from '../../events/recorded.ts'
+import type { Origin } from '../../log/events/recorded-event.ts'
 import { refuseWithBranches } from './branches.ts'
 import type { Run } from './database.ts'
 

@@ -1,7 +1,8 @@
 /** Reads the events of a range of versions. */
-import { idProblem } from '../../events/id.ts'
-import type { RecordedEvent } from '../../events/recorded.ts'
+
 import type { EventRange } from '../../log/event-log.ts'
+import { idProblem } from '../../log/events/id.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Database } from './database.ts'
 import type { Projects } from './projects.ts'
 import { blobsOf, type EventRow, eventColumns, highestVersion, recordedEvent } from './rows.ts'

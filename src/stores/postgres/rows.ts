@@ -1,8 +1,8 @@
 /** Rows of the events table, and the events they hold. */
-import type { RecordedEvent } from '../../events/recorded.ts'
-import type { LoadBlob } from '../../log/record.ts'
-import { blobsIn } from '../../log/record.ts'
-import { eventIn } from '../../log/stored-row.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
+import type { LoadBlob } from '../../log/records/record.ts'
+import { blobsIn } from '../../log/records/record.ts'
+import { eventIn } from '../../log/records/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Run } from './database.ts'
 import { positionText } from './position.ts'

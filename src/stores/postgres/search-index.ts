@@ -6,10 +6,10 @@
  * every feed, so that neither commits out of order nor a transaction that stays open are a reason to miss a message.
  */
 import type { Landmark } from '../../log/directory.ts'
-import { trigramsOf } from '../../log/search-terms.ts'
-import { searchableText } from '../../log/searchable.ts'
-import { eventIn } from '../../log/stored-row.ts'
-import { wordsIn } from '../../log/words.ts'
+import { eventIn } from '../../log/records/stored-row.ts'
+import { trigramsOf } from '../common/search-text/search-terms.ts'
+import { searchableText } from '../common/search-text/searchable.ts'
+import { wordsIn } from '../common/search-text/words.ts'
 import type { Database } from './database.ts'
 import { isConstraint } from './errors.ts'
 import { usualGate } from './gate.ts'

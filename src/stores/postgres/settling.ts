@@ -1,7 +1,7 @@
 /** What becomes of those who waited for a call: its answer, an earlier one under the same key, a refusal, or another try. */
 import { ConversationPurged, KeyReused, LeaseLost } from '../../errors.ts'
 import type { Appended, Proposal } from '../../log/event-log.ts'
-import { isSameCall, missedBy } from '../../log/proposal.ts'
+import { isSameCall, missedBy } from '../common/proposal.ts'
 import { type Draft, placeEvents } from './append.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'

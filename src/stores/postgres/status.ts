@@ -1,6 +1,7 @@
 /** What there is in a schema, without changing it: its version, size, projects. */
-import { copiedName } from '../../log/copy.ts'
+
 import type { StoreStatus } from '../../log/status.ts'
+import { copiedName } from '../../log/upkeep/copy.ts'
 import { openDatabase } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { newestSchema, schemaVersion } from './migrate.ts'

@@ -6,9 +6,9 @@
  * in it, and by polling where notifications are lost with their connection.
  */
 import { PositionUnknown } from '../../errors.ts'
-import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
-import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../../log/feed-limits.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
+import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../common/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { oldestWriter, preciseGate, usualGate } from './gate.ts'

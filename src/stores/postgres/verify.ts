@@ -2,10 +2,10 @@
  * Refolds everything and compares: versions without gaps, checksums, digests, the hash chain, running sums, blobs, heads
  * and sessions. Reports each damage by conversation and version, and changes nothing.
  */
-import { maximumIdBytes } from '../../events/id.ts'
-import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
+import { maximumIdBytes } from '../../log/events/id.ts'
+import { type ArchiveRow, archiveColumns } from '../../log/upkeep/archived-rows.ts'
+import { conversationCheck } from '../../log/upkeep/verify-conversation.ts'
 import type { Damage, Progress, VerifyReport } from '../../log/upkeep.ts'
-import { conversationCheck } from '../../log/verify-conversation.ts'
 import { lanesOf } from './archives.ts'
 import { baseOf } from './branches.ts'
 import type { Database, Run } from './database.ts'

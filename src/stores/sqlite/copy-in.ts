@@ -1,7 +1,13 @@
 /** Takes a copied project in: its rows as they were, under a name that nobody can ask for until all of it is there. */
-import { workItemKey } from '../../events/work-item.ts'
-import { type CopiedEvent, type CopyBeginning, type CopyTarget, copyRefused, nameWhileCopied } from '../../log/copy.ts'
-import { checksum, wrongChecksum } from '../../log/stored-row.ts'
+import { workItemKey } from '../../log/events/work-item.ts'
+import { checksum, wrongChecksum } from '../../log/records/stored-row.ts'
+import {
+  type CopiedEvent,
+  type CopyBeginning,
+  type CopyTarget,
+  copyRefused,
+  nameWhileCopied,
+} from '../../log/upkeep/copy.ts'
 import { copySource } from './copy-out.ts'
 import type { Database } from './database.ts'
 import { filing } from './places.ts'

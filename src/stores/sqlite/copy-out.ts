@@ -1,9 +1,9 @@
 /** A project of a file as the records that are copied, page by page, within one read transaction. */
 import { setImmediate as breathe } from 'node:timers/promises'
-import { type ArchiveRow, archiveColumns } from '../../log/archived-rows.ts'
-import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/copied-rows.ts'
-import { type CopiedKey, type CopySource, copyPageSize } from '../../log/copy.ts'
-import { isIntact } from '../../log/stored-row.ts'
+import { isIntact } from '../../log/records/stored-row.ts'
+import { type ArchiveRow, archiveColumns } from '../../log/upkeep/archived-rows.ts'
+import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../log/upkeep/copied-rows.ts'
+import { type CopiedKey, type CopySource, copyPageSize } from '../../log/upkeep/copy.ts'
 import type { Database } from './database.ts'
 import { lastUse, newestPosition } from './places.ts'
 import { refolder } from './refold.ts'

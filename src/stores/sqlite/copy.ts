@@ -1,6 +1,6 @@
 /** The file as a store that is copied from or into. */
 import { resolve } from 'node:path'
-import { type CopyableStore, type CopyableTarget, type CopyTarget, copiedName } from '../../log/copy.ts'
+import { type CopyableStore, type CopyableTarget, type CopyTarget, copiedName } from '../../log/upkeep/copy.ts'
 import { copyTarget, discardCopy } from './copy-in.ts'
 import { copySource } from './copy-out.ts'
 import { type Database, openDatabase } from './database.ts'

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
-import { makeFolder } from '../../log/make-folder.ts'
+import { makeFolder } from '../common/make-folder.ts'
 import { asStoreError, damaged, isUnreadable } from './errors.ts'
 import { Line, LineStatement, type Statement } from './statement.ts'
 

@@ -3,13 +3,13 @@
  * the chain still proves what is left.
  */
 import { IllegalState, NotFound, VersionConflict } from '../../errors.ts'
-import type { ConversationEvent } from '../../events/event.ts'
-import type { Origin } from '../../events/recorded.ts'
 import type { Proposal } from '../../log/event-log.ts'
-import { wipedDigest } from '../../log/proposal.ts'
-import { type Copies, type RewrittenRow, repeatingTypes, rewrittenRow } from '../../log/rewritten.ts'
-import { checksum } from '../../log/stored-row.ts'
+import type { ConversationEvent } from '../../log/events/event.ts'
+import type { Origin } from '../../log/events/recorded-event.ts'
+import { type Copies, type RewrittenRow, repeatingTypes, rewrittenRow } from '../../log/records/erased-copies.ts'
+import { checksum } from '../../log/records/stored-row.ts'
 import type { Upkeep } from '../../log/upkeep.ts'
+import { wipedDigest } from '../common/proposal.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'
 

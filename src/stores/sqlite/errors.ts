@@ -11,7 +11,7 @@ import {
   StoreReadOnly,
   StoreUnusable,
 } from '../../errors.ts'
-import { isDiskFull } from '../../log/disk-full.ts'
+import { isDiskFull } from '../common/disk-full.ts'
 
 const code = {
   error: 1,

@@ -1,8 +1,8 @@
 /** Puts one event into the log: its row, its place in its lane's sums, and the blobs it uses. */
-import type { Audience } from '../../events/audience.ts'
-import { addSums } from '../../log/lane.ts'
-import type { Blob, Header } from '../../log/record.ts'
-import { checksum, wrongChecksum } from '../../log/stored-row.ts'
+import type { Audience } from '../../log/events/audience.ts'
+import { addSums } from '../../log/records/lane.ts'
+import type { Blob, Header } from '../../log/records/record.ts'
+import { checksum, wrongChecksum } from '../../log/records/stored-row.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore } from './heads.ts'
 

@@ -6,8 +6,8 @@
  * changed by erasing and purging alone. Where another process has written since, the checksums of the stretch are added
  * up in the file and compared, before anything of it is handed out. The least lately used lanes are let go first.
  */
-import { freezeInputs } from '../../log/shared.ts'
-import type { Message } from '../../views/message.ts'
+import { freezeInputs } from '../../log/freeze.ts'
+import type { Message } from '../../log/views/message.ts'
 
 /** A message with what its row costs and proves. */
 export interface ReadMessage {

@@ -1,7 +1,7 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../errors.ts'
-import { idProblem } from '../../events/id.ts'
-import { furthestTime } from '../../events/time.ts'
+import { idProblem } from '../../log/events/id.ts'
+import { furthestTime } from '../../log/events/time.ts'
 import { checkLeaseTime, type Lease, type Leases } from '../../log/leases.ts'
 import { isoTime } from '../../log/time.ts'
 import type { Access } from './access.ts'

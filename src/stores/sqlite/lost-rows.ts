@@ -2,10 +2,10 @@
  * Rows that nothing in a damaged file leads to any more: the pages above them are lost. Which table they are of is told by
  * what they look like.
  */
-import { type Audience, audienceOfKey } from '../../events/audience.ts'
-import type { ArchiveRow } from '../../log/archived-rows.ts'
-import type { LaneKind } from '../../log/lane.ts'
-import { isIntact } from '../../log/stored-row.ts'
+import { type Audience, audienceOfKey } from '../../log/events/audience.ts'
+import type { LaneKind } from '../../log/records/lane.ts'
+import { isIntact } from '../../log/records/stored-row.ts'
+import type { ArchiveRow } from '../../log/upkeep/archived-rows.ts'
 import { looksLike, type RescuedRow } from './rescued-records.ts'
 import { type LeafValue, rowsInLeaves } from './table-leaves.ts'
 

@@ -4,9 +4,9 @@
  */
 import { numbersIn } from '../../log/cursor.ts'
 import type { Listed } from '../../log/directory.ts'
+import type { ConversationHead } from '../../log/views/conversation.ts'
+import { expiryOf, type SessionHead } from '../../log/views/session.ts'
 import { viewerOf } from '../../log/visibility.ts'
-import type { ConversationHead } from '../../views/conversation.ts'
-import { expiryOf, type SessionHead } from '../../views/session.ts'
 import type { Access } from './access.ts'
 import type { Database } from './database.ts'
 import type { HeadStore } from './heads.ts'

@@ -8,7 +8,7 @@
  * Versions of a lane grow with time, so whatever is in `recent` comes after what is in `places`. Each question below is
  * one statement over both, because another process may move entries between two.
  */
-import { unusedMark } from '../../views/conversation.ts'
+import { unusedMark } from '../../log/views/conversation.ts'
 import type { Database } from './database.ts'
 
 /** From so many on they are worth moving. */

@@ -1,5 +1,5 @@
 /** Statements that are put together from a few pieces, kept by their text: compiling one takes longer than most run. */
-import { Recent } from '../../log/recent.ts'
+import { Recent } from '../../log/lru.ts'
 import type { Database } from './database.ts'
 import type { Statement } from './statement.ts'
 

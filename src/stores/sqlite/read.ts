@@ -1,6 +1,7 @@
 /** Reads the events of a range of versions. */
-import type { RecordedEvent } from '../../events/recorded.ts'
+
 import type { EventRange } from '../../log/event-log.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Database } from './database.ts'
 import type { ConversationEntry, HeadStore } from './heads.ts'
 import { inVersionOrder } from './places.ts'

@@ -4,10 +4,10 @@
  */
 import { statSync } from 'node:fs'
 import { StoreDamaged } from '../../errors.ts'
-import { type Audience, audienceOfKey } from '../../events/audience.ts'
-import { type ArchiveRow, archiveColumns, archiveColumnsWithoutHashes } from '../../log/archived-rows.ts'
+import { type Audience, audienceOfKey } from '../../log/events/audience.ts'
 import { parsedOr } from '../../log/fold.ts'
-import type { LaneKind } from '../../log/lane.ts'
+import type { LaneKind } from '../../log/records/lane.ts'
+import { type ArchiveRow, archiveColumns, archiveColumnsWithoutHashes } from '../../log/upkeep/archived-rows.ts'
 import type { Database } from './database.ts'
 import { sqliteCode } from './errors.ts'
 import { isAsWritten, lostRows } from './lost-rows.ts'

@@ -1,8 +1,8 @@
 /** What there is at a path, without changing it: schema, size, projects. */
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { copiedName } from '../../log/copy.ts'
 import type { StoreStatus } from '../../log/status.ts'
+import { copiedName } from '../../log/upkeep/copy.ts'
 import { openDatabase } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { newestSchema, refuseForeign } from './migrate.ts'

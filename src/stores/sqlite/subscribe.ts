@@ -7,9 +7,9 @@
  */
 import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promises'
 import { PositionUnknown } from '../../errors.ts'
-import type { RecordedEvent } from '../../events/recorded.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
-import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../../log/feed-limits.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
+import { eventCharacters, feedLimits, isFullPage, pageOfTail, tooManyInTail } from '../common/feed-limits.ts'
 import type { Database } from './database.ts'
 import { asStoreError, isBusy } from './errors.ts'
 import type { HeadStore } from './heads.ts'

@@ -1,11 +1,12 @@
 /** Messages as a viewer sees them, and how much there is of them. */
-import { addSums, type LaneSums, largestSum, noSums, subtractSums } from '../../log/lane.ts'
-import { type LoadBlob, packedSchema, unpackedMessage } from '../../log/record.ts'
-import { ownCopy } from '../../log/shared.ts'
-import { eventIn, isIntact } from '../../log/stored-row.ts'
+
+import { ownCopy } from '../../log/freeze.ts'
+import { addSums, type LaneSums, largestSum, noSums, subtractSums } from '../../log/records/lane.ts'
+import { type LoadBlob, packedSchema, unpackedMessage } from '../../log/records/record.ts'
+import { eventIn, isIntact } from '../../log/records/stored-row.ts'
 import { isoTime } from '../../log/time.ts'
+import { type Message, messageOf } from '../../log/views/message.ts'
 import type { Page, Window } from '../../log/windows.ts'
-import { type Message, messageOf } from '../../views/message.ts'
 import type { Database } from './database.ts'
 import type { HeadStore, SeenLane } from './heads.ts'
 import { KnownMessages, type LaneReader, type ReadMessage, type Stretch } from './known-messages.ts'

@@ -1,17 +1,17 @@
-/** Asks before something is done: what it means, perhaps for a word about it, yes or no. A question at a time. */
+/** Dialogs that confirm an action, ask for a text, or offer a choice. One dialog at a time. */
 import { useEffect, useId, useRef, useState } from 'react'
 import { store, useStore } from '../connection/store.ts'
 import './ask.css'
 
 interface Asked {
   title: string
-  /** What it means, and how it is taken back. */
+  /** Consequences of the action, and how to undo it. */
   text: string
   confirm: string
   isDangerous?: boolean
-  /** Asks for a text, with what stands in it at first. */
+  /** Asks for a text; `value` is the initial text. */
   field?: { label: string; value?: string; isNeeded?: boolean; isLong?: boolean }
-  /** Asks to choose. */
+  /** Asks for one of several options. */
   choice?: { label: string; options: readonly string[] }
 }
 
@@ -22,7 +22,7 @@ interface Given {
 
 const asked = store<(Asked & { answer(given: Given | undefined): void }) | undefined>(undefined)
 
-/** @returns what was given, or undefined when the person thinks better of it */
+/** @returns the answer, or undefined when the person cancels */
 export function ask(question: Asked): Promise<Given | undefined> {
   asked.get()?.answer(undefined)
   return new Promise(resolve => {

@@ -1,4 +1,4 @@
-/** A screen that fails says so, and leaves the rest of the page as it is. */
+/** Error boundary: a failing screen shows its error and leaves the rest of the page alone. */
 import { Component, type ReactNode } from 'react'
 import { Failure } from './failure.tsx'
 
@@ -29,7 +29,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: unknow
   }
 }
 
-/** A part of the page is not there any more: a newer build has other names. */
+/** True when a chunk of the page no longer exists because a newer build replaced it. */
 function isOutdated(error: unknown): boolean {
   return error instanceof TypeError && error.message.includes('imported module')
 }

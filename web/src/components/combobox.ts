@@ -1,17 +1,17 @@
-/** A field with a list below it that arrows go through: what search and the palette have in common. */
+/** A text field with a list that arrow keys move through, shared by search and the palette. */
 import { type KeyboardEvent, useId, useState } from 'react'
 
 interface Combobox {
   active: number
   setActive(index: number): void
-  /** For the field. */
+  /** Attributes for the field. */
   field: Record<string, unknown>
-  /** For the list, and for each choice in it. */
+  /** Attributes for the list and for each option. */
   list: Record<string, unknown>
   option(index: number): Record<string, unknown>
 }
 
-/** @param label what the list is called to those who listen */
+/** @param label the accessible name of the list */
 export function useCombobox(label: string, count: number, onChoose: (index: number) => void): Combobox {
   const id = useId()
   const [wanted, setActive] = useState(0)

@@ -1,4 +1,4 @@
-/** What went wrong, and what to do: the server's errors say both. */
+/** Shows an error and its remedy. The server's errors carry both. */
 import { ApiError } from 'colloquy/client'
 import './failure.css'
 

@@ -1,4 +1,4 @@
-/** Something that is there when wanted: a line that unfolds. What is inside is made only then. */
+/** A line that unfolds. Its content is rendered only when open. */
 import { type ReactNode, useState } from 'react'
 import './fold.css'
 

@@ -1,4 +1,4 @@
-/** A text with its hits marked. */
+/** A text with its search matches highlighted. */
 import { Fragment } from 'react'
 
 export function Marked({ text, ranges }: { text: string; ranges: readonly (readonly [number, number])[] }) {

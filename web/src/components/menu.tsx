@@ -4,7 +4,7 @@ import './menu.css'
 
 export interface MenuItem {
   label: string
-  /** What it means, where the label alone does not say. */
+  /** Explains the item where its label is not enough. */
   hint?: string
   isDangerous?: boolean
   isDisabled?: boolean
@@ -13,7 +13,7 @@ export interface MenuItem {
 
 interface Props {
   label: string
-  /** As a function they are made when the menu is opened. */
+  /** A function is called each time the menu opens. */
   items: readonly MenuItem[] | (() => readonly MenuItem[])
   className?: string
   children?: ReactNode
@@ -44,7 +44,7 @@ export function Menu({ label, items, className = 'button button--quiet button--s
     const away = (event: Event) => {
       const at = event.target instanceof Node ? event.target : undefined
       if (at && list.current?.contains(at)) return
-      // What scrolls elsewhere, such as a timeline that grows, does not move the button away from it.
+      // Scrolling elsewhere, such as a growing timeline, does not move the button.
       if (event.type === 'scroll' && at && !at.contains(button.current)) return
       setOpened(undefined)
     }

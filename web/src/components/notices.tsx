@@ -1,4 +1,4 @@
-/** Short notes that come and go: what was done, with a way back where there is one; what failed. */
+/** Notices: a completed action with an undo where possible, or a failure. */
 import { store, useStore } from '../connection/store.ts'
 import { explain } from './failure.tsx'
 import './notices.css'
@@ -12,11 +12,11 @@ interface Notice {
 
 const notices = store<readonly Notice[]>([])
 const shownForMs = 8000
-/** Who wants it back may need a while to get there. */
+/** Long enough to reach the undo button by keyboard. */
 const takenBackWithinMs = 20_000
 let newest = 0
 
-/** Says that something was done. `undo` takes it back. */
+/** Shows that an action was done. `undo` reverts it. */
 export function tell(text: string, undo?: () => Promise<unknown>): void {
   add({ text, isFailure: false, ...(undo && { undo: () => void undo().catch(tellFailure) }) })
 }
@@ -35,7 +35,7 @@ function dismiss(id: number): void {
   notices.set(notices.get().filter(notice => notice.id !== id))
 }
 
-/** A `ref` for what must stay in reach at the lower edge of the page: notices stand above it. */
+/** A `ref` for an element at the lower edge that notices must not cover. */
 export function keepNoticesAbove(element: HTMLElement | null): (() => void) | undefined {
   if (!element) return undefined
   const { style } = document.documentElement

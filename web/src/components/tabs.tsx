@@ -1,4 +1,4 @@
-/** Panels behind one another. Arrow keys go from tab to tab, as in every other application. */
+/** Tabs with their panels. Arrow keys move between tabs. */
 import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
 import './tabs.css'
 

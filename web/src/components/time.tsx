@@ -1,4 +1,4 @@
-/** A time as it is said, with the exact one on hover. One clock for the whole page moves them all. */
+/** A relative time with the exact one on hover. One clock updates all of them. */
 import { store, useStore } from '../connection/store.ts'
 import { exact, relative } from '../format.ts'
 

@@ -1,11 +1,11 @@
-/** A time in a sentence, past or to come, with the exact one on hover. In rows, where room is short, it is `Time`. */
+/** A time inside a sentence, past or future, with the exact one on hover. Rows use the shorter `Time`. */
 import { useStore } from '../connection/store.ts'
 import { exact } from '../format.ts'
 import { clock } from './time.tsx'
 
 export function When({ at }: { at: string }) {
   const then = Date.parse(at)
-  // A time that is newer than the last tick is not in the future.
+  // A time newer than the last clock tick must not read as the future.
   const shown = Math.max(useStore(clock), Math.min(Date.now(), then))
   return (
     <time dateTime={at} title={exact(at)}>

@@ -1,17 +1,17 @@
-/** The client of the server that this page came from, and the live connection of the project that is looked at. */
+/** The client of the server that delivered this page, and the live connection of the current project. */
 import { type Client, connect } from 'colloquy/client'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
 import { base } from '../router/base.ts'
 import { type LiveConnection, liveConnection } from './live.ts'
 
-/** Calls that belong to no project: the list of projects, who we are. */
+/** For calls outside any project, such as listing projects. */
 export const server: Client = connect({ url: base() })
 
 type Me = Awaited<ReturnType<Client['operations']['whoami']>>
 
 let known: Promise<Me> | undefined
 
-/** Whom the token says we are, and what it is good for. */
+/** Returns the identity and permissions of the current token. */
 export function whoAmI(): Promise<Me> {
   known ??= server.operations.whoami().catch(error => {
     known = undefined
@@ -20,12 +20,12 @@ export function whoAmI(): Promise<Me> {
   return known
 }
 
-/** The name that the token goes by: what is written here carries it. */
+/** Returns the token's name, which becomes the actor of everything written from this page. */
 export async function ownName(): Promise<string> {
   return (await whoAmI()).name
 }
 
-/** Undefined until it is known. */
+/** Undefined until loaded. */
 export function useMe(): Me | undefined {
   const [me, setMe] = useState<Me>()
   useEffect(() => {
@@ -42,7 +42,7 @@ interface Connected {
 
 const Connection = createContext<Connected | undefined>(undefined)
 
-/** Everything below it talks about one project. Give it the project as its key. */
+/** Provides the client of one project. Use the project as the React key. */
 export function ProjectConnection({ project, children }: { project: string; children: ReactNode }) {
   const [connected] = useState<Connected>(() => {
     const client = connect({ url: base(), project })

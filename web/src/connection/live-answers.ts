@@ -1,6 +1,6 @@
 /**
- * What agents are saying right now, put together from its pieces. Pure; nothing of it is stored: when an answer is whole,
- * the log has it, and it goes from here.
+ * Answers that agents are streaming, assembled from deltas. Pure; nothing is stored. A completed answer is in the log
+ * and is removed here.
  */
 import type { LiveEvent, LiveWords } from 'colloquy/client'
 
@@ -11,11 +11,11 @@ interface LiveAnswer {
   agent: string
   text: string
   reasoning: string
-  /** Tools that were called, or are being called. */
+  /** Tools that the answer called or is calling. */
   tools: readonly { id: string; name: string; isRunning: boolean }[]
-  /** Why nothing comes: the model is asked again in a while. */
+  /** Why nothing arrives, such as a model call that will be retried. */
   waiting?: string
-  /** Some of it was lost on the way here. The log will have it. */
+  /** Some deltas were lost in transit. The log will have the whole answer. */
   hasGap: boolean
 }
 
@@ -72,7 +72,7 @@ function withTool(answer: LiveAnswer, id: string, tool: { name: string; isRunnin
   return { ...answer, tools: [...tools, { id, ...tool }] }
 }
 
-/** An event of the log: what it says was live until now. */
+/** Applies an event of the log: it replaces what was streamed until then. */
 export function withEvent(answers: LiveAnswers, { type, event, sessionId }: LiveEvent): LiveAnswers {
   if (answers.size === 0) return answers
   const runId = type === 'run.ended' ? String(event?.runId) : undefined

@@ -1,29 +1,28 @@
 /**
- * The one stream of live events a page has, and what everybody may know of it: whether it is open, what came, and that it
- * was interrupted, so that what was read before has to be read again.
+ * The page's single stream of live events: its state, its events, and when it was interrupted so that readers reload.
  *
- * A page that nobody looks at gives its connection back after a while, because browsers have few per server.
+ * A hidden page closes its connection after a while, because browsers allow few per server.
  */
 import { ApiError, type Client, type LiveEvent, type LiveWords } from 'colloquy/client'
 import { type LiveAnswers, noAnswers, withEvent, withWords } from './live-answers.ts'
 import { pacedStore, type Store, store } from './store.ts'
 
-/** `refused`: the server said no, and trying again would not help. */
+/** `refused`: the server rejected the connection; a retry would not help. */
 export type ConnectionState = 'connecting' | 'open' | 'lost' | 'paused' | 'refused'
 
 export interface LiveConnection {
   readonly state: Store<ConnectionState>
-  /** Why it was refused. */
+  /** Reason for the refusal. */
   readonly problem: Store<string | undefined>
-  /** What agents are saying right now, by run. */
+  /** Answers being streamed, by run. */
   readonly answers: Store<LiveAnswers>
   /** Each event once, in the order of the log. */
   onEvent(listener: (event: LiveEvent) => void): () => void
-  /** The stream is there again after it was not: something may have been missed. */
+  /** The stream was interrupted and is open again: events may have been missed. */
   onReopened(listener: () => void): () => void
   /**
-   * From here on nothing is missed, so reading may begin. Where the stream does not come at once reading does not wait for
-   * it, and is done again when it is there.
+   * Resolves when reading may begin without missing events. If the stream does not open at once, reading starts anyway
+   * and is repeated once it is open.
    */
   readonly ready: Promise<void>
   open(): void
@@ -42,7 +41,7 @@ export function liveConnection(client: Client): LiveConnection {
   let stream: AbortController | undefined
   let position: string | undefined
   let wasOpen = false
-  /** Somebody may have read before the stream was there. */
+  /** True when a component may have read data before the stream was open. */
   let mayHaveMissed = false
   let isReady = () => {}
   const ready = new Promise<void>(resolve => {
@@ -63,7 +62,7 @@ export function liveConnection(client: Client): LiveConnection {
       if (current.signal.aborted) return
       isReady()
       if (error instanceof ApiError && position !== undefined && error.code.includes('position')) {
-        // Another store is behind the address now: everything is read anew.
+        // Another store is behind this address now: reload everything.
         position = undefined
         stop()
         start()
@@ -82,7 +81,7 @@ export function liveConnection(client: Client): LiveConnection {
       onState: now => {
         if (signal.aborted) return
         if (now === 'lost') return state.set('lost')
-        // Whoever is speaking is told from the beginning.
+        // The server resends running answers from their beginning.
         answers.set(noAnswers)
         state.set('open')
         wasOpen = true

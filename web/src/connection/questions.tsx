@@ -1,4 +1,4 @@
-/** What agents wait to be told, of the whole project: it is counted in the title of every page. */
+/** Open questions of the project. Their number stands in the title of every page. */
 import type { Client } from 'colloquy/client'
 import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { useClient, useProject } from './client.tsx'
@@ -24,7 +24,7 @@ export function useOpenQuestions(conversationId?: string): readonly OpenQuestion
   return conversationId === undefined ? all : all.filter(one => one.conversationId === conversationId)
 }
 
-/** The title of the page: where one is, and before it how many questions are open. */
+/** Sets the page title, preceded by the number of open questions. */
 export function useTitle(title: string): void {
   const project = useProject()
   const { length } = useContext(Questions)

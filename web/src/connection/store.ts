@@ -1,4 +1,4 @@
-/** A value that components watch. The whole state management there is. */
+/** An observable value for components. There is no other state management. */
 import { useSyncExternalStore } from 'react'
 
 export interface Store<T> {
@@ -11,12 +11,12 @@ export function store<T>(initial: T): Store<T> {
   return storeThatTells(initial, tell => tell())
 }
 
-/** One whose watchers are told once per frame, however often it changes: for what comes in a stream. */
+/** A store that notifies its listeners at most once per frame, for streamed data. */
 export function pacedStore<T>(initial: T): Store<T> {
   return storeThatTells(initial, oncePerFrame())
 }
 
-/** Calls it with the next frame, once, however often it is asked to. A page that is not looked at has no frames. */
+/** Runs a callback in the next frame, once, however often it is scheduled. Hidden pages have no frames. */
 export function oncePerFrame(): (call: () => void) => void {
   let isDue = false
   return call => {

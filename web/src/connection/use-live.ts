@@ -1,4 +1,4 @@
-/** What components do with live events. */
+/** Hooks for live events. */
 import type { LiveEvent } from 'colloquy/client'
 import { useEffect, useRef } from 'react'
 import { useLiveConnection } from './client.tsx'
@@ -9,7 +9,7 @@ export function useConnectionState(): ConnectionState {
   return useStore(useLiveConnection().state)
 }
 
-/** Calls `onEvent` for each event while the component is there. It may be a new function each time. */
+/** Calls `onEvent` for each event while the component is mounted. It may be a new function on every render. */
 export function useLiveEvents(onEvent: (event: LiveEvent) => void, onReopened?: () => void): void {
   const live = useLiveConnection()
   const newest = useRef({ onEvent, onReopened })

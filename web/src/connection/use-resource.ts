@@ -1,6 +1,6 @@
 /**
- * Something read from the server, read again when live events say that it changed. What was read stays on the page while
- * it is read again, so that nothing jumps.
+ * Data read from the server and reloaded when live events change it. The old data stays on the page during a reload, so
+ * that nothing jumps.
  */
 import type { LiveEvent } from 'colloquy/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
@@ -14,14 +14,14 @@ interface Resource<T> {
   reload(): void
 }
 
-/** No more often than this, however much happens. */
+/** Minimum interval between reloads. */
 const usualPaceMs = 400
 
 /**
- * @param key what is read: with another key everything starts anew
- * @param load reads it
- * @param isConcerned whether an event changes it; without it nothing does
- * @param paceMs how long to wait before it is read again: longer for what costs the server something
+ * @param key identifies the data; another key starts over
+ * @param load reads the data
+ * @param isConcerned returns true for events that change it; without it no event does
+ * @param paceMs minimum interval between reloads; longer for what is expensive on the server
  */
 export function useResource<T>(
   key: string,

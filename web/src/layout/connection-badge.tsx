@@ -1,4 +1,4 @@
-/** Whether what is on the page is live. */
+/** Shows the state of the live connection. */
 import { useLiveConnection } from '../connection/client.tsx'
 import type { ConnectionState } from '../connection/live.ts'
 import { useStore } from '../connection/store.ts'

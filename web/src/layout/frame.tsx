@@ -1,4 +1,4 @@
-/** What is always there: the project, its screens, the connection, the theme; and the screen itself below. */
+/** The frame around every screen: project, navigation, connection, theme. */
 import type { ReactNode } from 'react'
 import { useProject } from '../connection/client.tsx'
 import { address, match } from '../router/address.ts'

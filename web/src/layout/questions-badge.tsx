@@ -1,4 +1,4 @@
-/** How many questions are open, and the way to them. */
+/** The number of open questions, with a menu that leads to them. */
 import { Menu } from '../components/menu.tsx'
 import { useProject } from '../connection/client.tsx'
 import { useOpenQuestions } from '../connection/questions.tsx'

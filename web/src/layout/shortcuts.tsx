@@ -1,4 +1,4 @@
-/** Keys that work everywhere: `/` searches, Ctrl-K or Cmd-K opens the palette. */
+/** Global shortcuts: `/` searches, Ctrl-K or Cmd-K opens the palette. */
 import { useEffect, useState } from 'react'
 import { useProject } from '../connection/client.tsx'
 import { store, useStore } from '../connection/store.ts'

@@ -1,4 +1,4 @@
-/** System, light, dark: one button that goes through them. */
+/** A button that cycles through the system, light and dark themes. */
 import { type Theme, useTheme } from '../theme/theme.ts'
 
 const next: Record<Theme, Theme> = { system: 'light', light: 'dark', dark: 'system' }

@@ -1,11 +1,11 @@
-/** Markdown into blocks, line by line. Nesting is bounded; whatever is not understood is a paragraph. */
+/** Parses Markdown blocks line by line. Nesting is bounded; unknown syntax becomes a paragraph. */
 import { parseInline } from './inline.ts'
 import type { Block, Inline, ListItem } from './tree.ts'
 
 const deepest = 8
 
 const fence = /^( {0,3})(`{3,}|~{3,})\s*([^`]*)$/
-/** Our own fences around what somebody else wrote, as they stand in requests: src/request/fence.ts. */
+/** Fences that requests put around untrusted text: src/request/text/quote-untrusted.ts. */
 const ownFence = /^<<(\d{12}) (.*)$/
 const heading = /^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$/
 const rule = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/
@@ -54,7 +54,7 @@ function parseLines(lines: readonly string[], depth: number): Block[] {
 interface Taken {
   block: Block
   next: number
-  /** The lines before it were its own: a heading that is underlined. */
+  /** The lines before it belong to it: an underlined heading. */
   takesParagraph?: boolean
 }
 
@@ -111,7 +111,7 @@ function quoteAt(lines: readonly string[], at: number, depth: number): Taken | u
   return { block: { type: 'quote', children: parseLines(inner, depth + 1) }, next: end }
 }
 
-/** A line that goes on with the paragraph of a quote or of an item, without its mark. */
+/** True for a line that continues the paragraph of a quote or list item without its marker. */
 function isLazy(line: string): boolean {
   return line.trim() !== '' && !fence.test(line) && !heading.test(line) && !rule.test(line) && !bullet.test(line)
 }
@@ -120,7 +120,7 @@ function listAt(lines: readonly string[], at: number, depth: number, paragraph: 
   const first = bullet.exec(lines[at]!)
   if (!first) return undefined
   const isNumbered = /\d/.test(first[2]!)
-  // "1986. A great year" in the middle of a paragraph is no list.
+  // "1986. A great year" inside a paragraph is not a list.
   if (paragraph.length > 0 && (first[3] === '' || (isNumbered && !/^1[.)]/.test(first[2]!)))) return undefined
   const kind = first[2]!.at(-1)
   const items: ListItem[] = []

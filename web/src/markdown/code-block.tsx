@@ -1,4 +1,4 @@
-/** Code: highlighted a little, copied with one click, long ones cut until asked for. */
+/** A code block: light highlighting, a copy button, long code cut until expanded. */
 import { memo, useMemo, useState } from 'react'
 import { highlight } from './highlight.ts'
 

@@ -1,4 +1,4 @@
-/** Light highlighting: comments, strings, numbers, keywords. One rough pass for all languages is right most of the time. */
+/** Light syntax highlighting: comments, strings, numbers, keywords. One rough pass serves all languages. */
 
 interface Token {
   kind: 'plain' | 'comment' | 'string' | 'number' | 'keyword' | 'added' | 'removed'
@@ -62,15 +62,15 @@ for (const name of 'ts tsx js jsx mjs cjs typescript javascript java kotlin kt c
   languages[name] = cLike
 }
 
-/** Longer ones are shown as they are. */
+/** Longer code is not highlighted. */
 const longest = 50_000
 
-/** @param info what stands behind the fence: the language is its first word */
+/** @param info the text behind the opening fence; its first word is the language */
 export function highlight(text: string, info: string): Token[] {
   const name = info.split(/[\s,{]/, 1)[0]!.toLowerCase()
   if (text.length > longest) return [{ kind: 'plain', text }]
   if (name === 'diff' || /^diff --git /m.test(text.slice(0, 2000))) return differences(text)
-  // What has no name, or one that is not known, may be anything: better plain than wrong.
+  // Code in an unknown language stays plain: better plain than wrong.
   const language = Object.hasOwn(languages, name) ? languages[name] : undefined
   if (!language) return [{ kind: 'plain', text }]
   const { pattern, keywords, ignoresCase } = language

@@ -1,8 +1,8 @@
 /**
- * What stands inside a paragraph: emphasis, code, links.
+ * Parses inline Markdown: emphasis, code, links.
  *
- * Content is untrusted, so the time is bounded: nesting ends at a depth, and a mark that found no end once is not looked
- * for again.
+ * Content is untrusted, so time is bounded: nesting has a maximum depth, and a marker without an end is not searched
+ * for twice.
  */
 import type { Inline } from './tree.ts'
 
@@ -132,7 +132,7 @@ class Scan {
     const start = this.#at + wide
     const after = text[start]
     if (after === undefined || /\s/.test(after)) return literal()
-    // snake_case is no emphasis.
+    // snake_case is not emphasis.
     if (mark === '_' && /[\p{L}\p{N}]/u.test(text[this.#at - 1] ?? '')) return literal()
     const end = this.#endOfEmphasis(start, mark, wide)
     if (end < 0) return literal()
@@ -151,7 +151,7 @@ class Scan {
       const run = runOf(text, next, mark)
       const isAfterWord = !/\s/.test(text[next - 1]!) && text[next - 1] !== '\\'
       const isBeforeWord = mark === '_' && /[\p{L}\p{N}]/u.test(text[next + run] ?? '')
-      // Of `***` the outer marks are taken last.
+      // The outer markers of `***` close last.
       if (isAfterWord && !isBeforeWord && (run === wide || run === 3)) return next + run - wide
       at = next + run
     }
@@ -190,7 +190,7 @@ class Scan {
   }
 
   #lineEnd(): boolean {
-    // A hard break only where Markdown says so would lose the lines of logs and poems: in chats each line is one.
+    // Every line break is kept: dropping soft breaks would join the lines of logs and poems.
     this.#plain = this.#plain.replace(/ +$/, '')
     return this.#push({ type: 'break' }, this.#at + 1)
   }
@@ -212,7 +212,7 @@ function runOf(text: string, at: number, mark: string): number {
   return end - at
 }
 
-/** The bracket that closes the one at `open`, not further than a label may go. */
+/** Finds the bracket that closes the one at `open`, within the maximum length of a label. */
 function closing(text: string, open: number): number {
   let depth = 0
   const end = Math.min(text.length, open + 2000)

@@ -1,6 +1,6 @@
 /**
- * A message's text as elements. Content is untrusted: no HTML of it ever becomes HTML, links say where they lead, and
- * nothing is fetched for it.
+ * Renders a message's Markdown as elements. Content is untrusted: its HTML stays text, links show their target, and
+ * nothing is fetched.
  */
 import { Fragment, memo, type ReactNode, useMemo } from 'react'
 import { parseMarkdown } from './blocks.ts'
@@ -20,7 +20,7 @@ function blockElement(block: Block, key: number): ReactNode {
       return <p key={key}>{inlines(block.children)}</p>
     case 'heading':
       return (
-        // A message is no part of the page's outline: its headings look like headings and do not count as such.
+        // Headings of a message are not part of the page's outline.
         <p key={key} className={`markdown__heading markdown__heading--${Math.min(block.level, 4)}`}>
           {inlines(block.children)}
         </p>
@@ -81,7 +81,7 @@ function blockElement(block: Block, key: number): ReactNode {
   }
 }
 
-/** An item with one paragraph needs no paragraph. */
+/** An item with a single paragraph is rendered without the paragraph. */
 function itemContent(children: readonly Block[]): ReactNode {
   const [first, ...rest] = children
   if (first?.type !== 'paragraph') return children.map(blockElement)
@@ -118,7 +118,7 @@ function inlineElement(inline: Inline, key: number): ReactNode {
   }
 }
 
-/** An image is a link, too: it would be fetched from who knows where. */
+/** Images are rendered as links, because fetching them would contact unknown hosts. */
 function OutsideLink({
   target,
   title,

@@ -1,8 +1,8 @@
-/** Where a link from a message may lead: to a page or a mail, never to code. */
+/** Validates link targets from messages: web pages and mail addresses, never code. */
 
 interface Target {
   href: string
-  /** What is shown beside the link's words, so that nobody is led elsewhere than they think. */
+  /** Shown next to the link text, so that the destination is visible. */
   place: string
 }
 
@@ -17,7 +17,7 @@ export function safeTarget(text: string): Target | undefined {
   }
   if (url.protocol === 'mailto:') return { href: url.href, place: url.pathname }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined
-  // Names before an @ look like the host and are not.
+  // A user name before an @ can pass for the host.
   if (url.username !== '' || url.password !== '') return undefined
   return { href: url.href, place: url.host }
 }

@@ -1,16 +1,16 @@
-/** What Markdown means, as data. There is no node for raw HTML: it is text like any other. */
+/** The tree of parsed Markdown. There is no node for raw HTML: it is text. */
 
 export type Inline =
   | { type: 'text'; text: string }
   | { type: 'code'; text: string }
   | { type: 'strong' | 'emphasis' | 'deleted'; children: readonly Inline[] }
-  /** `isBare`: its words are its target. */
+  /** `isBare`: the link text is its target. */
   | { type: 'link'; target: string; title?: string; isBare?: true; children: readonly Inline[] }
   | { type: 'image'; target: string; title?: string; text: string }
   | { type: 'break' }
 
 export interface ListItem {
-  /** Of a task list. */
+  /** Set for items of a task list. */
   checked?: boolean
   children: readonly Block[]
 }
@@ -18,7 +18,7 @@ export interface ListItem {
 export type Block =
   | { type: 'paragraph'; children: readonly Inline[] }
   | { type: 'heading'; level: number; children: readonly Inline[] }
-  /** `language`: all that stands behind the opening fence. */
+  /** `language`: everything behind the opening fence. */
   | { type: 'code'; language: string; text: string }
   | { type: 'quote'; children: readonly Block[] }
   | { type: 'list'; start: number | undefined; items: readonly ListItem[] }

@@ -1,9 +1,9 @@
-/** Who said it: a name with a colour of its own, the same everywhere. */
+/** An author's name, in the same colour everywhere. */
 import './author.css'
 
 const colours = 8
 
-/** FNV-1a: short names that are alike get colours that are not. */
+/** FNV-1a: similar short names get different colours. */
 function colourOf(name: string): number {
   let hash = 0x811c9dc5
   for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193) >>> 0

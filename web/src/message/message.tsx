@@ -1,4 +1,4 @@
-/** A message in the timeline: who said it to whom, when, and what. */
+/** A message in the timeline: author, addressees, time and content. */
 import type { MessageAdded } from 'colloquy/client'
 import { memo, useState } from 'react'
 import { Fold } from '../components/fold.tsx'
@@ -13,12 +13,12 @@ interface MessageProps {
   message: MessageAdded
   version: number
   at: string
-  /** The agent whose session it was said to, where nobody else is addressed. */
+  /** The agent of the session it was said in, if it has no other addressee. */
   sessionAgent: string | undefined
   isPinned: boolean
-  /** It was jumped to. */
+  /** True when a link jumped to it. */
   isMeant: boolean
-  /** The same functions for every row, so that rows that did not change are not made again. */
+  /** Must be the same function for every row, so that unchanged rows are not rendered again. */
   actions(message: MessageAdded, version: number): readonly MenuItem[]
   onLink(version: number): void
 }
@@ -29,7 +29,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
   const meant = addressees?.length ? addressees : audience.to === 'agents' ? audience.agents : undefined
   const to = meant ?? (sessionAgent !== undefined && role !== 'assistant' ? [sessionAgent] : undefined)
   const isTool = parts.length > 0 && parts.every(part => part.type === 'tool-result')
-  // What has no words is folded part by part anyway.
+  // Parts other than text are folded anyway.
   const isAside = (internal === true || role === 'system' || audience.to === 'internal') && textOf(message) !== ''
   const [isSource, setSource] = useState(false)
   const items = () => [
@@ -88,7 +88,7 @@ export const MessageRow = memo(function MessageRow(props: MessageProps) {
   )
 })
 
-/** When it was said, where it was brought along from elsewhere. */
+/** The original time of an imported message. */
 function saidAt(metadata: MessageAdded['metadata']): string | undefined {
   const said = metadata?.originalTimestamp
   return typeof said === 'string' && !Number.isNaN(Date.parse(said)) ? said : undefined

@@ -1,4 +1,4 @@
-/** The pieces of a message: its words, and folded away what tools were asked and said, what was thought, files. */
+/** The parts of a message: text, and folded tool calls, results, reasoning and files. */
 import type { Part } from 'colloquy/client'
 import { useState } from 'react'
 import { Fold } from '../components/fold.tsx'

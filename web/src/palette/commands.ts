@@ -1,4 +1,4 @@
-/** What can be done from where one is: screens add their own while they are there. The palette lists them. */
+/** Commands of the current screen. Screens register theirs while mounted; the palette lists them. */
 import { useEffect } from 'react'
 import type { MenuItem } from '../components/menu.tsx'
 import { store } from '../connection/store.ts'

@@ -1,4 +1,4 @@
-/** Whether the letters of a query stand in a text in this order, and how well: beginnings of words count most. Pure. */
+/** Fuzzy matching: all letters of the query in order, with beginnings of words scored highest. Pure. */
 
 export interface Fit {
   score: number
@@ -37,7 +37,7 @@ export function fuzzy(query: string, text: string): Fit | undefined {
   return { score: score - text.length * 0.01, ranges }
 }
 
-/** The next place of a letter, at the beginning of a word where there is one near. */
+/** Finds the next position of a letter, preferring a nearby beginning of a word. */
 function betterOf(text: string, letter: string, from: number): number {
   const first = text.indexOf(letter, from)
   if (first === from || first < 0) return first

@@ -1,4 +1,4 @@
-/** Everything by name, on Ctrl-K or Cmd-K: conversations, screens, what can be done here. */
+/** The command palette on Ctrl-K or Cmd-K: conversations, screens, commands. */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useCombobox } from '../components/combobox.ts'
 import { Marked } from '../components/marked.tsx'
@@ -29,7 +29,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   useEffect(() => {
     dialog.current?.showModal()
   }, [])
-  // Who goes elsewhere, with the browser's buttons, is done here.
+  // Navigation with the browser's buttons closes the palette.
   useEffect(() => {
     if (place !== opened.current) dialog.current?.close()
   }, [place])
@@ -49,7 +49,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   )
 }
 
-/** Not the words of a search, which follow what was typed a moment ago. */
+/** The search query is left out, because it follows the typing with a delay. */
 function placeOf({ segments, query: { q: _, ...rest } }: Address): string {
   return JSON.stringify([segments, rest])
 }
@@ -64,7 +64,7 @@ function Choices({ onDone }: { onDone(): void }) {
   }
   const box = useCombobox('Choices', shown.length, run)
   const { active, setActive } = box
-  // What somebody went to stays chosen when something comes before it; who has not moved means the first.
+  // An option chosen with the arrows stays chosen when others appear above it; otherwise the first is chosen.
   const chosen = useRef<string>(undefined)
   const key = shown[active]?.entry.key
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the list is another
@@ -116,7 +116,7 @@ function useEntries(query: string): readonly Entry[] {
     signal => client.conversations.list({ query: { limit: 200 } }, { signal }),
     ({ type }) => type.startsWith('conversation.'),
   )
-  // Where there are more than fit here, what is typed finds the others.
+  // The list shows a limited number; typing finds the others.
   const words = query.trim()
   const isAsked = data?.next !== undefined && words.length > 1
   const others = useResource(`palette ${isAsked} ${words}`, async signal =>
@@ -165,7 +165,7 @@ function ranked(entries: readonly Entry[], query: string): { entry: Entry; fit: 
     const fit = entry.group === 'search' ? { score: -1, ranges: [] } : fuzzy(query, entry.label)
     if (fit) found.push({ entry, fit })
   }
-  // Without a query the order is that of the groups.
+  // Without a query the order of the groups holds.
   if (query.trim() !== '') found.sort((a, b) => b.fit.score - a.fit.score)
   return found.slice(0, most)
 }

@@ -1,4 +1,4 @@
-/** How a budget is used: each section, what is set aside, what is free, and where compaction would begin. */
+/** The use of a budget: each section, the reserve, the free part, and the compaction trigger. */
 import { short, whole } from '../format.ts'
 import './budget-bar.css'
 import { bySection, type LedgerEntry, sectionNames } from './part-key.ts'
@@ -6,12 +6,12 @@ import { bySection, type LedgerEntry, sectionNames } from './part-key.ts'
 interface Budget {
   budget: number
   used: number
-  /** What the provider is expected to count. */
+  /** Expected count of the provider. */
   calibrated: number
   entries: readonly LedgerEntry[]
 }
 
-/** The share of the budget past which older messages are compacted. */
+/** @param trigger the share of the budget past which older messages are compacted */
 export function BudgetBar({ budget, used, calibrated, entries, trigger }: Budget & { trigger?: number | undefined }) {
   const sections = bySection(entries).filter(({ tokens }) => tokens > 0)
   const setAside = Math.max(0, Math.min(budget, calibrated) - used)

@@ -1,4 +1,4 @@
-/** What connects a line of the ledger with the words it accounts for. Pure. */
+/** Keys that connect ledger entries with the text they account for. Pure. */
 
 export interface LedgerEntry {
   what: string
@@ -15,7 +15,7 @@ export interface Piece {
   text: string
 }
 
-/** Messages are themselves wherever they stand; a quote of one is another thing. */
+/** A message keeps its key in every rendering; a quote of it has another. */
 const ofMessages: ReadonlySet<string> = new Set(['message', 'history', 'pinned', 'catch-up'])
 
 export function keyOf({ what, versions }: Pick<Piece, 'what' | 'versions'>): string {
@@ -24,7 +24,7 @@ export function keyOf({ what, versions }: Pick<Piece, 'what' | 'versions'>): str
   return ofMessages.has(what) ? `message ${version}` : `${what} ${version}`
 }
 
-/** The ledger's parts by what they are for, in the order of the request: what the budget bar is made of. */
+/** Sections of the ledger in the order of the request; the budget bar draws these. */
 type SectionName =
   | 'description'
   | 'context'
@@ -71,7 +71,7 @@ export function bySection(entries: readonly LedgerEntry[]): SectionSum[] {
   for (const entry of entries) {
     const name = sectionOf(entry)
     const sum = sums.get(name) ?? { name, tokens: 0, entries: [] }
-    // What was left out or summarised takes no room; its figure says what it would have taken.
+    // Omitted and summarised parts take no room; their figure is what they would have taken.
     if (entry.fate === 'kept' || entry.fate === 'trimmed') sum.tokens += entry.tokens
     sum.entries.push(entry)
     sums.set(name, sum)

@@ -1,6 +1,6 @@
 /**
- * A request as it would be sent, beside the account of it. Pointing at a line of the account shows its words, pointing
- * at words shows why they are there.
+ * A request as it would be sent, next to its ledger. Hovering an entry marks its text, and hovering text marks its
+ * entry.
  */
 
 import { type MouseEvent, memo, useCallback, useMemo, useRef, useState } from 'react'
@@ -36,7 +36,7 @@ export function RequestView({
   const sections = useMemo(() => bySection(entries), [entries])
   const byKey = useMemo(() => {
     const all = new Map<string, LedgerEntry>()
-    // The heading of a section has its name; what stands in it may, too, and says more.
+    // A section's heading shares its key with its content; the content's entry says more.
     for (const entry of entries) if (!all.has(keyOf(entry)) || entry.why !== 'its heading') all.set(keyOf(entry), entry)
     return all
   }, [entries])
@@ -44,7 +44,7 @@ export function RequestView({
   const show = useCallback((key: string) => {
     const pane = words.current
     const found = pane?.querySelector<HTMLElement>(`[data-part="${CSS.escape(key)}"]`)
-    // Within the pane alone: the page stays where it is.
+    // Scrolls the pane only, not the page.
     if (pane && found) pane.scrollTop += found.getBoundingClientRect().top - pane.getBoundingClientRect().top - 32
   }, [])
   return (
@@ -171,12 +171,12 @@ function Pieces({ pieces, pointed, onPoint, byKey }: { pieces: readonly Piece[] 
   })
 }
 
-/** A mouse that rests while things are scrolled below it points at nothing. */
+/** Scrolling below a resting mouse also fires events; those are ignored. */
 function isMoved({ movementX, movementY }: MouseEvent): boolean {
   return movementX !== 0 || movementY !== 0
 }
 
-/** Longer ones are shown in full when asked: a page of a million characters is of no use to anybody. */
+/** Longer parts are cut until expanded, because a million characters would block the page. */
 const shownAtOnce = 3000
 
 const PieceText = memo(function PieceText(props: {

@@ -1,7 +1,7 @@
-/** Addresses behind the `#`: `#/shop/conversations/ID?at=12`. Pure: what a text means, and how it is written. */
+/** Addresses behind the `#`, such as `#/shop/conversations/ID?at=12`: parsed and formatted. Pure. */
 
 export interface Address {
-  /** Decoded, without empty ones. */
+  /** Decoded; empty segments are left out. */
   segments: readonly string[]
   query: Readonly<Record<string, string>>
 }
@@ -28,7 +28,9 @@ export function address(segments: readonly string[], query: Record<string, strin
 
 export type Params = Readonly<Record<string, string>>
 
-/** The parameters of a pattern such as `:project/conversations/:conversation`, or undefined when it is another address. */
+/**
+ * Returns the parameters of a pattern such as `:project/conversations/:conversation`, or undefined for another address.
+ */
 export function match(pattern: string, { segments }: Address): Params | undefined {
   const wanted = pattern.split('/').filter(segment => segment !== '')
   if (wanted.length !== segments.length) return undefined

@@ -1,7 +1,7 @@
 /**
- * Time travel: the version every panel shows, from `?at=` of the address. Undefined is now.
+ * Time travel: the version that every panel shows, from `?at=` of the address. Undefined means now.
  *
- * A panel that reads something of a conversation asks for it here and shows it as it was.
+ * Every panel that reads a conversation uses this hook.
  */
 import { goWith, useQuery } from './router.tsx'
 

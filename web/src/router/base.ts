@@ -1,6 +1,6 @@
 /**
- * Where the server is: in the folder of this page. What is shown stands behind the `#`, so the same files work below any
- * path, and no proxy has to know of it.
+ * The base URL of the server: the folder of this page. Routes stand behind the `#`, so the same files work below any
+ * path and behind any proxy.
  */
 export function base(): string {
   return new URL('.', location.href.replace(/[?#].*$/s, '')).href.replace(/\/$/, '')

@@ -1,4 +1,4 @@
-/** Where we are and how we get elsewhere. The address is the state: what it says can be sent to somebody. */
+/** Routing by hash. The address is the state, so it can be shared as a link. */
 import { type ComponentProps, useMemo, useSyncExternalStore } from 'react'
 import { type Address, address, parseAddress } from './address.ts'
 
@@ -16,7 +16,7 @@ export function useQuery(name: string): string | undefined {
   return useAddress().query[name]
 }
 
-/** `replace`: without a step in the browser's history, as for a slider. */
+/** `replace` adds no entry to the browser's history, as for a slider. */
 export function go(to: string, { replace = false } = {}): void {
   if (location.hash === to) return
   if (!replace) {
@@ -24,11 +24,11 @@ export function go(to: string, { replace = false } = {}): void {
     return
   }
   history.replaceState(null, '', to)
-  // A replaced address tells nobody.
+  // `replaceState` fires no event of its own.
   dispatchEvent(new HashChangeEvent('hashchange'))
 }
 
-/** The same place with another query; undefined takes a name out. */
+/** Changes the query of the current address; undefined removes a name. */
 export function goWith(query: Record<string, string | number | undefined>, options: { replace?: boolean } = {}): void {
   const now = parseAddress(location.hash)
   go(address(now.segments, { ...now.query, ...query }), options)

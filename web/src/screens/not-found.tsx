@@ -1,4 +1,4 @@
-/** An address that means nothing. */
+/** The screen for an unknown address. */
 import { address } from '../router/address.ts'
 import { Link } from '../router/router.tsx'
 

@@ -1,4 +1,4 @@
-/** Where things are shown; `at` keeps the version that is looked at. */
+/** Addresses of screens; `at` keeps the viewed version. */
 import { address } from '../router/address.ts'
 
 export function conversationPlace(project: string, conversationId: string, version?: number, at?: number): string {

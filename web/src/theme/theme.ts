@@ -1,4 +1,6 @@
-/** Light or dark: the system's choice unless the person made their own. `public/theme.js` applies it before the first paint. */
+/**
+ * Light or dark theme: the system's, unless the person chose one. `public/theme.js` applies it before the first paint.
+ */
 import { useSyncExternalStore } from 'react'
 import { store } from '../connection/store.ts'
 
@@ -19,7 +21,7 @@ export function choose(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem(key)
     else localStorage.setItem(key, theme)
   } catch {
-    // No storage: it holds as long as the page does.
+    // Without storage the choice lasts as long as the page.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Where older messages became a checkpoint: how much that saved, and on demand what it remembers. */
+/** A compaction in the timeline: tokens saved, and on demand its checkpoint. */
 import type { CheckpointItem, CheckpointTaken } from 'colloquy/client'
 import { Fold } from '../components/fold.tsx'
 import { Time } from '../components/time.tsx'

@@ -1,4 +1,4 @@
-/** A line across the timeline: something changed here. */
+/** A line across the timeline that marks a change. */
 import { Fold } from '../components/fold.tsx'
 import { Time } from '../components/time.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
@@ -11,7 +11,7 @@ interface Props {
   version: number
   at: string
   actor: string
-  /** It was jumped to. */
+  /** True when a link jumped to it. */
   isMeant?: boolean
   linkTo(conversationId: string, version?: number): string
 }

@@ -1,6 +1,6 @@
 /**
- * How high each row is, and so where each one stands: a Fenwick tree, because rows are measured one by one and the place
- * of any of a hundred thousand is asked for with every scroll.
+ * Heights and offsets of rows, in a Fenwick tree: rows are measured one by one, and scrolling asks for the offset of
+ * any of 100,000.
  */
 export class Heights {
   #heights: Float64Array
@@ -24,7 +24,7 @@ export class Heights {
     return this.top(this.#count)
   }
 
-  /** More rows at the end, as high as a row usually is; or fewer. */
+  /** Adds rows of the usual height at the end, or removes rows. */
   resize(count: number): void {
     if (count === this.#count) return
     const heights = new Float64Array(Math.max(count, Math.ceil(this.#heights.length)))
@@ -39,14 +39,14 @@ export class Heights {
     this.#build()
   }
 
-  /** Rows that nobody has measured yet are taken to be this high. */
+  /** Sets the assumed height of rows that are not measured yet. */
   guess(estimate: number): void {
     this.#estimate = estimate
     for (let row = 0; row < this.#count; row++) if (this.#known[row] === 0) this.#heights[row] = estimate
     this.#build()
   }
 
-  /** @returns whether anything changed */
+  /** @returns true when the height changed */
   set(row: number, height: number): boolean {
     if (row < 0 || row >= this.#count) return false
     this.#known[row] = 1
@@ -61,14 +61,14 @@ export class Heights {
     return this.#heights[row] ?? 0
   }
 
-  /** Where a row begins; of `count` where everything ends. */
+  /** Offset of a row; for `count`, the total height. */
   top(row: number): number {
     let sum = 0
     for (let at = Math.min(row, this.#count); at > 0; at -= at & -at) sum += this.#tree[at]!
     return sum
   }
 
-  /** The row that stands at a place. */
+  /** Finds the row at an offset. */
   rowAt(place: number): number {
     let row = 0
     let rest = place

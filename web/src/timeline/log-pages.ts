@@ -1,11 +1,11 @@
 /**
- * The part of a log that is looked at: pages of events around what is on the screen, the others let go again, so that a
- * log of any length takes the same memory. What was read can always be read again.
+ * The loaded part of a log: pages of events around the visible rows. Other pages are released, so that memory does not
+ * grow with the log.
  */
 import type { LiveEvent, RecordedEvent } from 'colloquy/client'
 import { oncePerFrame } from '../connection/store.ts'
 
-/** What a row needs of an event. */
+/** The fields of an event that a row needs. */
 export type LogEvent = Pick<RecordedEvent, 'version' | 'at' | 'actor' | 'channel' | 'event'>
 
 type LogReader = (from: number, to: number, signal: AbortSignal) => Promise<readonly LogEvent[]>
@@ -13,9 +13,9 @@ type LogReader = (from: number, to: number, signal: AbortSignal) => Promise<read
 interface Page {
   events: Map<number, LogEvent>
   isLoading: boolean
-  /** Up to here everything was asked for: what is not there does not exist. */
+  /** Everything up to here was requested: a missing event does not exist. */
   readUpTo: number
-  /** Grows with each use; the smallest goes first. */
+  /** Counter of the last use; the page with the smallest is released first. */
   usedAt: number
 }
 
@@ -41,14 +41,14 @@ export class LogPages {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Another number whenever something changed. */
+  /** Changes with every update. */
   readonly state = (): number => this.#state
 
   get error(): unknown {
     return this.#error
   }
 
-  /** How many events are kept now. */
+  /** Number of events kept. */
   get size(): number {
     let size = 0
     for (const { events } of this.#pages.values()) size += events.size
@@ -59,7 +59,7 @@ export class LogPages {
     return this.#pages.get(pageOf(version))?.events.get(version)
   }
 
-  /** Reads what is missing of these versions, and lets go of what is far from them. */
+  /** Loads missing events of a range and releases pages far from it. */
   want(from: number, to: number): void {
     if (this.#error !== undefined) return
     for (let number = pageOf(from); number <= pageOf(to); number++) {
@@ -73,7 +73,7 @@ export class LogPages {
     this.#letGo()
   }
 
-  /** An event that was told live. Without content it is read when it is looked at. */
+  /** Adds a live event. One without content is loaded when it becomes visible. */
   put(live: LiveEvent): void {
     const { version, at, actor, channel, event } = live
     if (live.type === 'message.erased') this.#forget((event as { version?: number } | undefined)?.version)
@@ -83,7 +83,7 @@ export class LogPages {
     this.#changed()
   }
 
-  /** Tries again what failed. */
+  /** Retries failed reads. */
   retry(): void {
     this.#error = undefined
     this.#changed()

@@ -1,13 +1,13 @@
 /**
- * What a row of the timeline shows of an event: a message, a question, a compaction, a line across for what changed the
- * conversation, or nothing for what only the audit needs. Pure.
+ * Converts an event to a row of the timeline: message, question, compaction, divider, or nothing for events that only
+ * the audit shows. Pure.
  */
 import type { StoredEvent } from 'colloquy/client'
 import { counted, dollars, duration, short } from '../format.ts'
 import { divider, fact, type Row } from './row.ts'
 import { workRowOf } from './work-row-of.ts'
 
-/** @param agentOf the agent whose session it is, or a word for one that is not known */
+/** @param agentOf returns the agent of a session, or a placeholder */
 export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string): Row {
   switch (event.type) {
     case 'message.added':

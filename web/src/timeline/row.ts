@@ -1,4 +1,4 @@
-/** What a row of the timeline can be. */
+/** The kinds of rows in the timeline. */
 
 export type Tone = 'quiet' | 'phase' | 'turn' | 'good' | 'warn' | 'bad'
 
@@ -7,14 +7,14 @@ export type Row =
   | { kind: 'question' }
   | { kind: 'compaction' }
   | { kind: 'loop'; finding: string; agents: readonly string[] }
-  /** `detail` is shown on demand; `conversationId` is where it leads. */
+  /** `detail` is shown on demand; `conversationId` is the link target. */
   | { kind: 'divider'; tone: Tone; text: string; detail?: string; conversationId?: string; version?: number }
-  /** Shown only where everything is. */
+  /** Shown only in the full log. */
   | { kind: 'fact'; text: string }
 
 type DividerRow = Extract<Row, { kind: 'divider' }>
 
-/** @param details those that are said, one below the other */
+/** @param details shown one below the other; undefined ones are left out */
 export function divider(tone: Tone, text: string, ...details: readonly (string | undefined)[]): DividerRow {
   const said = details.filter(detail => detail !== undefined && detail !== '').join('\n\n')
   return { kind: 'divider', tone, text, ...(said !== '' && { detail: said }) }

@@ -1,4 +1,4 @@
-/** What a compaction saved, in one line. */
+/** Describes the savings of a compaction in one line. */
 import type { CheckpointTaken } from 'colloquy/client'
 import { counted, short } from '../format.ts'
 

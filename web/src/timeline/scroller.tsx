@@ -1,6 +1,6 @@
 /**
- * A long column of rows of which only those in sight are there. The place one looks at stays where it is while rows above
- * it are read and measured; at the end it stays at the end.
+ * A virtual list. The row in view keeps its place while rows above it load and are measured; a list at its end stays at
+ * the end.
  */
 import {
   type KeyboardEvent,
@@ -25,21 +25,21 @@ interface Props {
   ref?: Ref<ScrollerHandle>
   label: string
   count: number
-  /** Undefined while the row is not read yet; null for one that shows nothing. */
+  /** Returns undefined while the row is loading, null when it shows nothing. */
   row(index: number): ReactNode | undefined
-  /** Told which rows are in sight or near. */
+  /** Called with the rows in or near the view. */
   onRange(first: number, last: number): void
   onAtEnd?(isAtEnd: boolean): void
-  /** Where to begin: a row, or the end. */
+  /** Initial position: a row, or the end. */
   start: number | 'end'
   /** Below the last row. */
   footer?: ReactNode
 }
 
 const estimate = 72
-/** Rendered above and below what is in sight, in pixels. */
+/** Pixels rendered above and below the view. */
 const margin = 600
-/** Going down, this near to the end is at the end; going up, this far from it is no longer. */
+/** Scrolling down to within this distance counts as the end; scrolling up past it leaves the end. */
 const nearEnd = 40
 const farFromEnd = 8
 
@@ -48,7 +48,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const [heights] = useState(() => new Heights(estimate))
   const [, setTick] = useState(0)
   const redraw = useCallback(() => setTick(tick => tick + 1), [])
-  /** The row at the top of the view, and how much of it is above. */
+  /** The first visible row, and how much of it is scrolled out of view. */
   const anchor = useRef({ row: start === 'end' ? Math.max(0, count - 1) : start, offset: start === 'end' ? 0 : -80 })
   const isAtEnd = useRef(start === 'end')
   const lastTop = useRef(0)
@@ -72,7 +72,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
     [onAtEnd],
   )
 
-  /** Measures what is there and puts the view back to where it was. */
+  /** Measures the rendered rows and restores the scroll position. */
   const settle = useCallback(() => {
     const element = view.current
     if (!element) return
@@ -106,7 +106,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
     onRange(first, last)
   }, [onRange, first, last])
 
-  // Rows that grow later (an image of text unfolds, an answer streams in), and a window that is made larger.
+  // Rows can grow later (an unfolded part, a streaming answer), and the window can be resized.
   useEffect(() => {
     const element = view.current!
     const sizes = new ResizeObserver(settle)
@@ -127,9 +127,9 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const onScroll = () => {
     const element = view.current!
     const { scrollTop, scrollHeight, clientHeight } = element
-    // Our own doing: the place that is meant stays meant, even where there is no room yet to show it there.
+    // A scroll of our own: the requested position stays requested until there is room to show it.
     if (Math.abs(scrollTop - lastTop.current) <= 1) return
-    // What grows below pushes nobody away from the end: only going up leaves it.
+    // Content that grows below does not leave the end; only scrolling up does.
     const isUp = scrollTop < lastTop.current - 1
     const left = scrollHeight - scrollTop - clientHeight
     const wasAtEnd = isAtEnd.current
@@ -157,7 +157,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   for (let index = first; index <= last; index++) {
     const content = row(index)
     if (content === null) {
-      // There is room for more rows then.
+      // The empty row leaves room for more.
       if (heights.set(index, 0)) hasShrunk.current = true
       continue
     }
@@ -186,19 +186,19 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   )
 }
 
-/** Where a row is that is not read yet. */
+/** Placeholder of a row that is loading. */
 function Gap({ height }: { height: number }) {
   return <div className="scroller__gap" style={{ height }} aria-hidden="true" />
 }
 
-/** Where to scroll so that the anchor is where it was: from the page where it has the row, else from what is known. */
+/** Computes the scroll position that keeps the anchor in place: from the rendered row, else from known heights. */
 function placeOf(element: HTMLElement, { row, offset }: { row: number; offset: number }, heights: Heights): number {
   const found = element.querySelector<HTMLElement>(`:scope > [data-row="${row}"]`)
   const top = found ? found.offsetTop : heights.top(row)
   return Math.max(0, Math.min(top + offset, element.scrollHeight - element.clientHeight))
 }
 
-/** `j` and `k` go to the next and the previous message. */
+/** Moves to the next and previous message with `j` and `k`. */
 function walk(event: KeyboardEvent<HTMLElement>): void {
   if ((event.key !== 'j' && event.key !== 'k') || event.ctrlKey || event.metaKey || event.altKey) return
   if (event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement) return

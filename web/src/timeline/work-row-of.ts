@@ -1,9 +1,9 @@
-/** What a row shows of the facts about work: plans, states, Ralph loops, reviews, landings, dispatches. Pure. */
+/** Converts facts about work to rows: plans, states, Ralph loops, reviews, merges, dispatches. Pure. */
 import type { StoredEvent } from 'colloquy/client'
 import { counted, duration } from '../format.ts'
 import { divider, fact, type Row, type Tone } from './row.ts'
 
-/** Undefined when it is about something else. */
+/** Undefined for other facts. */
 export function workRowOf(event: StoredEvent): Row | undefined {
   switch (event.type) {
     case 'feature.described':

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { StoreClosed, StoreFailed } from '../../../errors.ts'
-import { needsWorker } from '../../../log/worker-file.ts'
+import { needsWorker } from '../../common/worker-file.ts'
 import type { FeedCall, FeedReply, FeedSettings } from './protocol.ts'
 
 export interface Beside {

@@ -7,7 +7,7 @@
 import { type AuditEntry, type AuditQuery, auditEntry } from '../../../log/accounts.ts'
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
-import { eventIn } from '../../../log/stored-row.ts'
+import { eventIn } from '../../../log/records/stored-row.ts'
 import { lastMomentOf } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
 import { blobLoader, type EventRow, eventColumns } from '../rows.ts'

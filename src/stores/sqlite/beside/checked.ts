@@ -1,5 +1,5 @@
 /** Which rows `verify` and `repair` look at, and what they hold against each other. */
-import { maximumIdBytes } from '../../../events/id.ts'
+import { maximumIdBytes } from '../../../log/events/id.ts'
 
 /** The project `p` that is named as ?1, or all; not those that are being copied, whose names nobody can ask for. */
 export const isMeant = `case when ?1 is null then length(cast(p.id as blob)) <= ${maximumIdBytes} else p.id = ?1 end`

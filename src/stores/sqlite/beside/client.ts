@@ -18,7 +18,7 @@ import {
   StoreUnusable,
 } from '../../../errors.ts'
 import type { Progress } from '../../../log/upkeep.ts'
-import { needsWorker } from '../../../log/worker-file.ts'
+import { needsWorker } from '../../common/worker-file.ts'
 import { asStoreError } from '../errors.ts'
 import type { Call, CarriedError, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 

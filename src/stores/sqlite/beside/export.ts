@@ -1,8 +1,8 @@
 /** A conversation as the lines of an archive, a page at a time. */
-import { audienceOfKey } from '../../../events/audience.ts'
-import type { ArchiveEnd, ArchiveHeading } from '../../../log/archive.ts'
-import { type ArchiveRow, archiveColumns, archivist } from '../../../log/archived-rows.ts'
-import type { LaneKind } from '../../../log/lane.ts'
+import { audienceOfKey } from '../../../log/events/audience.ts'
+import type { LaneKind } from '../../../log/records/lane.ts'
+import type { ArchiveEnd, ArchiveHeading } from '../../../log/upkeep/archive.ts'
+import { type ArchiveRow, archiveColumns, archivist } from '../../../log/upkeep/archived-rows.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
 import { inVersionOrder } from '../places.ts'

@@ -3,8 +3,10 @@
  * log. Heads, lanes and sums are folded again. Nothing is visible before all of it is checked and there.
  */
 import { IllegalState } from '../../../errors.ts'
-import type { RecordedEvent } from '../../../events/recorded.ts'
-import type { ArchivedEvent, ArchiveLine } from '../../../log/archive.ts'
+import type { RecordedEvent } from '../../../log/events/recorded-event.ts'
+import { blobsIn, decode, isBlob } from '../../../log/records/record.ts'
+import { isoTime } from '../../../log/time.ts'
+import type { ArchivedEvent, ArchiveLine } from '../../../log/upkeep/archive.ts'
 import {
   archiveLineIn,
   headerOf,
@@ -12,11 +14,9 @@ import {
   type PurgeRecord,
   provedHeading,
   refuseOlder,
-} from '../../../log/archive-check.ts'
-import { blobsIn, decode, isBlob } from '../../../log/record.ts'
-import { isoTime } from '../../../log/time.ts'
-import { type ConversationInfo, evolveConversation } from '../../../views/conversation.ts'
-import { evolveSession, sessionOf } from '../../../views/session.ts'
+} from '../../../log/upkeep/archive-check.ts'
+import { type ConversationInfo, evolveConversation } from '../../../log/views/conversation.ts'
+import { evolveSession, sessionOf } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { eventInserter } from '../insert-event.ts'

@@ -1,8 +1,8 @@
 /** What the engine's thread and the worker beside it say to each other. */
 
-import type { Origin } from '../../../events/recorded.ts'
 import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from '../../../log/accounts.ts'
 import type { Landmark, Listed, ProjectTotals } from '../../../log/directory.ts'
+import type { Origin } from '../../../log/events/recorded-event.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
 

@@ -3,7 +3,7 @@
  *
  * A place whose message is gone stays: it says that there was one.
  */
-import { isIntact } from '../../../log/stored-row.ts'
+import { isIntact } from '../../../log/records/stored-row.ts'
 import type { RepairedHead } from '../../../log/upkeep.ts'
 import type { Database } from '../database.ts'
 import { filing } from '../places.ts'

@@ -5,8 +5,8 @@
  * BM25 as SQLite has it, but for two things: how rare a word is comes with it, the same for a branch and its parent, and
  * how often it stands in a message is not asked.
  */
-import { prominence } from '../../../log/ranking.ts'
-import type { Term } from '../../../log/search-terms.ts'
+import { prominence } from '../../common/ranking.ts'
+import type { Term } from '../../common/search-text/search-terms.ts'
 import type { Database } from '../database.ts'
 import type { Value } from '../statement.ts'
 import { conversationMark, textsLike } from './place-marks.ts'

@@ -7,11 +7,11 @@
  * log. Several processes feed the same index; the lock on it makes them take turns.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
-import type { StoredEvent } from '../../../events/event.ts'
-import { idProblem } from '../../../events/id.ts'
-import type { MessageAdded } from '../../../events/message.ts'
-import { searchableText, splitScript } from '../../../log/searchable.ts'
-import { eventIn } from '../../../log/stored-row.ts'
+import type { StoredEvent } from '../../../log/events/event.ts'
+import { idProblem } from '../../../log/events/id.ts'
+import type { MessageAdded } from '../../../log/events/message.ts'
+import { eventIn } from '../../../log/records/stored-row.ts'
+import { searchableText, splitScript } from '../../common/search-text/searchable.ts'
 import type { Database } from '../database.ts'
 import { damaged } from '../errors.ts'
 import { lastPosition } from '../position.ts'

@@ -3,8 +3,8 @@
  * that a crash cuts off, leaves both as they were. Because the index keeps no text, whoever erases something leaves it
  * here before, for whoever hears of it from the log; where nobody did, everything is built again.
  */
-import type { MessageAdded } from '../../../events/message.ts'
-import { searchableText } from '../../../log/searchable.ts'
+import type { MessageAdded } from '../../../log/events/message.ts'
+import { searchableText } from '../../common/search-text/searchable.ts'
 import type { Database } from '../database.ts'
 import type { Landmarks } from './landmarks.ts'
 import { marksOf } from './place-marks.ts'

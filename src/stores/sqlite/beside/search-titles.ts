@@ -1,9 +1,9 @@
 /** Titles that are like what a person typed, mistakes included. */
-import { idProblem } from '../../../events/id.ts'
+import { idProblem } from '../../../log/events/id.ts'
 import { shownInfo } from '../../../log/fold.ts'
 import type { TitleHit, TitleQuery } from '../../../log/search.ts'
-import { titleScore, trigramsOf } from '../../../log/search-terms.ts'
 import { lastMomentOf } from '../../../log/time.ts'
+import { titleScore, trigramsOf } from '../../common/search-text/search-terms.ts'
 import type { Database } from '../database.ts'
 import { usedSince } from '../places.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'

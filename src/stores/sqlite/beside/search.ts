@@ -4,18 +4,19 @@
  * A question and its answer share few words. So a message counts as covering a query word also when one of the two
  * messages on either side has it.
  */
-import { audienceOfKey } from '../../../events/audience.ts'
-import { idProblem } from '../../../events/id.ts'
-import type { Role } from '../../../events/message.ts'
+
 import type { Landmark } from '../../../log/directory.ts'
+import { audienceOfKey } from '../../../log/events/audience.ts'
+import { idProblem } from '../../../log/events/id.ts'
+import type { Role } from '../../../log/events/message.ts'
 import { shownInfo } from '../../../log/fold.ts'
-import { blockSize, inBlocks, rarity, wholeBlocks } from '../../../log/ranking.ts'
+import { eventIn } from '../../../log/records/stored-row.ts'
 import type { SearchHit, SearchQuery } from '../../../log/search.ts'
-import { type Term, termsOf } from '../../../log/search-terms.ts'
-import { seam, searchableText } from '../../../log/searchable.ts'
-import { eventIn } from '../../../log/stored-row.ts'
 import { isoTime, lastMomentOf } from '../../../log/time.ts'
 import { everything, isVisible, type Viewer } from '../../../log/visibility.ts'
+import { blockSize, inBlocks, rarity, wholeBlocks } from '../../common/ranking.ts'
+import { type Term, termsOf } from '../../common/search-text/search-terms.ts'
+import { seam, searchableText } from '../../common/search-text/searchable.ts'
 import { blobLoader } from '../rows.ts'
 import { conversationMark, projectMark, textsLike } from './place-marks.ts'
 import type { Operations } from './protocol.ts'

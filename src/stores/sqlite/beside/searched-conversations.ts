@@ -1,5 +1,5 @@
 /** Which conversations a search looks in, as conditions of SQL. */
-import { workItemKey } from '../../../events/work-item.ts'
+import { workItemKey } from '../../../log/events/work-item.ts'
 import type { SearchedConversations } from '../../../log/search.ts'
 import type { Value } from '../statement.ts'
 

@@ -1,8 +1,9 @@
 /** Tokens and cost by conversation, agent and model, summed up as the index is fed: whoever asks reads no log. */
-import type { StoredEvent } from '../../../events/event.ts'
+
 import type { ProjectSpending, Spending } from '../../../log/accounts.ts'
-import { largestSum } from '../../../log/lane.ts'
-import { type Spent, spentIn } from '../../../views/spending.ts'
+import type { StoredEvent } from '../../../log/events/event.ts'
+import { largestSum } from '../../../log/records/lane.ts'
+import { type Spent, spentIn } from '../../../log/views/spending.ts'
 import type { Database } from '../database.ts'
 
 export const spendingSchema = `

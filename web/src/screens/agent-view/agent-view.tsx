@@ -1,4 +1,4 @@
-/** A conversation as one agent will see it: what came while it was away, what was left out, and every word in between. */
+/** A conversation as one agent will see it: what it missed, what was left out, and the request's full text. */
 
 import { useId, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
@@ -136,7 +136,7 @@ function View({
       ? client.teams.previewView({ conversationId, body }, { signal })
       : client.past.view({ conversationId, version: at, body }, { signal })
   })
-  // What was shown stays while the next one is made: what is live must not jump.
+  // The previous view stays visible while the next one loads, so that live updates do not make it jump.
   const [shown, setShown] = useState(data)
   if (data !== undefined && data !== shown) setShown(data)
   const view = data ?? shown

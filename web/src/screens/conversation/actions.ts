@@ -1,4 +1,7 @@
-/** What one can do with a conversation and its messages: each asks where it matters, says what it did, and how it is undone. */
+/**
+ * Actions on a conversation and its messages: each asks for confirmation where it matters, reports the result, and
+ * offers an undo.
+ */
 import type { Client, Conversation, MessageAdded } from 'colloquy/client'
 import { ask } from '../../components/ask.tsx'
 import type { MenuItem } from '../../components/menu.tsx'
@@ -15,12 +18,12 @@ interface Place {
   conversationId: string
 }
 
-/** Runs something that may fail, and says so if it does. */
+/** Runs an action and reports its failure. */
 function attempt(doing: () => Promise<unknown>): void {
   doing().catch(tellFailure)
 }
 
-/** `at`: it is looked at as it was, so nothing can be changed but by branching off there. */
+/** @param at the past version being viewed, which can be branched from but not changed */
 export function conversationActions(place: Place, now: Conversation, at?: number): MenuItem[] {
   if (at !== undefined) {
     return [
@@ -237,7 +240,7 @@ export async function acknowledgeLoop({ client, conversationId }: Place): Promis
   tell('Acknowledged: routing may go on.')
 }
 
-/** By the browser itself, so that a log of any size is never in the page's memory. */
+/** The browser downloads it, so that a log of any size never has to fit in memory. */
 function exportLines({ project, conversationId }: Place): void {
   const link = document.createElement('a')
   const path = [project, 'conversations', conversationId].map(encodeURIComponent).join('/')

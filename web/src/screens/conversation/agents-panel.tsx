@@ -1,4 +1,4 @@
-/** The agents of a conversation: how each stands, how much of its budget is used, and the ways to look closer. */
+/** The agents of a conversation: status, budget used, and links to their sessions and views. */
 import { Failure } from '../../components/failure.tsx'
 import { When } from '../../components/when.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'

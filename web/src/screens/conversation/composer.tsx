@@ -1,4 +1,4 @@
-/** Where one writes to an agent, or to everybody. */
+/** The composer: writes to one agent or to everyone. */
 import { ApiError, type Conversation } from 'colloquy/client'
 import { useEffect, useRef, useState } from 'react'
 import { ask } from '../../components/ask.tsx'
@@ -13,23 +13,23 @@ import type { SessionBrief } from './use-conversation.ts'
 interface Props {
   conversation: Conversation
   sessions: readonly SessionBrief[]
-  /** Sessions elsewhere whose agents are likely to go on here. */
+  /** Sessions on related conversations whose agents are likely to join this one. */
   others: readonly SessionBrief[]
-  /** Told when something was sent, so that one sees it arrive. */
+  /** Called after a message was sent, so that the timeline can scroll to it. */
   onSent(): void
 }
 
 type Recipient =
   | { kind: 'session'; key: string; name: string; sessionId: string }
-  /** Has no session here yet: gets one with the first message. */
+  /** An agent without a session here; the first message creates one. */
   | { kind: 'newcomer'; key: string; name: string; agentType?: string }
-  /** Nobody is run. */
+  /** Starts no agent. */
   | { kind: 'everybody'; key: string; name: string }
 
 const everybody: Recipient = { kind: 'everybody', key: 'everybody', name: 'everybody' }
 const invitation = 'invitation'
 
-/** Whom one can write to: who is here, who is likely to come, everybody. */
+/** Possible recipients: agents with a session here, agents likely to join, everyone. */
 function recipientsOf({ sessions, others }: Props, invited: string | undefined): Recipient[] {
   const here = sessions.filter(({ status }) => status === 'active')
   const names = new Set(here.map(({ agentName }) => agentName))
@@ -53,7 +53,7 @@ export function Composer(props: Props) {
   const [chosen, choose] = useState<string>()
   const [invited, setInvited] = useState<string>()
   const recipients = recipientsOf(props, invited)
-  // A newcomer has a session once it was written to.
+  // A newcomer gets a session with the first message.
   const to =
     recipients.find(({ key }) => key === chosen) ??
     recipients.find(({ name }) => `new ${name}` === chosen) ??
@@ -176,7 +176,7 @@ export function Composer(props: Props) {
           value={text}
           onChange={event => setText(event.target.value)}
           onKeyDown={event => {
-            // Enter also ends a word that is being composed, in languages that are written so.
+            // Enter also confirms a word in input methods for Chinese, Japanese or Korean.
             if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
             event.preventDefault()
             void send(true)
@@ -190,7 +190,7 @@ export function Composer(props: Props) {
   )
 }
 
-/** As high as its text, to a point. */
+/** Grows the field with its text, up to a maximum. */
 function grow(element: HTMLTextAreaElement | null): void {
   if (!element) return
   element.style.height = 'auto'

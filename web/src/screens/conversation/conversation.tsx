@@ -1,4 +1,4 @@
-/** A conversation: its timeline, live or as it was; beside it a panel; below it the place to write. */
+/** The conversation screen: the timeline, live or at a past version, with a panel next to it and the composer below. */
 import type { MessageAdded } from 'colloquy/client'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
@@ -38,7 +38,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   const { head, now, version, sessions, parentSessions, branches, runs, compacting, error, reload } = state
   const scroller = useRef<ScrollerHandle>(null)
   const [isAtEnd, setAtEnd] = useState(meant === undefined)
-  /** Undefined until something was read: what was there before is not new. */
+  /** Undefined until the first read: older messages do not count as new. */
   const [readUpTo, setReadUpTo] = useState<number>()
   useTitle(head?.title ?? 'Conversation')
 

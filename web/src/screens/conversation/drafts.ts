@@ -1,4 +1,4 @@
-/** What was typed and not sent: it survives a reload, per conversation. */
+/** Unsent drafts, kept per conversation across reloads. */
 import { useCallback, useState } from 'react'
 
 const prefix = 'colloquy:draft:'
@@ -12,7 +12,7 @@ export function useDraft(key: string): [string, (text: string) => void] {
         if (next === '') localStorage.removeItem(prefix + key)
         else localStorage.setItem(prefix + key, next)
       } catch {
-        // No storage, or it is full: the draft lives as long as the page.
+        // Storage is missing or full: the draft lasts as long as the page.
       }
     },
     [key],

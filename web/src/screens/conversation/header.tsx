@@ -1,4 +1,4 @@
-/** What the conversation is: its title, state, phase, agents, and what can be done with it. */
+/** The header of a conversation: title, state, phase, agents and actions. */
 import type { Conversation } from 'colloquy/client'
 import { Menu } from '../../components/menu.tsx'
 import { Time } from '../../components/time.tsx'

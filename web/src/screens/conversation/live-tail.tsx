@@ -1,4 +1,4 @@
-/** The end of the timeline: what agents are saying right now, who is at work, and what was cut off and can be taken up. */
+/** The end of the timeline: answers being streamed, running agents, and interrupted runs that can be resumed. */
 import { tellFailure } from '../../components/notices.tsx'
 import { useClient, useLiveConnection } from '../../connection/client.tsx'
 import { useStore } from '../../connection/store.ts'
@@ -12,7 +12,7 @@ interface Props {
   conversationId: string
   runs: readonly RunningRun[]
   sessions: readonly SessionBrief[]
-  /** Sessions whose older messages are being summarised. */
+  /** Sessions being compacted. */
   compacting: readonly string[]
 }
 

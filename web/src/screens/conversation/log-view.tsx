@@ -30,12 +30,12 @@ import { AskedQuestion } from './question-card.tsx'
 interface Props {
   ref?: Ref<ScrollerHandle>
   conversationId: string
-  /** How many versions are shown. */
+  /** Number of versions shown. */
   count: number
-  /** The version that was jumped to. */
+  /** Version that a link jumped to. */
   meant: number | undefined
   showsEverything: boolean
-  /** It is looked at as it was: nothing can be answered. */
+  /** True for a past version, where questions cannot be answered. */
   isPast: boolean
   pins: readonly number[]
   branches: readonly Conversation[]
@@ -45,7 +45,7 @@ interface Props {
   footer: ReactNode
 }
 
-/** While the bar is dragged, nothing is read for what only flies by. */
+/** While the scroll bar is dragged, rows that only pass by are not loaded. */
 const restMs = 60
 
 export function LogView(props: Props) {
@@ -98,7 +98,7 @@ export function LogView(props: Props) {
     },
     [want],
   )
-  // What came live or failed may leave a hole in what is in sight.
+  // A live event or a failed read may leave a gap among the visible rows.
   useEffect(() => {
     if (range.current.timer === undefined) want()
   })

@@ -1,13 +1,13 @@
 /**
- * What stands beside the timeline, one at a time: `?panel=ID`. Each shows the conversation at the version it is given, or
- * now. A new panel is a line here.
+ * Panels next to the timeline, one at a time: `?panel=ID`. Each shows the conversation at a version or now. A new panel
+ * is a line here.
  */
 import type { ComponentType } from 'react'
 import { AgentsPanel } from './agents-panel.tsx'
 
 export interface PanelProps {
   conversationId: string
-  /** The version to show it at; undefined is now. */
+  /** Version to show; undefined means now. */
   at: number | undefined
 }
 

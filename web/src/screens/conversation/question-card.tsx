@@ -1,4 +1,4 @@
-/** What an agent asks a person. It stands out until it is answered, and is answered where it stands. */
+/** A question of an agent, with the controls to answer it. */
 import type { QuestionAsked } from 'colloquy/client'
 import { useState } from 'react'
 import { tellFailure } from '../../components/notices.tsx'
@@ -10,7 +10,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Author } from '../../message/author.tsx'
 import './question-card.css'
 
-/** In the timeline: open, or long answered. */
+/** A question in the timeline, open or answered. */
 export function AskedQuestion({
   asked,
   at,

@@ -1,4 +1,4 @@
-/** Time travel: a slider over the versions. The address has the version, so every panel follows it. */
+/** Time travel: a slider over the versions. The version stands in the address, and every panel follows it. */
 import { useEffect, useState } from 'react'
 import { Time } from '../../components/time.tsx'
 import { useClient } from '../../connection/client.tsx'
@@ -12,7 +12,7 @@ interface Props {
   version: number
 }
 
-/** While the slider moves, the panels wait. */
+/** Panels wait until the slider rests. */
 const restMs = 150
 
 export function TimeBar({ conversationId, at, version }: Props) {

@@ -1,17 +1,17 @@
 /**
- * Sessions that are being compacted right now: as the server knows it when the page comes, then as events tell it. A
- * process that dies in the middle tells nothing, so the server is asked again while somebody seems to be at it.
+ * Sessions being compacted: read from the server first, then updated by events. A process that dies sends no event, so
+ * the server is asked again while a compaction seems to run.
  */
 import { useEffect, useState } from 'react'
 import { useClient } from '../../connection/client.tsx'
 import { useLiveEvents } from '../../connection/use-live.ts'
 import { useResource } from '../../connection/use-resource.ts'
 
-/** What events told of a session, and when. */
+/** Compaction state by session from events, with the time of the event. */
 type Told = ReadonlyMap<string, { isOn: boolean; at: number }>
 
 const again = 15_000
-/** Whoever ended lets go a moment after saying so. */
+/** The lease is released a moment after the closing event. */
 const moment = 2000
 
 export function useCompacting(conversationId: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** What the conversation screen knows: its head and sessions, now or as they were, and how long its log is. */
+/** Data of the conversation screen: head and sessions, current or past, and the length of the log. */
 import type { Client, Conversation, LiveEvent, Session } from 'colloquy/client'
 import { useMemo, useState } from 'react'
 import { useClient } from '../../connection/client.tsx'
@@ -15,18 +15,18 @@ export interface SessionBrief {
 }
 
 export interface ConversationState {
-  /** As it was, when one looks back. */
+  /** The head at the viewed version. */
   head: Omit<Conversation, 'version' | 'activeAt'> | undefined
-  /** As it is, always. */
+  /** The current head. */
   now: Conversation | undefined
   /** The newest version. */
   version: number
   sessions: readonly SessionBrief[]
-  /** Sessions of the conversation that this one branches off. */
+  /** Sessions of the parent conversation of a branch. */
   parentSessions: readonly SessionBrief[]
   branches: readonly Conversation[]
   runs: readonly RunningRun[]
-  /** Sessions that are being compacted right now. */
+  /** Sessions being compacted. */
   compacting: readonly string[]
   error: unknown
   reload(): void
@@ -41,7 +41,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
   const changesHead = (event: LiveEvent) => concerns(event) && !quietTypes.has(event.type)
 
   const compacting = useCompacting(id)
-  /** Runs that ended since they were read: they are not read again at once. */
+  /** Runs that ended since the last read, so that a reload is not needed at once. */
   const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
   useLiveEvents(event => {
     if (!concerns(event)) return
@@ -88,7 +88,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
   const shownBranches = useMemo(() => {
     const all = branches.data?.items ?? none
     if (at === undefined) return all
-    // Those that were not there yet are not shown, nor what became of the others.
+    // A past view shows neither branches made later nor what became of the earlier ones.
     return all.filter(branch => moment !== undefined && branch.createdAt <= moment)
   }, [branches.data, at, moment])
   const shownSessions = at === undefined ? sessions.data?.items : past.data?.sessions
@@ -107,7 +107,7 @@ export function useConversation(id: string, at: number | undefined): Conversatio
 }
 
 const none: readonly never[] = []
-/** Change nothing that the head shows. */
+/** Events that change nothing in the head. */
 const quietTypes: ReadonlySet<string> = new Set([
   'message.added',
   'session.acknowledged',

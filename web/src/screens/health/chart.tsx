@@ -1,4 +1,4 @@
-/** A small line over time. What it says stands in words beside it. */
+/** A small line chart. The text next to it gives its values. */
 import './chart.css'
 
 const width = 220
@@ -9,7 +9,7 @@ export function Chart({ label, values }: { label: string; values: ReadonlyArray<
   const most = Math.max(...known, 0)
   const x = (index: number) => (values.length < 2 ? width : (index / (values.length - 1)) * width)
   const y = (value: number) => height - 2 - (most === 0 ? 0 : (Math.min(value, most) / most) * (height - 6))
-  // Where nothing is known there is a gap, not a zero.
+  // Missing values are gaps, not zeros.
   let isOpen = false
   let path = ''
   for (const [index, value] of values.entries()) {

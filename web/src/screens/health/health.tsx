@@ -1,4 +1,4 @@
-/** How the server does: what it serves and how fast, what it compacts and lets expire, what runs in the background. */
+/** Health of the server: throughput, latency, compactions, expirations, background jobs. */
 
 import type { ReactNode } from 'react'
 import { Failure } from '../../components/failure.tsx'
@@ -40,9 +40,9 @@ export function HealthScreen() {
 interface Measure {
   title: string
   hint: string
-  /** What is drawn: one value for each pair of samples. */
+  /** The charted value of two consecutive samples. */
   line(before: Sample, after: Sample): number | undefined
-  /** What is written: from all there is. */
+  /** The displayed figure, from the newest sample. */
   figure(newest: Sample, before: Sample | undefined): ReactNode
   detail(newest: Sample): ReactNode
 }
@@ -157,7 +157,7 @@ function Jobs({ jobs }: { jobs: readonly Job[] | undefined }) {
   )
 }
 
-/** What was recorded most since the server started. */
+/** The most frequent events since the server started. */
 function Happened({ sample }: { sample: Sample }) {
   const rows = [...byLabel(sample, 'colloquy_events_total', 'type')].sort((a, b) => b[1] - a[1]).slice(0, 8)
   return (

@@ -1,9 +1,9 @@
-/** Figures of the server as Prometheus reads them, made readable again. Pure. */
+/** Parses the server's metrics from Prometheus text. Pure. */
 
 export interface Sample {
   /** Milliseconds. */
   at: number
-  /** By name and labels as they stand in the text: `colloquy_events_total{type="message.added"}`. */
+  /** Values by name and labels as in the text: `colloquy_events_total{type="message.added"}`. */
   values: ReadonlyMap<string, number>
 }
 
@@ -18,7 +18,7 @@ export function parseMetrics(text: string, at: number): Sample {
   return { at, values }
 }
 
-/** The sum of a name over all its labels, or those that `has` says. */
+/** Sums a metric over all its labels, or over those that contain `has`. */
 export function total({ values }: Sample, name: string, has = ''): number {
   let sum = 0
   for (const [key, value] of values) {
@@ -27,7 +27,7 @@ export function total({ values }: Sample, name: string, has = ''): number {
   return sum
 }
 
-/** The value of a label in each key of a name, with its value. */
+/** Returns the values of a metric by one of its labels. */
 export function byLabel({ values }: Sample, name: string, label: string): Map<string, number> {
   const found = new Map<string, number>()
   for (const [key, value] of values) {
@@ -41,7 +41,7 @@ export function byLabel({ values }: Sample, name: string, label: string): Map<st
   return found
 }
 
-/** Per second between two samples; undefined when the server was started anew meanwhile. */
+/** Rate per second between two samples; undefined when the server restarted between them. */
 export function rate(before: Sample, after: Sample, name: string, has = ''): number | undefined {
   const more = total(after, name, has) - total(before, name, has)
   const seconds = (after.at - before.at) / 1000
@@ -49,8 +49,8 @@ export function rate(before: Sample, after: Sample, name: string, has = ''): num
 }
 
 /**
- * What a share of the answers of a histogram stayed under, in milliseconds: the bound of the bucket it falls into.
- * Between two samples where one is given, else since the start. Undefined when there was nothing.
+ * Upper bound, in milliseconds, of the histogram bucket that holds a quantile: between two samples, or since the start.
+ * Undefined without observations.
  */
 export function quantile(name: string, share: number, after: Sample, before?: Sample): number | undefined {
   const count = (bound: string) => {

@@ -1,4 +1,4 @@
-/** The servers of this store that are there now, each with how it does: any of them may have served this page. */
+/** The servers that share this store, with their state. Any of them may have served this page. */
 import type { ReactNode } from 'react'
 import { When } from '../../components/when.tsx'
 import { bytes, counted, duration, whole } from '../../format.ts'

@@ -1,4 +1,4 @@
-/** The server's figures, every few seconds while somebody looks, and a while back. */
+/** Samples of the server's metrics, taken every few seconds while the page is visible. */
 import type { Client } from 'colloquy/client'
 import { useEffect, useState } from 'react'
 import { useClient } from '../../connection/client.tsx'
@@ -11,7 +11,7 @@ export type ServerNode = Awaited<ReturnType<Client['operations']['nodes']>>['ite
 
 export type Job = Awaited<ReturnType<Client['operations']['jobs']>>['items'][number]
 
-/** One look: figures and jobs of the server that the page came from, and the nodes that serve the same store. */
+/** One sample: metrics and jobs of this server, and the nodes of the same store. */
 export interface Look extends Sample {
   nodes: readonly ServerNode[]
   jobs: readonly Job[]

@@ -1,7 +1,7 @@
-/** The example that an empty project offers: a small team at work, written through the API like any other. */
+/** The example that an empty project offers: a small team at work, written through the public API. */
 import type { Client } from 'colloquy/client'
 
-/** @returns the conversation */
+/** @returns the id of the conversation */
 export async function writeExample(client: Client): Promise<string> {
   const feature = { type: 'feature', featureId: 'example-login' } as const
   const pm = await client.sessions.getOrCreate({

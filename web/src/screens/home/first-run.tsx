@@ -1,4 +1,4 @@
-/** An empty project: watch a team, talk to an agent, or bring something along. */
+/** The empty project: watch the demo, talk to an agent, or import a file. */
 import { useState } from 'react'
 import { useClient, useMe, useProject } from '../../connection/client.tsx'
 import { CopyButton } from '../../markdown/code-block.tsx'

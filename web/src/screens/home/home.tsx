@@ -1,4 +1,4 @@
-/** A project: what waits for a person, who is at work, and its conversations, most recently active first, live. */
+/** The project's home: open questions, running agents, and its conversations by last activity, live. */
 import type { Conversation } from 'colloquy/client'
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'

@@ -1,4 +1,4 @@
-/** A first word to an agent: a thread of its own, and the place to write. */
+/** Starts a chat: a first message to an agent, in a new thread. */
 import type { Client } from 'colloquy/client'
 import { ask } from '../../components/ask.tsx'
 import { tellFailure } from '../../components/notices.tsx'

@@ -1,4 +1,4 @@
-/** How much there is, and what it cost. */
+/** Size and cost of the project. */
 import { useClient } from '../../connection/client.tsx'
 import { useResource } from '../../connection/use-resource.ts'
 import { dollars, short } from '../../format.ts'
@@ -20,7 +20,7 @@ export function Statistics() {
     ['In / out', spent ? `${short(spent.input)} / ${short(spent.output)}` : '–', 'As providers reported it'],
     [
       'Cost',
-      // Nothing known is not nothing spent.
+      // Unknown cost is not zero cost.
       !spent ? '–' : spent.calls > 0 && spent.unpriced === spent.calls ? 'unknown' : dollars(spent.cost),
       spent && spent.unpriced > 0 ? `${spent.unpriced} calls have no known price` : 'Of the calls whose price is known',
     ],

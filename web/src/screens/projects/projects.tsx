@@ -1,4 +1,4 @@
-/** The projects of the store. With only one there is nothing to choose. */
+/** The projects of the store. A single project opens directly. */
 import { useEffect, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { server } from '../../connection/client.tsx'
@@ -13,7 +13,7 @@ export function Projects() {
     let isGone = false
     Promise.all([server.projects.list(), server.operations.whoami()]).then(([{ items }, { project }]) => {
       const names = [...new Set([...items.map(({ id }) => id), ...(project === '' ? [] : [project])])].sort()
-      // Who went elsewhere meanwhile stays there, also when the page has not yet been told.
+      // The person may have navigated away before the list arrived.
       if (isGone || parseAddress(location.hash).segments.length > 0) return
       if (names.length === 1) go(address([names[0]!]), { replace: true })
       else setProjects(names)

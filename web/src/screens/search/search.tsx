@@ -1,4 +1,4 @@
-/** Search across the project: words in messages, titles of conversations. `/` leads here from anywhere. */
+/** Search across the project: messages by their words, conversations by title. `/` opens it anywhere. */
 import type { Found } from 'colloquy/client'
 import { useEffect, useState } from 'react'
 import { useCombobox } from '../../components/combobox.ts'
@@ -16,7 +16,7 @@ import './search.css'
 
 const restMs = 160
 const pageSize = 50
-/** What the server gives at once. */
+/** Maximum number of results of one request. */
 const most = 1000
 const nothing: Found = { messages: [], conversations: [] }
 const roles = ['user', 'assistant', 'system'] as const
@@ -30,7 +30,7 @@ export function Search() {
   const [text, setText] = useState(q)
   useTitle('Search')
 
-  // The address follows what is typed, so that a search can be sent and comes back with a step back.
+  // The address follows the query, so that a search can be shared and returned to.
   useEffect(() => {
     const timer = setTimeout(() => goWith({ q: text.trim() || undefined }, { replace: true }), restMs)
     return () => clearTimeout(timer)
@@ -69,7 +69,7 @@ export function Search() {
   const hasMore = Math.max(messages.length, conversations.length) >= wanted && wanted < most
   const showMore = () => setShown({ of: asking, limit: Math.min(most, wanted * 2) })
   const box = useCombobox('Found', count, open)
-  // Arrows go on beyond the last one.
+  // Arrow keys past the last result load more.
   const isAtLast = count > 0 && box.active === count - 1
   // biome-ignore lint/correctness/useExhaustiveDependencies: when it is reached, once
   useEffect(() => {

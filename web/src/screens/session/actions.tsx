@@ -1,6 +1,6 @@
 /**
- * What can be done with a session. Each says what it will do; what the engine can take back has an undo, and what moves
- * the window says that the log keeps everything.
+ * Actions on a session. Each explains its effect; reversible ones offer an undo, and those that move the window say
+ * that the log keeps everything.
  */
 import type { Client } from 'colloquy/client'
 import { useCallback, useRef } from 'react'
@@ -25,7 +25,7 @@ export function SessionActions({ session, onDone }: { session: Session; onDone: 
   const start = ({ run }: Action) => run()?.catch(tellFailure).finally(onDone)
   const newest = useRef({ actions, start })
   newest.current = { actions, start }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what can be done depends on it, so the palette is told anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what can be done depends on it, so the palette is told again
   const commands = useCallback(
     () =>
       newest.current.actions.map(action => ({
@@ -131,7 +131,7 @@ async function archive(client: Client, { id: sessionId, agentName }: Session): P
   tell(`${agentName} is archived.`, () => client.sessions.reopen({ sessionId }))
 }
 
-/** By the browser itself, so that a log of any size is never in the page's memory. */
+/** The browser downloads it, so that a log of any size never has to fit in memory. */
 function exportLog(project: string, conversationId: string): void {
   const link = document.createElement('a')
   const path = [project, 'conversations', conversationId].map(encodeURIComponent).join('/')

@@ -1,4 +1,4 @@
-/** What became of each item between two checkpoints, in words. Pure. */
+/** Describes the difference between two checkpoints, item by item. Pure. */
 import type { CheckpointDiff } from './types.ts'
 
 export const sectionTitles = {
@@ -16,7 +16,7 @@ export const sectionTitles = {
 interface Change {
   word: string
   kind: 'good' | 'note' | 'warn' | 'bad' | 'accent'
-  /** Its words before, where they changed. */
+  /** The earlier text, where it changed. */
   before?: string
 }
 

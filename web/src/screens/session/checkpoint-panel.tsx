@@ -1,4 +1,4 @@
-/** What a session's checkpoint remembers, section by section, what changed from the one before, and where it came from. */
+/** A session's checkpoint: its sections, the changes since the previous one, and the sources of each item. */
 
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
@@ -11,7 +11,7 @@ import { changesOf, sectionTitles } from './checkpoint-changes.ts'
 import './checkpoint-panel.css'
 import type { Checkpoint, CheckpointItem, Session } from './types.ts'
 
-/** `upTo`: the newest checkpoint there was then. */
+/** @param upTo shows the newest checkpoint at that version */
 export function CheckpointPanel({ session, upTo }: { session: Session; upTo: number | undefined }) {
   const client = useClient()
   const { id: sessionId, checkpoint } = session
@@ -175,7 +175,7 @@ function Item({
   )
 }
 
-/** The messages an item came from, word for word, with the way to each. */
+/** The messages an item came from, quoted, with links. */
 function Sources({ item, session }: { item: CheckpointItem; session: Session }) {
   const client = useClient()
   const project = useProject()
@@ -197,7 +197,7 @@ function Sources({ item, session }: { item: CheckpointItem; session: Session }) 
   )
 }
 
-/** What code read off the covered messages itself. */
+/** Sections that code computed from the covered messages. */
 function Carried({ checkpoint, conversationId }: { checkpoint: Checkpoint; conversationId: string }) {
   const project = useProject()
   const { openCalls, filesRead, filesChanged, userMessages } = checkpoint.carried

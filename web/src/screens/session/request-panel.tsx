@@ -1,4 +1,4 @@
-/** The exact next request, with its budget and its ledger; of the past, the newest that had been sent by then. */
+/** The exact next request with its budget and ledger; for a past version, the newest request sent by then. */
 
 import type { Client } from 'colloquy/client'
 import { useDeferredValue, useId, useState } from 'react'
@@ -41,7 +41,7 @@ export function RequestPanel({
       return sent && { request: sent.request, sentAt: sent.version, isExact: sent.isExact }
     },
   )
-  // What was shown stays while the next one is made: typing must not make the page jump.
+  // The previous request stays visible while the next one loads, so that typing does not make the page jump.
   const [shown, setShown] = useState(data)
   if (data !== undefined && data !== shown) setShown(data)
   const newest = data ?? shown
@@ -78,7 +78,7 @@ export function RequestPanel({
   )
 }
 
-/** What it would be asked next if nothing else comes: the newest message of somebody else that it has not answered. */
+/** The default trigger: the newest message of another author that the session has not answered. */
 async function unanswered(
   client: Client,
   { id: sessionId, agentName }: Session,
@@ -143,7 +143,7 @@ function BudgetPanel({ request, metrics }: { request: AgentRequest; metrics: Ses
   )
 }
 
-/** Where compaction begins: the server tells how far it is from what is used now. */
+/** The compaction trigger, computed from its distance to the tokens used now. */
 function triggerOf({ used, calibrated, untilTrigger, level }: SessionMetrics): number | undefined {
   return level === 'compact' ? undefined : Math.max(used, calibrated) + untilTrigger
 }

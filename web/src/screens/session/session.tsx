@@ -1,4 +1,4 @@
-/** One session: how it stands, what its agent would be sent and why, what its checkpoint remembers; and what can be done. */
+/** The session screen: status, next request with its ledger, checkpoint, actions. */
 import { useRef, useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { Tabs } from '../../components/tabs.tsx'
@@ -44,7 +44,7 @@ export function SessionScreen({ params }: ScreenProps) {
     const { sessions } = await client.conversations.at({ conversationId, version: at, query: { limit: 1 } }, { signal })
     return { at, head: sessions.find(({ id }) => id === sessionId) ?? null }
   })
-  // While one slides through time, what was shown stays until the next is there.
+  // While the slider moves, the previous state stays visible until the next one is loaded.
   const [shown, setShown] = useState(past.data)
   if (past.data !== undefined && past.data !== shown) setShown(past.data)
   const name = now.data?.session.agentName

@@ -1,4 +1,4 @@
-/** States of a session by their colour. The word always stands beside it. */
+/** Colours of session states. The word always accompanies the colour. */
 export const statusBadge = {
   active: 'badge badge--good',
   archived: 'badge',

@@ -1,4 +1,4 @@
-/** What the server tells of a session. */
+/** Types of the server's answers about sessions. */
 import type { Client } from 'colloquy/client'
 
 export type Session = Awaited<ReturnType<Client['sessions']['get']>>

@@ -1,4 +1,4 @@
-/** Beads: a list to filter, the most urgent first, live. */
+/** Beads: a filtered list by priority, live. */
 
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'

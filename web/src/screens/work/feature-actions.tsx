@@ -1,4 +1,4 @@
-/** What can be done with a feature: a team set to work on it, stopped, set to work again. */
+/** Actions on a feature: start, stop or resume its team. */
 import { useEffect, useState } from 'react'
 import { ask } from '../../components/ask.tsx'
 import { tell, tellFailure } from '../../components/notices.tsx'
@@ -7,7 +7,7 @@ import type { FeatureSummary } from './types.ts'
 
 interface Props {
   feature: FeatureSummary
-  /** Nobody is at work on it, as far as can be seen. */
+  /** True when no agent appears to be working on it. */
   isQuiet: boolean
 }
 
@@ -53,7 +53,7 @@ export function FeatureActions({ feature: { featureId, name, state }, isQuiet }:
   )
 }
 
-/** Between two agents, and while checks run, nobody is at work for a moment: that is not being left. */
+/** Between two agents and during checks, a feature briefly has no agent; that is not idle. */
 const momentMs = 8000
 
 function useLasting(isSo: boolean): boolean {

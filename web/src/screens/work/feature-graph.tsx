@@ -1,4 +1,4 @@
-/** The task graph of one feature, drawn; what is chosen in it is told beside it. */
+/** The task graph of a feature. The selected task is described next to it. */
 import { useState } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
@@ -32,7 +32,7 @@ export function FeatureGraph({ feature }: { feature: FeatureSummary }) {
   if (error !== undefined && !data) return <Failure error={error} onRetry={reload} />
   if (!data) return <div aria-busy="true" />
   const titles = new Map(data.tasks.map(one => [one.conversationId, one.title]))
-  // Of this feature: of its own conversation, and of its tasks'.
+  // Runs on the feature's conversation and on those of its tasks.
   const runs = (running.data ?? []).filter(
     ({ conversationId }) => conversationId === feature.conversationId || titles.has(conversationId),
   )
@@ -86,7 +86,7 @@ export function FeatureGraph({ feature }: { feature: FeatureSummary }) {
 
 const noTitles: ReadonlyMap<string | undefined, string> = new Map()
 
-/** Who is at work right now, with the way to watch it. */
+/** Agents at work, with links to watch them. */
 function AtWork({ runs, titles }: { runs: readonly RunningRun[]; titles: ReadonlyMap<string | undefined, string> }) {
   const project = useProject()
   return (

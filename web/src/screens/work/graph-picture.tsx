@@ -1,6 +1,6 @@
 /**
- * The drawing itself: edges in an SVG, tasks as buttons over it. Tab goes from task to task in the order of the graph,
- * arrows along its edges, Enter opens one.
+ * Draws the graph: edges in an SVG, tasks as buttons above it. Tab moves in graph order, arrows along edges, Enter
+ * opens a task.
  */
 import { type KeyboardEvent, useMemo, useRef } from 'react'
 import { layOut, node } from './layout.ts'
@@ -21,7 +21,7 @@ export function GraphPicture({
 }) {
   const { tasks } = graph
   const picture = useRef<HTMLDivElement>(null)
-  // The places depend on who waits for whom, and not on states: what is live must not make the graph jump.
+  // The layout depends on dependencies only, so that state changes do not move tasks.
   const shape = JSON.stringify(tasks.map(({ taskId, dependencies }) => ({ taskId, dependencies })))
   const { width, height, nodes, edges } = useMemo(() => layOut(JSON.parse(shape)), [shape])
   const byId = new Map(tasks.map(task => [task.taskId, task]))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { layOut, node } from './layout.ts'
 
-/** Graphs without circles: each task waits for some of those before it. */
+/** Graphs without cycles: each task depends on some earlier ones. */
 const graphs = fc.array(fc.array(fc.nat(), { maxLength: 4 }), { maxLength: 30 }).map(rows =>
   rows.map((row, index) => ({
     taskId: `t${index}`,

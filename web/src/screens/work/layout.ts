@@ -1,13 +1,13 @@
 /**
- * Where the tasks of a graph stand and how its edges run: layer by layer from left to right, so that each task is right
- * of everything it waits for. Pure, and the same for the same graph.
+ * Lays out a task graph: layers from left to right, so that each task is right of its dependencies. Pure and
+ * deterministic.
  *
- * An edge that passes a layer gets a place in it, as if it were a task: it then runs between the tasks, not under them.
+ * An edge that crosses a layer gets a position in it like a task, so that edges run between tasks.
  */
 
 export const node = { width: 162, height: 54 } as const
 const gap = { x: 32, y: 14 } as const
-/** What an edge takes of a layer that it only passes. */
+/** Height of an edge that crosses a layer. */
 const laneHeight = 14
 const sweeps = 6
 
@@ -25,7 +25,7 @@ interface Placed {
 interface Edge {
   from: string
   to: string
-  /** The path of an SVG. */
+  /** SVG path. */
   path: string
 }
 
@@ -37,7 +37,7 @@ interface Layout {
 }
 
 interface Spot {
-  /** The task, or undefined for an edge that passes. */
+  /** The task, or undefined for a crossing edge. */
   taskId: string | undefined
   layer: number
   order: number
@@ -89,7 +89,9 @@ export function layOut(tasks: readonly GraphTask[]): Layout {
   }
 }
 
-/** Each task one layer right of the rightmost it waits for. A circle, which the server refuses, ends where it began. */
+/**
+ * Puts each task one layer right of its rightmost dependency. A cycle, which the server refuses, ends where it began.
+ */
 function layersOf(dependencies: ReadonlyMap<string, readonly string[]>): Map<string, number> {
   const layers = new Map<string, number>()
   const visit = (taskId: string, above: ReadonlySet<string>): number => {
@@ -105,7 +107,7 @@ function layersOf(dependencies: ReadonlyMap<string, readonly string[]>): Map<str
   return layers
 }
 
-/** Puts each spot of a layer at the middle of its neighbours in the layer before or after: fewer edges cross. */
+/** Moves each spot to the middle of its neighbours in the adjacent layer, so that fewer edges cross. */
 function arrange(layers: Spot[][], isForward: boolean): void {
   const order = isForward ? layers : [...layers].reverse()
   for (const layer of order) {
@@ -122,7 +124,7 @@ function arrange(layers: Spot[][], isForward: boolean): void {
   }
 }
 
-/** Gives every spot its height in its layer, layers centred on one another. */
+/** Assigns vertical positions, layers centred on one another. */
 function stack(layers: Spot[][]): number {
   const heightOf = (spot: Spot) => (spot.taskId === undefined ? laneHeight : node.height)
   const heights = layers.map(layer => layer.reduce((sum, spot) => sum + heightOf(spot) + gap.y, -gap.y))

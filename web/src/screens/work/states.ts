@@ -1,4 +1,4 @@
-/** States of work by their colour. The word always stands beside it. */
+/** Colours of work states. The word always accompanies the colour. */
 type Tone = 'plain' | 'accent' | 'note' | 'good' | 'warn' | 'bad'
 
 const tones: Readonly<Record<string, Tone>> = {
@@ -27,7 +27,7 @@ export function badgeOf(state: string): string {
   return tone === 'plain' ? 'badge' : `badge badge--${tone}`
 }
 
-/** `ready_for_merge` as people say it. */
+/** Formats a state for display: `ready_for_merge` becomes "ready for merge". */
 export function stateName(state: string): string {
   return state.replaceAll('_', ' ')
 }

@@ -1,4 +1,4 @@
-/** One task: what it is, why it stands where it stands, who worked on it. */
+/** One task: description, state with its reason, and the agents that worked on it. */
 
 import { Failure } from '../../components/failure.tsx'
 import { When } from '../../components/when.tsx'

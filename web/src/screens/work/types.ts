@@ -1,4 +1,4 @@
-/** What the server tells of work. */
+/** Types of the server's answers about work items. */
 import type { Client } from 'colloquy/client'
 
 export type FeatureSummary = Awaited<ReturnType<Client['work']['features']>>['items'][number]

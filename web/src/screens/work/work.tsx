@@ -1,4 +1,4 @@
-/** The work of a project, live: its features with the graph of their tasks, and its beads. */
+/** The work of a project, live: features with their task graphs, and beads. */
 
 import type { LiveEvent } from 'colloquy/client'
 import { Failure } from '../../components/failure.tsx'
@@ -16,7 +16,7 @@ import { badgeOf, stateName } from './states.ts'
 import type { FeatureSummary } from './types.ts'
 import './work.css'
 
-/** Whether an event changes what is shown of work. */
+/** True for events that change work items. */
 export function isOfWork({ type }: LiveEvent): boolean {
   return /^(feature|tasks?|work|bead|conversation)\./.test(type)
 }

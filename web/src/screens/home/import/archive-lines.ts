@@ -1,4 +1,4 @@
-/** The lines of our own export, as `colloquy export` and the page write them. Pure: whole or not, the server says. */
+/** Reads the lines of an exported archive. Pure; the server verifies that it is whole. */
 import type { Part } from 'colloquy/client'
 import { type Entry, type Fields, isFields, textIn } from './entries.ts'
 
@@ -13,7 +13,7 @@ export function headingIn(list: readonly Entry[]): ArchiveHeading | undefined {
   return { project, conversationId }
 }
 
-/** The messages of an archive, as entries that say what each message says. Other facts are no messages. */
+/** Returns the messages of an archive; other facts are left out. */
 export function archivedMessages(list: readonly Entry[]): { title: string | undefined; entries: Entry[] } {
   const blobs = new Map<string, unknown>()
   const entries: Entry[] = []

@@ -1,6 +1,6 @@
 /**
- * What a file that somebody brings along is made of: one JSON document, or a line of JSON for each entry. Pure. Every
- * entry knows where it stands, so that what is wrong with it can be said.
+ * Entries of an imported file: one JSON document, or one JSON value per line. Pure. Each entry knows its position, for
+ * error messages.
  */
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -13,13 +13,13 @@ export interface Entry {
 
 interface Entries {
   list: readonly Entry[]
-  /** What the document calls itself, where it does. */
+  /** Title given in the document, if any. */
   title: string | undefined
-  /** What stands in the list and is no object. */
+  /** Positions of list items that are not objects. */
   odd: readonly string[]
 }
 
-/** @throws {SyntaxError} naming the line that is no JSON */
+/** @throws {SyntaxError} naming the line that is not JSON */
 export function entriesOf(text: string): Entries {
   const plain = text.replace(/^\uFEFF/, '').trim()
   const whole = parsed(plain)
@@ -50,7 +50,7 @@ export function textIn(fields: Fields, ...names: readonly string[]): string | un
   return undefined
 }
 
-/** Undefined when it is not one JSON document. */
+/** Undefined when the text is not a single JSON document. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) ?? {}

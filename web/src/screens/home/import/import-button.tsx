@@ -1,4 +1,4 @@
-/** Takes a file along: chosen, read, written, and then shown. */
+/** Imports a file: choose, read, write, then show the result. */
 import { useRef, useState } from 'react'
 import { tell } from '../../../components/notices.tsx'
 import { useClient, useMe, useProject } from '../../../connection/client.tsx'
@@ -7,7 +7,7 @@ import { conversationPlace } from '../../places.ts'
 import './import-button.css'
 import { importFile } from './import-file.ts'
 
-/** There is one on a page at the most. */
+/** A page has at most one. */
 const importField = 'import-file'
 
 export function chooseFile(): void {
@@ -17,7 +17,7 @@ export function chooseFile(): void {
 interface Props {
   label: string
   isDisabled?: boolean
-  /** Told before it begins, and when it failed. */
+  /** Called when an import starts and when it fails. */
   onBusy?(isBusy: boolean): void
   onFailure(error: unknown): void
 }
@@ -42,7 +42,7 @@ export function ImportButton({ label, isDisabled = false, onBusy, onFailure }: P
     } finally {
       onBusy?.(false)
       setProgress(undefined)
-      // The same file may be chosen again once it was put right.
+      // Allows choosing the same file again after it was corrected.
       if (field.current) field.current.value = ''
     }
   }

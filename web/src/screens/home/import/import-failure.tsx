@@ -1,4 +1,4 @@
-/** Why a file did not come along, and the way to what did. */
+/** The reason an import failed, with a link to what was imported. */
 import { Failure } from '../../../components/failure.tsx'
 import { useProject } from '../../../connection/client.tsx'
 import { Link } from '../../../router/router.tsx'

@@ -1,6 +1,6 @@
 /**
- * A file becomes a conversation. An archive of this project is brought back as it was, every hash checked; from all else
- * the messages are taken, into a conversation of its own. What comes is said, and what does not.
+ * Imports a file as a conversation. An archive of this project is restored with every hash checked; from other formats
+ * the messages are taken into a new conversation. The result names what was imported and what was not.
  */
 import { ApiError, type Client } from 'colloquy/client'
 import { counted } from '../../../format.ts'
@@ -8,11 +8,11 @@ import { type ReadFile, readFile } from './read-file.ts'
 
 interface Imported {
   conversationId: string
-  /** What came along, and what did not. */
+  /** Summary of what was imported and what was not. */
   note: string
 }
 
-/** It was broken off. What was written by then is kept. */
+/** The import stopped halfway. Messages written until then are kept. */
 export class ImportCutShort extends Error {
   readonly conversationId: string
 
@@ -29,8 +29,8 @@ export class ImportCutShort extends Error {
 }
 
 /**
- * @throws {SyntaxError} when it cannot be read; nothing was written
- * @throws {ImportCutShort} when it came along in part
+ * @throws {SyntaxError} when the file cannot be read; nothing was written
+ * @throws {ImportCutShort} when it was imported in part
  */
 export async function importFile(
   { client, project, mayRestore }: { client: Client; project: string; mayRestore: boolean },
@@ -44,7 +44,7 @@ export async function importFile(
   return written(client, file.name, read, onProgress)
 }
 
-/** Packed or not: what `colloquy export --output x.jsonl.gz` writes is packed. */
+/** Reads plain and gzipped files; `colloquy export --output x.jsonl.gz` writes the latter. */
 async function textOf(file: File): Promise<string> {
   const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer())
   if (first !== 0x1f || second !== 0x8b) return file.text()

@@ -1,4 +1,4 @@
-/** One entry of a file as a message of ours, or why it is none. Pure. */
+/** Converts one entry of a file to a message, or says why it is none. Pure. */
 import type { Part } from 'colloquy/client'
 import { type Fields, isFields, textIn } from './entries.ts'
 import { callOf, partsOf, resultOf } from './parts-of.ts'
@@ -27,7 +27,7 @@ const roles: Readonly<Record<string, ReadMessage['role']>> = {
   toolResult: 'user',
 }
 
-/** The message, or what keeps it from being one; 'other' for what a format has beside messages. */
+/** Returns the message, or the problem; 'other' for records that are not messages. */
 export function messageOf(entry: Fields): ReadMessage | { problem: string } | 'other' {
   const inner = innerOf(entry)
   if (inner === undefined) return 'other'
@@ -48,7 +48,7 @@ export function messageOf(entry: Fields): ReadMessage | { problem: string } | 'o
   }
 }
 
-/** Where the message stands: in the entry itself, or inside what a format puts around it. */
+/** Finds the message in an entry: the entry itself, or the object a format wraps it in. */
 function innerOf(entry: Fields): Fields | undefined {
   const { type } = entry
   if (type === 'response_item') {
@@ -58,7 +58,7 @@ function innerOf(entry: Fields): Fields | undefined {
   if (type === 'event_msg' || type === 'session_meta' || type === 'turn_context' || type === 'compacted')
     return undefined
   if (isFields(entry.message)) return entry.message
-  // opencode has who said it beside what was said.
+  // opencode stores the author next to the parts.
   if (isFields(entry.info) && Array.isArray(entry.parts)) return { ...entry.info, content: entry.parts }
   return entry
 }
@@ -82,7 +82,7 @@ function authorOf(inner: Fields, entry: Fields): string | undefined {
   )
 }
 
-/** When it was said, where somebody wrote it down: as text, or in seconds or milliseconds. */
+/** Reads the original time: as text, or in seconds or milliseconds. */
 function timeOf(inner: Fields, entry: Fields): string | undefined {
   const metadata = isFields(inner.metadata) ? inner.metadata : {}
   const said = metadata.originalTimestamp ?? entry.timestamp ?? inner.timestamp ?? entry.at ?? inner.created_at

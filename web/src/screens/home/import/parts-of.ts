@@ -1,4 +1,4 @@
-/** The content of a message as others write it, in our parts: words, reasoning, tool calls and their results, files. Pure. */
+/** Converts the content of other formats to parts: text, reasoning, tool calls and results, files. Pure. */
 import type { Part } from 'colloquy/client'
 import { type Fields, isFields, textIn } from './entries.ts'
 
@@ -39,7 +39,7 @@ function partOf(block: Fields): Part[] {
   }
 }
 
-/** A call as a part of a message, or as OpenAI has it beside the content, with its input as text. */
+/** Converts a tool call, either a content block or OpenAI's form with its input as text. */
 export function callOf(block: Fields): Part[] {
   const inner = isFields(block.function) ? block.function : block
   const name = textIn(inner, 'name', 'toolName')
@@ -57,7 +57,7 @@ export function resultOf(block: Fields): Part {
   return { type: 'tool-result', callId, ...(name !== undefined && { name }), output, ...(isError && { isError }) }
 }
 
-/** Blocks of nothing but words are words. */
+/** Blocks that are all text are joined into one text. */
 function plainOutput(output: unknown): unknown {
   if (isFields(output) && output.type === 'text' && typeof output.value === 'string') return output.value
   if (!Array.isArray(output)) return output ?? null
@@ -72,13 +72,13 @@ function fileOf(block: Fields): Part {
     name: textIn(block, 'name', 'filename') ?? path ?? 'a file',
     ...(mediaType !== undefined && { mediaType }),
     ...(path !== undefined && { path }),
-    // What is in the address itself would be stored twice over.
+    // A data URL is left out, because its content would be stored twice.
     ...(url !== undefined && !url.startsWith('data:') && { url }),
     ...(text !== undefined && { text }),
   }
 }
 
-/** That there was one; what it shows stays behind. */
+/** Keeps a note that there was an image; its data is not imported. */
 function pictureOf(block: Fields): Part {
   const source = isFields(block.source) ? block.source : block
   const mediaType = textIn(source, 'media_type', 'mediaType', 'mimeType')

@@ -1,7 +1,6 @@
 /**
- * A file that somebody brings along: an archive of ours; a list of messages with roles, bare or in a document, as APIs
- * and the seeds' systems have them; a session of Claude Code, Codex, pi or opencode. Pure: all of it is read and
- * understood before anything is written.
+ * Reads a file for import: an archive of Colloquy; a list of messages with roles, bare or inside a document; a session
+ * of Claude Code, Codex, pi or opencode. Pure: everything is parsed before anything is written.
  */
 import type { Part } from 'colloquy/client'
 import { firstWords } from '../../../format.ts'
@@ -13,13 +12,13 @@ import { threadOf } from './thread.ts'
 export interface ReadFile {
   title: string | undefined
   messages: readonly ReadMessage[]
-  /** Entries that should be messages and are none, with the reason, by their places. */
+  /** Entries that should be messages and are not, with position and reason. */
   problems: readonly string[]
-  /** Messages on lines that were left: another try, an agent aside. */
+  /** Number of messages on abandoned lines: retries and sub-agents. */
   aside: number
-  /** It is an archive of ours: it can be brought back as it was. */
+  /** Set for an archive of Colloquy, which can be restored as it was. */
   archive?: ArchiveHeading
-  /** Issues of beads: work, and no messages. */
+  /** True for issues of beads, which are work items and hold no messages. */
   isBeads?: boolean
 }
 
@@ -59,14 +58,14 @@ function readEntries(entries: readonly Entry[]): { messages: ReadMessage[]; prob
   return { messages, problems }
 }
 
-/** A result says which tool it is of, as its call does. */
+/** Adds the tool's name to a result, taken from its call. */
 function named(part: Part, names: ReadonlyMap<string, string>): Part {
   if (part.type !== 'tool-result' || part.name !== undefined) return part
   const name = names.get(part.callId)
   return name === undefined ? part : { ...part, name }
 }
 
-/** What a session was called, the latest name first. */
+/** The session's title; the latest one wins. */
 function titleIn(list: readonly Entry[]): string | undefined {
   const found = list.map(({ fields }) =>
     ['custom-title', 'ai-title', 'summary', 'session_info'].includes(String(fields.type))

@@ -1,16 +1,16 @@
 /**
- * The entries of a session whose records name the one before them (Claude Code, pi): the line that leads to the newest,
- * in order. Pure. What was tried and left, what an agent did aside, and what a record was replaced by, stays out.
+ * Orders records that name their parent (Claude Code, pi): returns the line that leads to the newest. Pure. Abandoned
+ * attempts, sub-agents and replaced records stay out.
  */
 import { type Entry, isFields, textIn } from './entries.ts'
 
 interface Thread {
   entries: readonly Entry[]
-  /** Records with words that are on another line. */
+  /** Number of records with text on other lines. */
   aside: number
 }
 
-/** Undefined when the entries name nothing before them. */
+/** Undefined when the entries name no parents. */
 export function threadOf(list: readonly Entry[]): Thread | undefined {
   const named = list.flatMap(entry => {
     const id = idOf(entry)
@@ -18,7 +18,7 @@ export function threadOf(list: readonly Entry[]): Thread | undefined {
   })
   if (!named.some(([, { fields }]) => fields.parentUuid !== undefined || fields.parentId !== undefined))
     return undefined
-  // Written again, the later one counts, in the place of the first.
+  // A record written twice counts with its later content, in its first position.
   const records = new Map(named)
   const order = [...records.keys()]
   const isMain = (id: string) => {
@@ -36,7 +36,7 @@ export function threadOf(list: readonly Entry[]): Thread | undefined {
     line.unshift(entry)
     const { fields } = entry
     const parent = textIn(fields, 'parentUuid', 'parentId', 'logicalParentUuid')
-    // A line that was begun anew goes on from what stands before it.
+    // A restarted line continues from the record before it.
     at = parent !== undefined && records.has(parent) ? parent : before.get(at)
   }
   const aside = [...records].filter(([id, entry]) => !seen.has(id) && isTalk(entry)).length
@@ -51,7 +51,7 @@ function isTalk({ fields }: Entry): boolean {
   return isFields(fields.message)
 }
 
-/** One answer is written a block at a time: records that share its id are one message. */
+/** Answers are written one block at a time: records with the same id are one message. */
 function joined(line: readonly Entry[]): Entry[] {
   const found: Entry[] = []
   for (const entry of line) {

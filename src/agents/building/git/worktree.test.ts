@@ -1,0 +1,126 @@
+/** Worktrees of features, beside a person's checkout and never in its way. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { commit, folderWith, repositoryWith, runGit, write } from '../../../../test/support/repository.ts'
+import { RepositoryMissing, WorktreeInUse } from '../../../errors.ts'
+import { commitAll } from './git.ts'
+import { openWorktree, removeWorktree, safeName } from './worktree.ts'
+
+function project(): string {
+  const root = repositoryWith({ 'a.txt': 'one\n', 'web/b.txt': 'two\n' })
+  runGit(root, 'checkout', '--quiet', '-b', 'main')
+  commit(root, 'first')
+  return root
+}
+
+describe('a worktree', () => {
+  it('is made with a branch of its own, and is not seen in the checkout around it', async () => {
+    const root = project()
+    write(root, { 'a.txt': 'changed by a person\n', 'new.txt': 'new\n' })
+    const before = runGit(root, 'status', '--porcelain')
+    const made = await openWorktree({ root, featureId: 'login' })
+    expect(made).toMatchObject({ branch: 'colloquy/login', base: 'main', isNew: true })
+    expect(made.path).toBe(join(made.repository, '.colloquy/worktrees/login'))
+    expect(readFileSync(join(made.path, 'a.txt'), 'utf8')).toBe('one\n')
+    expect(runGit(root, 'status', '--porcelain')).toBe(before)
+    expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('changed by a person\n')
+  })
+
+  it('is found again with the work that is in it', async () => {
+    const root = project()
+    const made = await openWorktree({ root, featureId: 'login' })
+    write(made.path, { 'a.txt': 'in the middle of something\n' })
+    expect(await openWorktree({ root, featureId: 'login' })).toEqual({ ...made, isNew: false })
+    expect(readFileSync(join(made.path, 'a.txt'), 'utf8')).toBe('in the middle of something\n')
+  })
+
+  it('that was half made is made again, and so is one whose folder is gone; the branch keeps its commits', async () => {
+    const root = project()
+    const made = await openWorktree({ root, featureId: 'login' })
+    write(made.path, { 'c.txt': 'three\n' })
+    await commitAll(made.path, { subject: 'work', mark: 'Mark: 1' })
+    const own = runGit(made.path, 'rev-parse', '--absolute-git-dir').trim()
+    rmSync(join(own, 'colloquy-whole'))
+    writeFileSync(join(own, 'locked'), 'initializing')
+    rmSync(join(made.path, 'a.txt'))
+    const again = await openWorktree({ root, featureId: 'login' })
+    expect(again.isNew).toBe(true)
+    expect(readFileSync(join(again.path, 'a.txt'), 'utf8')).toBe('one\n')
+    rmSync(made.path, { recursive: true })
+    const third = await openWorktree({ root, featureId: 'login' })
+    expect(existsSync(join(third.path, 'c.txt'))).toBe(true)
+    mkdirSync(join(root, '.colloquy/worktrees/other'))
+    write(root, { '.colloquy/worktrees/other/half.txt': '' })
+    expect((await openWorktree({ root, featureId: 'other' })).isNew).toBe(true)
+  })
+
+  it('of a project below the root of its repository has its folder there', async () => {
+    const root = project()
+    const made = await openWorktree({ root: join(root, 'web'), featureId: 'login' })
+    expect(existsSync(join(made.folder, 'b.txt'))).toBe(true)
+    expect(made.folder).not.toBe(made.path)
+  })
+
+  it('needs a repository, a commit, and a branch', async () => {
+    await expect(openWorktree({ root: folderWith({}), featureId: 'x' })).rejects.toThrow(RepositoryMissing)
+    await expect(openWorktree({ root: repositoryWith({}), featureId: 'x' })).rejects.toThrow('without a commit')
+    const root = project()
+    runGit(root, 'checkout', '--quiet', '--detach')
+    await expect(openWorktree({ root, featureId: 'x' })).rejects.toThrow('name it as the base')
+    expect((await openWorktree({ root, featureId: 'x', base: 'main' })).base).toBe('main')
+  })
+
+  it('is removed when all of it is elsewhere, and never before', async () => {
+    const root = project()
+    const made = await openWorktree({ root, featureId: 'login' })
+    write(made.path, { 'c.txt': 'three\n' })
+    await expect(removeWorktree(made)).rejects.toThrow(WorktreeInUse)
+    await commitAll(made.path, { subject: 'work', mark: 'Mark: 1' })
+    await expect(removeWorktree(made)).rejects.toThrow('not all of it is in main')
+    expect(existsSync(join(made.path, 'c.txt'))).toBe(true)
+    runGit(root, 'merge', '--quiet', '--ff-only', 'colloquy/login')
+    await removeWorktree(made)
+    expect(existsSync(made.path)).toBe(false)
+    expect(runGit(root, 'branch', '--list', 'colloquy/login')).toContain('colloquy/login')
+    await removeWorktree(made)
+  })
+})
+
+describe('a commit of an iteration', () => {
+  it('is made once: again asked for it stays, and nothing is a commit of nothing', async () => {
+    const root = project()
+    const first = runGit(root, 'rev-parse', 'HEAD').trim()
+    expect((await commitAll(root, { subject: 'nothing', mark: 'Mark: 1' })).commit).toBe(first)
+    write(root, { 'c.txt': 'three\n' })
+    const made = await commitAll(root, { subject: 'work', mark: 'Mark: 2' })
+    expect(made.commit).not.toBe(first)
+    expect(await commitAll(root, { subject: 'work', mark: 'Mark: 2' })).toEqual(made)
+    expect(runGit(root, 'log', '--format=%s').trim().split('\n')).toEqual(['work', 'first'])
+  })
+})
+
+describe('a name made from an id', () => {
+  it('stays as it is where it can be a file and a branch', () => {
+    for (const id of ['login', 'f-1', 'v1.2', 'a_b']) expect(safeName(id)).toBe(id)
+    expect(safeName('Login page')).toMatch(/^login-page-[0-9a-f]{8}$/)
+    expect(safeName('../../etc')).toMatch(/^etc-[0-9a-f]{8}$/)
+    expect(safeName('日本')).toMatch(/^[0-9a-f]{8}$/)
+  })
+
+  it('is safe whatever the id, and different ids have different names', () => {
+    const hard = fc.oneof(
+      fc.string({ minLength: 1 }),
+      fc.constantFrom('..', '.', 'a..b', 'x.lock', 'A', 'a', '-x', '@'),
+    )
+    fc.assert(
+      fc.property(hard, hard, (one, other) => {
+        expect(safeName(one)).toMatch(/^[a-z0-9][a-z0-9._-]*$/)
+        expect(safeName(one)).not.toMatch(/\.\.|\.lock$|\.$/)
+        expect(safeName(one).length).toBeLessThanOrEqual(60)
+        if (one !== other) expect(safeName(one)).not.toBe(safeName(other))
+      }),
+    )
+  })
+})

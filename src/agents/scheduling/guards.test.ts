@@ -1,0 +1,210 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { startDispatch } from '../../log/commands/work/dispatch.ts'
+import type { ConversationEvent } from '../../log/events/event.ts'
+import type { RecordedEvent } from '../../log/events/recorded-event.ts'
+import type { DispatchOutcome } from '../../log/events/work/dispatch.ts'
+import { type ConversationHead, evolveConversation } from '../../log/views/conversation.ts'
+import { printOf } from '../../log/views/text-sketch.ts'
+import { dispatchesRemembered } from '../../log/views/work/dispatches.ts'
+import { defaultGuards, findGuard, type GuardSettings, waitsUntil } from './guards.ts'
+
+const item = { type: 'bead', beadId: 'b' } as const
+
+/** A bead's log, folded as a store folds it. */
+function log() {
+  let head: ConversationHead | undefined
+  let now = Date.parse('2026-11-16T00:00:00Z')
+  const record = (event: ConversationEvent) => {
+    const version = (head?.version ?? 0) + 1
+    const recorded = { project: 'p', conversationId: 'c', version, at: new Date(now++).toISOString(), event }
+    head = evolveConversation(head, recorded as RecordedEvent)
+    return version
+  }
+  record({ type: 'conversation.created', title: 'b', workItem: item })
+  record({ type: 'work.described', item, title: 'b' })
+  return {
+    record,
+    get head() {
+      return head!
+    },
+    get state() {
+      return head!.info.dispatches
+    },
+    get now() {
+      return now
+    },
+    pass(milliseconds: number) {
+      now += milliseconds
+    },
+    /** What a dispatcher does when it has the item: all it can do. */
+    dispatch(agent: string, settings: GuardSettings) {
+      const decide = startDispatch({
+        item,
+        dispatchId: `d${head!.version}`,
+        agent,
+        node: 'n',
+        states: ['open', 'in_progress'],
+        to: 'in_progress',
+        parkedIn: 'parked',
+        guard: state => findGuard(state, agent, settings),
+        waitsUntil: state => waitsUntil(state, settings),
+        beginning: { title: 'b' },
+      })
+      const events = decide({ conversation: head!, session: undefined }, now)
+      for (const event of events) record(event)
+      return events
+    },
+    end(outcome: DispatchOutcome, text = '', agent = 'dev') {
+      const { open } = head!.info.dispatches!
+      record({ type: 'dispatch.ended', item, dispatchId: open!.id, agent, outcome, print: printOf(text) })
+    },
+  }
+}
+
+const words = (() => {
+  let number = 0
+  return () => Array.from({ length: 12 }, () => `word${number++}`).join(' ')
+})()
+
+const settings: GuardSettings = { ...defaultGuards, backOffMs: 0 }
+
+describe('an item is kept from agents', () => {
+  it('when it was given to them too often', () => {
+    const bead = log()
+    for (let hop = 0; hop < settings.hopLimit; hop++) {
+      expect(bead.dispatch('dev', settings).some(event => event.type === 'dispatch.started')).toBe(true)
+      bead.end('continues', words())
+    }
+    const kept = bead.dispatch('dev', settings)
+    expect(kept.map(event => event.type)).toEqual(['guard.tripped', 'work.moved'])
+    expect(bead.head.info.work).toMatchObject({
+      state: 'parked',
+      move: { reason: expect.stringContaining('20 times') },
+    })
+  })
+
+  it('when two agents hand it to each other', () => {
+    const bead = log()
+    for (let round = 0; round < 7; round++) {
+      const agent = round % 2 === 0 ? 'dev' : 'qa'
+      bead.dispatch(agent, settings)
+      bead.end('continues', words(), agent)
+    }
+    expect(findGuard(bead.state, 'dev', settings)).toBeUndefined()
+    expect(findGuard(bead.state, 'qa', settings)).toMatchObject({ kind: 'alternation' })
+  })
+
+  it('when nothing new comes of it', () => {
+    const bead = log()
+    const same = 'I looked at the processor and found several workers'
+    for (const text of [same, `${same} again`, `Again ${same}`]) {
+      expect(findGuard(bead.state, 'dev', settings)).toBeUndefined()
+      bead.dispatch('dev', settings)
+      bead.end('continues', text)
+    }
+    expect(findGuard(bead.state, 'dev', settings)).toMatchObject({ kind: 'no-progress' })
+  })
+
+  it.each([
+    ['failed', 'failures'],
+    ['crashed', 'crashes'],
+  ] as const)('when it %s again and again', (outcome, kind) => {
+    const bead = log()
+    for (let time = 0; time < 5; time++) {
+      expect(findGuard(bead.state, 'dev', settings)).toBeUndefined()
+      bead.dispatch('dev', settings)
+      bead.end(outcome)
+    }
+    expect(findGuard(bead.state, 'dev', settings)).toMatchObject({ kind, evidence: expect.any(Array) })
+  })
+
+  it('for a while after a failure, longer after each further one, and after any where there is a cool-down', () => {
+    const bead = log()
+    const patient = { ...settings, backOffMs: 1000, mostBackOffMs: 3000, coolDownMs: 10 }
+    const waits: number[] = []
+    for (let time = 0; time < 4; time++) {
+      bead.dispatch('dev', patient)
+      bead.end('failed')
+      waits.push(waitsUntil(bead.state, patient) - Date.parse(bead.state!.recent.at(-1)!.endedAt))
+      expect(bead.dispatch('dev', patient)).toEqual([])
+      bead.pass(5000)
+    }
+    expect(waits).toEqual([1000, 2000, 3000, 3000])
+    bead.dispatch('dev', patient)
+    bead.end('continues', words())
+    expect(waitsUntil(bead.state, patient) - Date.parse(bead.state!.recent.at(-1)!.endedAt)).toBe(10)
+  })
+})
+
+describe('guards', () => {
+  const agents = fc.constantFrom('dev', 'qa', 'pm')
+  const outcome = fc.constantFrom<DispatchOutcome>('continues', 'failed', 'crashed', 'stopped', 'done')
+  /** What whoever dispatches can do: dispatch, die, take back, move the item about. */
+  const step = fc.oneof(
+    fc.record({ does: fc.constant('dispatch' as const), agent: agents }),
+    fc.record({ does: fc.constant('end' as const), outcome, text: fc.integer({ min: 0, max: 3 }) }),
+    fc.record({ does: fc.constant('move' as const), to: fc.constantFrom('open', 'in_progress', 'parked', 'done') }),
+    fc.record({ does: fc.constant('wait' as const), forMs: fc.integer({ min: 0, max: 10_000_000 }) }),
+  )
+  const texts = ['', 'one two three four five six', 'seven eight nine ten eleven', 'twelve thirteen fourteen fifteen']
+  type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+  function take(bead: ReturnType<typeof log>, one: Step): void {
+    if (one.does === 'dispatch') bead.dispatch(one.agent, settings)
+    else if (one.does === 'end') {
+      if (bead.state?.open) bead.end(one.outcome, texts[one.text], bead.state.open.agent)
+    } else if (one.does === 'wait') bead.pass(one.forMs)
+    else bead.record({ type: 'work.moved', item, from: bead.head.info.work!.state, to: one.to })
+  }
+
+  it('are armed anew by nothing that a dispatcher does, in whatever order', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), steps => {
+        const bead = log()
+        let isTripped = false
+        let starts = 0
+        for (const one of steps) {
+          const before = bead.state?.count ?? 0
+          take(bead, one)
+          const started = (bead.state?.count ?? 0) - before
+          starts += started
+          // Once it was kept it is never given to anybody again.
+          expect(isTripped && started > 0).toBe(false)
+          isTripped ||= bead.state?.tripped !== undefined
+          expect(bead.state?.tripped !== undefined).toBe(isTripped)
+        }
+        expect(starts).toBeLessThanOrEqual(settings.hopLimit)
+        expect(bead.state?.hops ?? 0).toBe(starts)
+        expect(bead.state?.recent.length ?? 0).toBeLessThanOrEqual(dispatchesRemembered)
+      }),
+    )
+  })
+
+  it('begin afresh when a person clears them: what was seen before cannot fire again', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), agents, (steps, agent) => {
+        const bead = log()
+        for (const one of steps) take(bead, one)
+        if (bead.state?.open) bead.end('stopped')
+        bead.record({ type: 'guard.cleared', item })
+        expect(findGuard(bead.state, agent, settings)).toBeUndefined()
+        expect(bead.state).toMatchObject({ hops: 0, failures: 0, crashes: 0 })
+      }),
+    )
+  })
+
+  it('look at facts alone: the same log gives the same finding', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), agents, (steps, agent) => {
+        const [one, other] = [log(), log()]
+        for (const taken of steps) {
+          take(one, taken)
+          take(other, taken)
+        }
+        expect(findGuard(one.state, agent, settings)).toEqual(findGuard(other.state, agent, settings))
+        expect(findGuard(one.state, agent, settings)).toEqual(findGuard(one.state, agent, settings))
+      }),
+    )
+  })
+})

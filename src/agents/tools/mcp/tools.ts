@@ -1,0 +1,69 @@
+/** The tools of an MCP server as tools of ours, named `mcp__SERVER__TOOL`. */
+import { ToolServerFailed } from '../../../errors.ts'
+import { shortened, type Tool } from '../tool.ts'
+import { type McpConnection, type McpProgram, mcpConnection } from './connection.ts'
+
+export interface McpServer extends McpProgram {
+  /** The types of agents that have its tools. Default: all. */
+  agents?: readonly string[]
+}
+
+export interface McpTools {
+  readonly tools: readonly Tool[]
+  close(): void
+}
+
+interface Listed {
+  tools?: { name: string; description?: string; inputSchema?: Record<string, unknown> }[]
+  nextCursor?: string
+}
+
+interface Called {
+  content?: { type: string; text?: string }[]
+  structuredContent?: unknown
+  isError?: boolean
+}
+
+/** Of the protocol, the newest version we know; a server answers with the one it speaks. */
+const protocolVersion = '2025-06-18'
+
+/** @throws {ToolServerFailed} when it cannot be started, or does not speak the protocol */
+export async function mcpTools(server: string, program: McpProgram, folder: string): Promise<McpTools> {
+  const connection = mcpConnection(program, folder)
+  try {
+    const clientInfo = { name: 'colloquy', version: '0' }
+    await connection.request('initialize', { protocolVersion, capabilities: {}, clientInfo })
+    connection.notify('notifications/initialized')
+    return { tools: await listed(server, connection), close: connection.close }
+  } catch (error) {
+    connection.close()
+    throw new ToolServerFailed({ server, reason: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+async function listed(server: string, connection: McpConnection): Promise<Tool[]> {
+  const tools: Tool[] = []
+  let cursor: string | undefined
+  do {
+    const page = (await connection.request('tools/list', cursor === undefined ? {} : { cursor })) as Listed
+    for (const { name, description = '', inputSchema = { type: 'object' } } of page.tools ?? []) {
+      tools.push({
+        name: `mcp__${server}__${name}`.replace(/[^\w-]/g, '_').slice(0, 64),
+        description,
+        inputSchema,
+        async run(input, { signal, limits }) {
+          const called = (await connection.request('tools/call', { name, arguments: input ?? {} }, signal)) as Called
+          return { text: shortened(textOf(called), limits.characters), isError: called.isError ?? false }
+        },
+      })
+    }
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return tools
+}
+
+function textOf({ content = [], structuredContent }: Called): string {
+  const texts = content.map(({ type, text }) => (type === 'text' && text !== undefined ? text : `[${type}]`))
+  if (texts.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent)
+  return texts.join('\n') || '(nothing)'
+}

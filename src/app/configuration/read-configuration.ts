@@ -1,0 +1,158 @@
+/** Reads a project's configuration: its file, and over it the environment. Nothing is read unless somebody asks. */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { ConfigurationInvalid } from '../../errors.ts'
+import { isAddress } from './archive-places.ts'
+import { type Configuration, checkConfiguration } from './configuration.ts'
+import { projectRoot } from './project-root.ts'
+
+/** In the project root, so that it is committed with the project; `.colloquy/` holds its data. JSON is YAML, too. */
+export const configurationFiles = ['colloquy.config.yaml', 'colloquy.yaml', 'colloquy.config.json'] as const
+
+export interface ReadConfiguration {
+  /** The file; default: the one in the project root, if there is one. */
+  file?: string
+  /** Default: the environment of this process. */
+  env?: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * Settings for `openColloquy`. Relative paths in a file are relative to it.
+ *
+ * @throws {ConfigurationInvalid} when it cannot be read, or says something nobody knows
+ */
+export async function readConfiguration(options: ReadConfiguration = {}): Promise<Configuration> {
+  let configuration: Configuration = {}
+  for (const { settings } of await configurationSources(options)) configuration = merged(configuration, settings)
+  return configuration
+}
+
+/** Settings, and where they were read: a file, or a variable of the environment. */
+export interface ConfigurationSource {
+  from: string
+  settings: Configuration
+}
+
+/** One by one what `readConfiguration` puts together, the weakest first: the file, then the environment. */
+export async function configurationSources({
+  file,
+  env = process.env,
+}: ReadConfiguration = {}): Promise<ConfigurationSource[]> {
+  const named = file ?? env.COLLOQUY_CONFIG
+  const place = named === undefined ? inProjectRoot() : resolve(named)
+  const fromFile = place === undefined ? [] : [{ from: place, settings: await readFrom(place) }]
+  return [...fromFile, ...environmentSources(env)]
+}
+
+/** The later of two wins key by key, inside `requests` and `server` too. */
+function merged(one: Configuration, other: Configuration): Configuration {
+  const requests = { ...one.requests, ...other.requests }
+  const server = { ...one.server, ...other.server }
+  return {
+    ...one,
+    ...other,
+    ...(one.projects && { projects: { ...withoutOverridden(one.projects, other), ...other.projects } }),
+    ...(Object.keys(requests).length > 0 && { requests }),
+    ...(Object.keys(server).length > 0 && { server }),
+  }
+}
+
+type Projects = NonNullable<Configuration['projects']>
+
+/** What is said over a file holds in all projects: also where the file has something else for one of them. */
+export function withoutOverridden(projects: Projects, stronger: object): Projects {
+  const rest = Object.entries(projects).map(([project, own]) => [project, without(own, stronger)])
+  return Object.fromEntries(rest) as Projects
+}
+
+function without(own: object, stronger: object): object {
+  const kept = Object.entries(own).flatMap(([key, value]) => {
+    const over = (stronger as Record<string, unknown>)[key]
+    if (over === undefined) return [[key, value]]
+    return isGroup(over) && isGroup(value) && key !== 'strategy' ? [[key, without(value, over)]] : []
+  })
+  return Object.fromEntries(kept)
+}
+
+function isGroup(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function inProjectRoot(): string | undefined {
+  const root = projectRoot()
+  const [first, second] = configurationFiles.map(name => join(root, name)).filter(path => existsSync(path))
+  if (first !== undefined && second !== undefined) {
+    throw new ConfigurationInvalid({
+      from: root,
+      field: 'file',
+      reason: `there are both ${first} and ${second}; keep one`,
+    })
+  }
+  return first
+}
+
+async function readFrom(file: string): Promise<Configuration> {
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new ConfigurationInvalid({ from: file, field: 'file', reason: `it cannot be read (${error.message})` })
+  })
+  // Loaded only where there is a file to read.
+  const { isNode, LineCounter, parseDocument } = await import('yaml')
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines })
+  const [error] = document.errors
+  if (error) {
+    const [reason] = error.message.split('\n')
+    throw new ConfigurationInvalid({ from: file, field: 'file', reason: `it is not YAML: ${reason}` })
+  }
+  /** Of the setting, or of the nearest thing around it that stands in the file. */
+  const lineOf = (path: readonly string[]): number | undefined => {
+    for (let depth = path.length; depth > 0; depth--) {
+      const node = document.getIn(path.slice(0, depth), true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+    }
+    return undefined
+  }
+  return placed(checkConfiguration(document.toJS(), file, lineOf), dirname(file))
+}
+
+function placed(configuration: Configuration, folder: string): Configuration {
+  const { store, archives, server, root, projects } = configuration
+  const path = store?.startsWith('sqlite:') ? store.slice('sqlite:'.length) : undefined
+  return {
+    ...configuration,
+    ...(path && path !== ':memory:' && !isAbsolute(path) && { store: `sqlite:${join(folder, path)}` }),
+    ...(archives && !isAddress(archives) && { archives: resolve(folder, archives) }),
+    ...(root !== undefined && { root: resolve(folder, root) }),
+    ...(projects && { projects: placedProjects(projects, folder) }),
+    ...(server?.tokenFile !== undefined && { server: { ...server, tokenFile: resolve(folder, server.tokenFile) } }),
+  }
+}
+
+function placedProjects(projects: NonNullable<Configuration['projects']>, folder: string) {
+  const placed = Object.entries(projects).map(([project, { root, ...rest }]) => [
+    project,
+    { ...rest, ...(root !== undefined && { root: resolve(folder, root) }) },
+  ])
+  return Object.fromEntries(placed) as typeof projects
+}
+
+/** Of the environment these are settings; other names are not ours to judge. */
+const variables: Readonly<Record<string, (text: string) => unknown>> = {
+  COLLOQUY_STORE: store => ({ store }),
+  COLLOQUY_PROJECT: project => ({ project }),
+  COLLOQUY_MODEL: model => ({ requests: { model } }),
+  COLLOQUY_BUDGET: text => ({ requests: { budget: Number(text) } }),
+  COLLOQUY_STRATEGY: strategy => ({ requests: { strategy } }),
+  COLLOQUY_HOST: host => ({ server: { host } }),
+  COLLOQUY_PORT: text => ({ server: { port: Number(text) } }),
+  COLLOQUY_TOKEN_FILE: tokenFile => ({ server: { tokenFile } }),
+}
+
+function environmentSources(env: NonNullable<ReadConfiguration['env']>): ConfigurationSource[] {
+  return Object.entries(variables).flatMap(([name, settingsOf]) => {
+    const text = env[name]
+    if (text === undefined || text === '') return []
+    return [{ from: name, settings: checkConfiguration(settingsOf(text), name) }]
+  })
+}

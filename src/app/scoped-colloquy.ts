@@ -1,0 +1,320 @@
+/**
+ * An open store as somebody, in a project. Each part is made when it is first asked for: a server makes one of these for
+ * every request, and most need one part.
+ */
+
+import { taskWorker } from '../agents/building/task-worker.ts'
+import { TeamManager } from '../agents/building/team-manager.ts'
+import type { RunningShift, TeamParts } from '../agents/building/team-options.ts'
+import { AgentManager } from '../agents/runs/agent-manager.ts'
+import type { LiveChannel } from '../agents/runs/live.ts'
+import type { RunKeeper } from '../agents/runs/run-keeper.ts'
+import { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
+import type { DispatchSettings } from '../agents/scheduling/dispatch-settings.ts'
+import type { Dispatcher } from '../agents/scheduling/dispatcher.ts'
+import { runOrchestrator } from '../agents/scheduling/orchestrations.ts'
+import { checkAsked } from '../conversation/access/input-schemas.ts'
+import { keepingAlive } from '../conversation/access/keep-process-alive.ts'
+import { updates } from '../conversation/access/updates.ts'
+import { branches } from '../conversation/lifecycle/branches.ts'
+import { ConversationManager } from '../conversation/lifecycle/conversation-manager.ts'
+import { past } from '../conversation/lifecycle/time-travel.ts'
+import { references } from '../conversation/references/references.ts'
+import { computedSections } from '../conversation/sessions/computed-sections.ts'
+import { SessionManager } from '../conversation/sessions/session-manager.ts'
+import { type SessionRequests, sessionRequests } from '../conversation/sessions/session-requests.ts'
+import { type AgentViews, agentViews } from '../conversation/turns/agent-views.ts'
+import type { ExecutionKeeper } from '../conversation/turns/execution-time.ts'
+import { type Team, team } from '../conversation/turns/team-parts.ts'
+import { workInputs } from '../conversation/work/work-context.ts'
+import { WorkManager } from '../conversation/work/work-manager.ts'
+import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
+import type { ArchivePlace } from '../log/archive-place.ts'
+import type { Engine, Scope } from '../log/engine.ts'
+import { idProblem } from '../log/events/id.ts'
+import type { Nodes } from '../log/nodes.ts'
+import type { Store } from '../log/store.ts'
+import type { Progress } from '../log/upkeep.ts'
+import type { Model } from '../models/model.ts'
+import { modelQueues } from '../models/open.ts'
+import type { TokenEstimator } from '../request/text/tokens.ts'
+import type { Colloquy } from './colloquy.ts'
+import type { AllProjectParts, ProjectParts } from './project-parts.ts'
+import { sweep } from './sweep.ts'
+import type { TotalsPage, UsageTotals } from './usage-totals.ts'
+
+/** What everybody shares who has the store open. */
+export interface Opened {
+  engine: Engine
+  store: Store
+  parts: AllProjectParts
+  /** Writes the summaries of compactions. */
+  model: Model | undefined
+  estimator: () => TokenEstimator | Promise<TokenEstimator>
+  archives: (address?: string) => Promise<ArchivePlace>
+  keeper: ExecutionKeeper
+  totals: (project: string, page?: TotalsPage) => Promise<UsageTotals>
+  runs: RunKeeper
+  live: LiveChannel
+  /** Models that were opened by name; each once. */
+  models: Map<string, Promise<Model>>
+  dispatching: DispatchSettings
+  dispatchers: Map<Dispatcher, string>
+  shifts: Set<RunningShift>
+  nodes: Nodes
+  close(): Promise<void>
+}
+
+export function teamOf({ engine, keeper, parts }: Opened, scope: Scope, own = parts.of(scope.project)): Team {
+  const { scribe, team: settings, root } = own
+  return team({ engine, scope, scribe, settings, keeper, root })
+}
+
+/** Managers are found on the class and made once; what can be called is a property of each, so that it can be passed on. */
+export class Scoped implements Colloquy {
+  readonly project: string
+  readonly nodes: Nodes
+  readonly #opened: Opened
+  readonly #scope: Scope
+  readonly #own: ProjectParts
+  readonly #meant: ProjectParts | undefined
+  #asked: SessionRequests | undefined
+  #viewed: AgentViews | undefined
+  #together: Team | undefined
+  #sessions: SessionManager | undefined
+  #conversations: ConversationManager | undefined
+  #agents: AgentManager | undefined
+  #work: WorkManager | undefined
+  #building: TeamParts | undefined
+  #team: TeamManager | undefined
+  #dispatcher: DispatchManager | undefined
+
+  /** `meant` are settings that hold here instead of the project's. */
+  constructor(opened: Opened, scope: Scope, meant?: ProjectParts) {
+    this.#opened = opened
+    this.#scope = scope
+    this.#meant = meant
+    this.#own = meant ?? opened.parts.of(scope.project)
+    this.project = scope.project
+    this.nodes = opened.nodes
+  }
+
+  get root(): string | undefined {
+    return this.#own.root
+  }
+
+  get sessions(): SessionManager {
+    const { settings, team } = this.#own
+    const requests = () => this.#requests
+    this.#sessions ??= new SessionManager({ ...this.#base, settings, requests, phases: team.phases })
+    return this.#sessions
+  }
+
+  get conversations(): ConversationManager {
+    const { engine, archives } = this.#opened
+    this.#conversations ??= new ConversationManager({
+      ...this.#base,
+      archives,
+      team: this.#colleagues,
+      views: this.#views,
+      branches: branches(this.#base),
+      past: past({ engine, scope: this.#scope, requests: this.#requests, views: this.#views }),
+    })
+    return this.#conversations
+  }
+
+  get agents(): AgentManager {
+    this.#agents ??= this.#managedBy(this.#scope)
+    return this.#agents
+  }
+
+  get work(): WorkManager {
+    const { phases } = this.#own.team
+    this.#work ??= new WorkManager({
+      engine: this.#opened.engine,
+      scope: this.#scope,
+      phases,
+      sessions: this.sessions,
+    })
+    return this.#work
+  }
+
+  get team(): TeamManager {
+    this.#team ??= new TeamManager(this.#buildsWith)
+    return this.#team
+  }
+
+  get dispatcher(): DispatchManager {
+    const { engine, dispatching, dispatchers } = this.#opened
+    this.#dispatcher ??= new DispatchManager({
+      engine,
+      scope: this.#scope,
+      phases: this.#own.team.phases,
+      work: this.work,
+      sessions: this.sessions,
+      agents: this.agents,
+      settings: dispatching,
+      running: dispatchers,
+      ...(this.root !== undefined && { task: taskWorker(this.#buildsWith) }),
+    })
+    return this.#dispatcher
+  }
+
+  readonly orchestrate: Colloquy['orchestrate'] = (conversationId, options) =>
+    runOrchestrator(
+      {
+        ...this.#base,
+        views: this.#views,
+        team: this.#colleagues,
+        agents: this.agents,
+        settings: this.#own.agents,
+        requests: this.#own.requests,
+        estimator: this.#opened.estimator,
+        keeper: this.#opened.runs,
+      },
+      conversationId,
+      options,
+    )
+
+  readonly onRecorded: Colloquy['onRecorded'] = listener => this.#opened.engine.onRecorded(listener)
+
+  readonly subscribe: Colloquy['subscribe'] = options =>
+    keepingAlive(updates(this.#opened.store, this.project, options ?? {}))
+
+  readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#looksAfter(options))
+
+  readonly repair: Colloquy['repair'] = async (options = {}) => {
+    const { store } = this.#opened
+    if (!store.repair) throw new StoreUnusable('This store cannot be repaired: it derives nothing from its log.')
+    return store.repair(this.#looksAfter(options))
+  }
+
+  readonly stats: Colloquy['stats'] = () => this.#opened.store.totals(this.project)
+
+  readonly totals: Colloquy['totals'] = async (page = {}) => {
+    checkAsked('totals', page)
+    return this.#opened.totals(this.project, page)
+  }
+
+  readonly audit: Colloquy['audit'] = async (query = {}) => {
+    checkAsked('audit', query)
+    return this.#opened.store.audit({ ...query, project: this.project })
+  }
+
+  readonly queues: Colloquy['queues'] = () => {
+    const { store, live, runs } = this.#opened
+    return { writes: store.queue(), models: modelQueues(), live: live.queue(), runs: runs.count() }
+  }
+
+  readonly maintain: Colloquy['maintain'] = () =>
+    sweep(this.#opened.engine, this.#scope, { archive: this.#own.settings.archive, team: this.#colleagues })
+
+  readonly as: Colloquy['as'] = (changes, settings) => {
+    const next = checkedScope({ ...this.#scope, ...changes })
+    const meant = next.project === this.project ? this.#meant : undefined
+    return new Scoped(this.#opened, next, settings ? this.#opened.parts.made(settings) : meant)
+  }
+
+  readonly projects: Colloquy['projects'] = () => this.#opened.store.projects()
+
+  readonly close: Colloquy['close'] = () => this.#opened.close()
+
+  #looksAfter(options: { onProgress?: Progress; allProjects?: boolean }) {
+    checkAsked('upkeep', options)
+    const { onProgress, allProjects = false } = options
+    return { ...(!allProjects && { project: this.project }), ...(onProgress && { onProgress }) }
+  }
+
+  get #base() {
+    return { engine: this.#opened.engine, scope: this.#scope, scribe: this.#own.scribe }
+  }
+
+  get #requests(): SessionRequests {
+    const { engine, model, estimator } = this.#opened
+    const settings = this.#own.requests
+    this.#asked ??= sessionRequests({
+      engine,
+      scope: this.#scope,
+      settings,
+      model,
+      estimator,
+      computed: computedSections,
+      workInputs,
+    })
+    return this.#asked
+  }
+
+  get #views(): AgentViews {
+    const { engine, estimator } = this.#opened
+    const { settings, desk } = this.#own
+    this.#viewed ??= agentViews({
+      engine,
+      scope: this.#scope,
+      settings,
+      requests: this.#requests,
+      references: references({ ...this.#base, estimator, desk }),
+    })
+    return this.#viewed
+  }
+
+  get #colleagues(): Team {
+    this.#together ??= teamOf(this.#opened, this.#scope, this.#own)
+    return this.#together
+  }
+
+  /** @throws {IllegalState} when the project has no folder */
+  get #buildsWith(): TeamParts {
+    const { project, root } = this
+    if (root === undefined) {
+      throw new IllegalState(`A team builds in the project's folder: projects.${project}.root is missing.`, { project })
+    }
+    const { engine, shifts } = this.#opened
+    this.#building ??= {
+      engine,
+      scope: this.#scope,
+      sessions: this.sessions,
+      agents: this.agents,
+      agentsAs: actor => this.#managedBy({ ...this.#scope, actor }),
+      work: this.work,
+      settings: this.#own.building,
+      root,
+      shifts,
+    }
+    return this.#building
+  }
+
+  #managedBy(scope: Scope): AgentManager {
+    const { live, runs, models } = this.#opened
+    const { agents, features, requests, mcp } = this.#own
+    return new AgentManager({
+      ...this.#base,
+      scope,
+      requests: this.#requests,
+      views: this.#views,
+      team: teamOf(this.#opened, scope, this.#own),
+      settings: agents,
+      isOn: features.agents,
+      defaultModel: requests.model,
+      root: this.root,
+      live,
+      keeper: runs,
+      opened: models,
+      mcp,
+    })
+  }
+}
+
+/** By hand: a server asks for one with every request. @throws {InvalidInput} naming the field */
+export function checkedScope({ project, actor, channel, requestId }: Scope): Scope {
+  refuseOddId('project', project)
+  refuseOddId('actor', actor)
+  refuseOddId('channel', channel)
+  if (requestId === undefined) return { project, actor, channel }
+  refuseOddId('requestId', requestId)
+  return { project, actor, channel, requestId }
+}
+
+function refuseOddId(field: string, value: string): void {
+  const problem = idProblem(value)
+  if (problem) throw new InvalidInput(field, problem)
+}

@@ -1,0 +1,151 @@
+/** `colloquy store`: looks at a store as a whole, brings it to today's schema, copies it into another. */
+import type { Command } from 'commander'
+import type { CopiedAndVerified, StoreStatus } from '../../index.ts'
+import { exitCode } from '../failure.ts'
+import { storePlace } from '../lookup/store-path.ts'
+import { configurationOf } from '../open.ts'
+import { examples, type GlobalOptions } from '../options.ts'
+import { progressBar } from '../terminal/progress.ts'
+import { safeLine } from '../terminal/safe-text.ts'
+import { fields, table } from '../terminal/table.ts'
+import { note, printJson, printLines, style } from '../terminal/terminal.ts'
+import { count } from '../text/format.ts'
+
+interface CopyOptions extends GlobalOptions {
+  restart?: boolean
+}
+
+/** Loaded when there is something to do: help need not wait for the whole library. */
+const library = () => import('../../index.ts')
+
+export function addStore(program: Command): void {
+  const store = program
+    .command('store')
+    .summary('look at a store, migrate it, copy it into another')
+    .description('What is done to a store as a whole.')
+  store
+    .command('status')
+    .summary('schema, size, projects')
+    .description('Says what a store is, whether its schema is up to date and what it holds. Changes nothing.')
+    .argument('[url]', 'sqlite:PATH or postgres://… (default: --store)')
+    .addHelpText(
+      'after',
+      examples(['store status', 'of this project'], ['store status postgres://db/colloquy', 'of a server']),
+    )
+    .action(async (url: string | undefined, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const status = await (await library()).storeStatus(await placeOf(url, options))
+      if (options.json) return printJson(status)
+      await printLines(statusLines(status))
+    })
+  store
+    .command('migrate')
+    .summary("bring a store to today's schema")
+    .description(
+      "Brings a store to today's schema, as opening it for writing does; for when programs may not do so themselves. Can be interrupted at any moment and called again.",
+    )
+    .argument('[url]', 'sqlite:PATH or postgres://… (default: --store)')
+    .addHelpText('after', examples(['store migrate postgres://owner@db/colloquy', 'as the owner of its tables']))
+    .action(async (url: string | undefined, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const { from, to } = await (await library()).migrateStore(await placeOf(url, options))
+      if (options.json) return printJson({ from, to })
+      await printLines([from === to ? `Schema ${to} is up to date.` : `Brought from schema ${from} to ${to}.`])
+    })
+  addCopy(store)
+}
+
+function addCopy(store: Command): void {
+  store
+    .command('copy')
+    .summary('copy projects into another store, verified')
+    .description(
+      'Copies every event byte for byte, with its hashes, and the heads, idempotency keys and purges beside them; leases stay behind. Nothing is written to FROM. Interrupted, the same command goes on where it was. A project can be seen in TO when all of it is there and both sides read the same. Exits with 3 when either side has damage.',
+    )
+    .argument('<from>', 'sqlite:PATH or postgres://…')
+    .argument('<to>', 'sqlite:PATH or postgres://…; made when it is not there')
+    .option('--restart', 'give up what an interrupted copy brought over, and begin anew')
+    .addHelpText(
+      'after',
+      examples(
+        ['store copy sqlite:.colloquy/colloquy.db postgres://db/colloquy', 'a team outgrows its machine'],
+        ['store copy postgres://db/colloquy sqlite:copy.db --project shop', 'one project, to a file'],
+      ),
+    )
+    .action(async (from: string, to: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CopyOptions>()
+      const bar = progressBar('event')
+      const { copyStore } = await library()
+      const copied = await copyStore({
+        from,
+        to,
+        restart: options.restart ?? false,
+        ...(options.project !== undefined && { projects: [options.project] }),
+        onProgress({ project, phase, done, total }) {
+          if (options.json) return
+          bar.report(safeLine(`${phase === 'copying' ? 'Copying' : 'Comparing'} ${project}`), done, total)
+        },
+        onProject() {
+          bar.end()
+        },
+      }).finally(bar.end)
+      if (options.json) await printJson({ copied })
+      else await printLines(copied.length === 0 ? ['There is nothing to copy.'] : copied.flatMap(copiedLines))
+      if (copied.some(({ damages }) => damages.from.length + damages.to.length > 0)) {
+        process.exitCode = exitCode.damageFound
+        if (!options.json) note("Damage was copied as it is. 'colloquy verify' names it on either side.")
+      }
+    })
+}
+
+async function placeOf(url: string | undefined, options: GlobalOptions): Promise<string> {
+  return url ?? storePlace(options.store ?? (await configurationOf(options)).store).url
+}
+
+function statusLines({
+  place,
+  server,
+  schema,
+  newestSchema,
+  bytes,
+  projects,
+  unfinishedCopies,
+}: StoreStatus): string[] {
+  const isOld = schema < newestSchema
+  return [
+    style.bold(safeLine(place)),
+    ...fields([
+      ['kept by', server],
+      [
+        'schema',
+        `${schema}${isOld ? ` of ${newestSchema}: 'colloquy store migrate' brings it up to date` : ', up to date'}`,
+      ],
+      ['size', count(bytes, 'byte')],
+    ]),
+    ...(projects.length === 0
+      ? []
+      : table(projects, [
+          { heading: 'PROJECT', of: one => safeLine(one.project), gives: true },
+          { heading: 'CONVERSATIONS', of: one => count(one.conversations), align: 'right' },
+          { heading: 'EVENTS', of: one => count(one.events), align: 'right' },
+        ])),
+    ...unfinishedCopies.map(project =>
+      safeLine(`Unfinished copy of ${project}: 'colloquy store copy' with the same FROM finishes it.`),
+    ),
+  ]
+}
+
+function copiedLines({ project, digest, resumedAt, wasThere, damages, ...counts }: CopiedAndVerified): string[] {
+  const what = `${count(counts.conversations, 'conversation')}, ${count(counts.events, 'event')}, ${count(counts.keys, 'key')}`
+  const how = wasThere
+    ? 'is there already, the same'
+    : resumedAt > 0
+      ? `copied, the first ${count(resumedAt)} before`
+      : 'copied'
+  const found = (side: string, list: readonly unknown[]) =>
+    list.length === 0 ? `${side} clean` : `${side} has ${count(list.length, 'damage')}`
+  return [
+    `${style.bold(safeLine(project))} ${how}: ${what}.`,
+    `  both sides read the same (sha256 ${digest.slice(0, 16)}…); ${found('source', damages.from)}, ${found('target', damages.to)}.`,
+  ]
+}

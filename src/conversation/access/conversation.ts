@@ -1,0 +1,13 @@
+/** A conversation as callers see it, theirs to change. */
+import { ownCopy } from '../../log/freeze.ts'
+import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
+
+export interface Conversation extends ConversationInfo {
+  version: number
+  /** ISO time of the newest event. */
+  activeAt: string
+}
+
+export function shown({ info, version, activeAt }: ConversationHead): Conversation {
+  return { ...ownCopy(info), version, activeAt }
+}

@@ -1,0 +1,86 @@
+/** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { InvalidInput, NotFound } from '../../errors.ts'
+import { checkMessage, type Placed } from '../../log/commands/message.ts'
+import { type MessageInput, mostTokens } from '../../log/commands/message-input.ts'
+import { redactMessage } from '../../log/commands/redaction.ts'
+import type { Appended } from '../../log/event-log.ts'
+import type { TokenCount } from '../../log/events/message.ts'
+import { type Message, messageOf } from '../../log/views/message.ts'
+import { countForGood, type TokenEstimator } from '../../request/text/tokens.ts'
+
+export interface Scribe {
+  prepare(input: MessageInput): Promise<Placed>
+  /** Resolves when whatever waited to be counted is on its way into the log, or after a while: a counter may hang. */
+  settled(): Promise<void>
+}
+
+const mostWaitedMs = 5_000
+
+export function scribe({
+  maxMessageBytes,
+  newId,
+  estimator,
+  redact = false,
+}: {
+  maxMessageBytes: number
+  newId: () => string
+  estimator: () => TokenEstimator | Promise<TokenEstimator>
+  /** Takes secrets of known shapes out first. */
+  redact?: boolean
+}): Scribe {
+  const underWay = new Set<Promise<unknown>>()
+
+  /** The first exact count waits for its tables, a count of somebody else's for whatever it takes. */
+  async function waitedFor<T>(counted: Promise<T>): Promise<T> {
+    underWay.add(counted)
+    try {
+      return await counted
+    } finally {
+      underWay.delete(counted)
+    }
+  }
+
+  return {
+    async prepare(input) {
+      const messageId = newId()
+      const checked = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
+      const message = redact ? redactMessage(checked) : checked
+      const counting = estimator()
+      const counter = counting instanceof Promise ? await waitedFor(counting) : counting
+      const tokens = countForGood(message.parts, counter)
+      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await waitedFor(tokens) : tokens) }
+    },
+    async settled() {
+      if (underWay.size === 0) return
+      const tooLong = new AbortController()
+      await Promise.race([
+        Promise.allSettled(underWay),
+        sleep(mostWaitedMs, undefined, { signal: tooLong.signal }).catch(() => undefined),
+      ])
+      tooLong.abort()
+      // They go on from here.
+      await breathe()
+    },
+  }
+}
+
+/** Estimators may be anybody's. A count that is none would stay in every sum after it. */
+function wholeCount(tokens: TokenCount): TokenCount {
+  const count = Math.ceil(tokens.count)
+  if (!(count >= 0 && count <= mostTokens))
+    throw new InvalidInput(
+      'tokens',
+      `the estimator ${tokens.by} counted ${tokens.count}; it must be 0 to ${mostTokens}`,
+    )
+  return count === tokens.count ? tokens : { ...tokens, count }
+}
+
+/** The message an append recorded. */
+export function recordedMessage(appended: Appended): Message {
+  for (const recorded of appended.events) {
+    const message = messageOf(recorded)
+    if (message) return message
+  }
+  throw new NotFound('message', '', 'The call recorded none.')
+}

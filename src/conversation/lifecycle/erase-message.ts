@@ -1,0 +1,201 @@
+/**
+ * Erases a message, and with it the copies that nobody would think of: what was looked up because it referred to it, and
+ * what checkpoints say of it, in its conversation and in branches that share it.
+ */
+
+import { NotFound, VersionConflict } from '../../errors.ts'
+import type { Engine, Scope } from '../../log/engine.ts'
+import type { Origin, RecordedEvent } from '../../log/events/recorded-event.ts'
+import type { Copies } from '../../log/records/erased-copies.ts'
+import type { Store } from '../../log/store.ts'
+import type { Erased } from '../../log/upkeep.ts'
+import type { ConversationHead } from '../../log/views/conversation.ts'
+import type { Message } from '../../log/views/message.ts'
+import { checkpointWithout } from '../../request/compaction/without-message.ts'
+import { partsText } from '../../request/text/part-text.ts'
+
+export interface ErasedMessage extends Erased {
+  /** Versions of the contents of its references, erased with it. */
+  contents: number[]
+  /** Checkpoints that said something of it and were written anew. */
+  checkpoints: Array<{ conversationId: string; version: number }>
+}
+
+const pageSize = 1000
+
+export async function eraseMessage(
+  { store }: Engine,
+  { project, ...origin }: Scope,
+  messageId: string,
+  reason?: string,
+): Promise<ErasedMessage> {
+  const message = await store.message(project, messageId)
+  if (!message) throw new NotFound('message', messageId)
+  const request = { project, origin, ...(reason !== undefined && { reason }) }
+  const contents: number[] = []
+  const checkpoints: ErasedMessage['checkpoints'] = []
+  const { conversationId, version } = message
+  // The message last: whoever is cut off before asks again and finds the rest.
+  for (const content of message.missing ? [] : await contentsOf()) {
+    const found = await store.message(project, content.messageId)
+    if (!found || found.missing) continue
+    checkpoints.push(...(await eraseOne(found)).checkpoints)
+    contents.push(content.version)
+  }
+  const erased = await eraseOne(message)
+  return { ...erased, contents, checkpoints: [...checkpoints, ...erased.checkpoints] }
+
+  async function eraseOne(one: Message): Promise<Erased & Pick<ErasedMessage, 'checkpoints'>> {
+    const changed: ErasedMessage['checkpoints'] = []
+    const archives: string[] = []
+    const target = { id: one.id, version: one.version, text: partsText(one.parts) }
+    for (const branch of await branchesWith(conversationId, one.version)) await rewriteIn(branch.id, branch.from)
+    // Programs of before left checkpoints as they were: erasing once more sees to those.
+    if (one.missing?.because === 'erased' && (await rewriteIn(conversationId))) {
+      return { conversationId, version: one.version, archives, checkpoints: changed }
+    }
+    const erase = async (copies: Copies) => {
+      const erased = await store.erase({ ...request, messageId: one.id, copies })
+      return { erased, facts: copies.facts }
+    }
+    const { erased, facts } = await withCopies(store, project, { id: conversationId, from: one.version }, target, erase)
+    note(conversationId, facts)
+    return { ...erased, archives: [...erased.archives, ...archives], checkpoints: changed }
+
+    async function rewriteIn(id: string, from = one.version): Promise<boolean> {
+      const done = await rewritten(store, request, { id, from }, target)
+      note(id, done.facts)
+      archives.push(...done.archives)
+      return done.facts.length > 0
+    }
+
+    function note(id: string, facts: Copies['facts']): void {
+      changed.push(...facts.map(fact => ({ conversationId: id, version: fact.version })))
+    }
+  }
+
+  /** Branches that share the message, and theirs, each from where it leaves its parent. */
+  async function branchesWith(parent: string, shared: number): Promise<Array<{ id: string; from: number }>> {
+    const found: Array<{ id: string; from: number }> = []
+    for (let cursor: string | undefined; ; ) {
+      const page = await store.conversations({ project, branchesOf: parent, ...(cursor !== undefined && { cursor }) })
+      for (const { info } of page.items) {
+        if (!info.branchOf || info.branchOf.version < shared) continue
+        found.push({ id: info.id, from: info.branchOf.version }, ...(await branchesWith(info.id, shared)))
+      }
+      if (page.next === undefined) return found
+      cursor = page.next
+    }
+  }
+
+  async function contentsOf(): Promise<Array<{ messageId: string; version: number }>> {
+    const found: Array<{ messageId: string; version: number }> = []
+    for await (const { event } of factsAfter(store, { project, conversationId }, version)) {
+      if (event.type === 'reference.resolved' && event.of === version) found.push(event)
+    }
+    return found
+  }
+}
+
+/**
+ * A branch that is brought back may quote what was erased in its parents while it was away: its checkpoints are written
+ * anew without it. Gives whether any was.
+ */
+export async function takeOutErased(
+  { store }: Engine,
+  { project, ...origin }: Scope,
+  { info }: ConversationHead,
+): Promise<boolean> {
+  let isChanged = false
+  let shared = Number.MAX_SAFE_INTEGER
+  for (let { branchOf } = info; branchOf; ) {
+    const { conversationId } = branchOf
+    shared = Math.min(shared, branchOf.version)
+    const parent = await store.conversation(project, conversationId)
+    // Where nothing was erased nothing is read.
+    const isErased = parent?.info.erasedAt !== undefined
+    for await (const { event } of isErased ? factsAfter(store, { project, conversationId }, 0) : []) {
+      if (event.type !== 'message.erased' || event.version > shared) continue
+      const { messageId: id, version, reason } = event
+      const request = { project, origin, ...(reason !== undefined && { reason }) }
+      const place = { id: info.id, from: info.branchOf!.version }
+      const { facts } = await rewritten(store, request, place, { id, version, text: '' })
+      isChanged ||= facts.length > 0
+    }
+    branchOf = parent?.info.branchOf
+  }
+  return isChanged
+}
+
+interface Place {
+  id: string
+  /** Where it leaves its parent, or where the message stands. */
+  from: number
+}
+
+interface Target {
+  id: string
+  version: number
+  /** What it said, as long as it is known. */
+  text: string
+}
+
+/** Writes the checkpoints of a conversation anew that say something of the message, if there are any. */
+function rewritten(
+  store: Store,
+  request: { project: string; origin: Origin; reason?: string },
+  place: Place,
+  message: Target,
+): Promise<{ facts: Copies['facts']; archives: string[] }> {
+  const { id, version } = message
+  return withCopies(store, request.project, place, message, async copies => {
+    const { facts } = copies
+    if (facts.length === 0) return { facts, archives: [] }
+    const archives = await store.rewrite({ ...request, conversationId: place.id, message: { id, version }, copies })
+    return { facts, archives }
+  })
+}
+
+/** Looked for again if another checkpoint came meanwhile. */
+async function withCopies<T>(
+  store: Store,
+  project: string,
+  place: Place,
+  message: Target,
+  work: (copies: Copies) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const copies = await copiesOf(store, project, place, message)
+    try {
+      return await work(copies)
+    } catch (error) {
+      if (!(error instanceof VersionConflict)) throw error
+    }
+  }
+}
+
+/** The facts of a conversation that repeat the message, as they should be instead. */
+async function copiesOf(store: Store, project: string, { id, from }: Place, message: Target): Promise<Copies> {
+  const facts: Array<Copies['facts'][number]> = []
+  let upTo = from
+  for await (const { version: at, event } of factsAfter(store, { project, conversationId: id }, from)) {
+    upTo = at
+    const checkpoint = event.type === 'checkpoint.taken' && checkpointWithout(event.checkpoint, message)
+    if (checkpoint) facts.push({ version: at, event: { ...event, checkpoint } })
+  }
+  return { upTo, facts }
+}
+
+async function* factsAfter(
+  store: Store,
+  of: { project: string; conversationId: string },
+  after: number,
+): AsyncGenerator<RecordedEvent> {
+  for (let from = after + 1; ; ) {
+    const page = await store.read({ ...of, from, limit: pageSize, facts: true })
+    yield* page
+    const last = page.at(-1)
+    if (page.length < pageSize || !last) return
+    from = last.version + 1
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The session a new one comes after: the newest of the same agent, work item and state, still active or gone for want of
+ * use. One that somebody put away or deleted has no successor; whoever comes then is new.
+ */
+import type { WorkItem } from '../../log/events/work-item.ts'
+import type { Store } from '../../log/store.ts'
+import { type SessionHead, sessionKey } from '../../log/views/session.ts'
+
+/** Which session is meant. */
+export interface SessionPlace {
+  agentName: string
+  workItem: WorkItem
+  taskState?: string
+}
+
+/** Of one place there are seldom more than a few; of an agent on a task, one line of them for each state. */
+const looked = 50
+const readAtOnce = 500
+
+export async function sessionBefore(
+  store: Store,
+  project: string,
+  { agentName, workItem, taskState }: SessionPlace,
+): Promise<SessionHead | undefined> {
+  const active = await store.sessionByKey(project, sessionKey({ agentName, workItem, taskState }))
+  if (active) return active
+  const status = ['active', 'expired', 'archived', 'deleted'] as const
+  let cursor: string | undefined
+  do {
+    const page = await store.sessions({
+      project,
+      workItem,
+      agentName,
+      status,
+      limit: looked,
+      ...(cursor && { cursor }),
+    })
+    const here = page.items.filter(head => head.taskState === taskState)
+    const last = await lastInUse(store, here)
+    if (last) return last.status === 'active' || last.status === 'expired' ? last : undefined
+    cursor = page.next
+  } while (cursor)
+  return undefined
+}
+
+/**
+ * The one that was the active one last: the newest, unless an older one was reopened since. Only the log says so: that
+ * something changed about an old session later, its metadata for one, is no use of it.
+ */
+async function lastInUse(store: Store, here: readonly SessionHead[]): Promise<SessionHead | undefined> {
+  const newest = here.reduce<SessionHead | undefined>(
+    (last, head) => (last && last.createdAt >= head.createdAt ? last : head),
+    undefined,
+  )
+  if (!newest) return undefined
+  // They come in the order they were made. Where their times say otherwise, the clock was set back.
+  const isSure = newest === here[0] && !here.some(head => head !== newest && head.updatedAt > newest.createdAt)
+  if (isSure) return newest
+  const { project, conversationId } = newest
+  let to: number | undefined
+  do {
+    const range = { project, conversationId, backwards: true, facts: true, limit: readAtOnce }
+    const events = await store.read(to === undefined ? range : { ...range, to })
+    for (const { event } of events) {
+      if (event.type !== 'session.created' && event.type !== 'session.reopened') continue
+      const found = here.find(head => head.id === event.sessionId)
+      if (found) return found
+    }
+    to = events.length < readAtOnce ? undefined : events.at(-1)!.version - 1
+  } while (to !== undefined)
+  return newest
+}

@@ -1,0 +1,401 @@
+/**
+ * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
+ */
+import { z } from 'zod'
+import type { Decision } from '../../log/commands/decision.ts'
+import { parseInput } from '../../log/commands/input.ts'
+import { jsonCopy } from '../../log/commands/json.ts'
+import { addToSession } from '../../log/commands/message.ts'
+import type { MessageInput } from '../../log/commands/message-input.ts'
+import type { PhaseSet } from '../../log/commands/phase-set.ts'
+import * as command from '../../log/commands/session.ts'
+import { type MeantSession, meantSession, type SessionOptions } from '../../log/commands/session-options.ts'
+import type { Listed } from '../../log/directory.ts'
+import { type Engine, given, type Scope, type WriteOptions } from '../../log/engine.ts'
+import type { Checkpoint } from '../../log/events/checkpoint.ts'
+import type { SessionContext } from '../../log/events/context.ts'
+import type { AgentDescription } from '../../log/events/description.ts'
+import { Id } from '../../log/events/id.ts'
+import type { Metadata } from '../../log/events/metadata.ts'
+import { SessionConfigured } from '../../log/events/session.ts'
+import type { WorkItem } from '../../log/events/work-item.ts'
+import { type LaneKind, laneKinds } from '../../log/records/lane.ts'
+import type { Message } from '../../log/views/message.ts'
+import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/views/session.ts'
+import type { CheckpointDiff } from '../../request/compaction/diff.ts'
+import type { ContextInputs } from '../../request/context/gather.ts'
+import { checkAsked, checkPage } from '../access/input-schemas.ts'
+import { recordedMessage, type Scribe } from '../access/prepare-message.ts'
+import { changeAsSeen } from '../access/retry-on-conflict.ts'
+import { type Session, type SessionStats, sessionFrom } from '../access/session.ts'
+import { type SessionAccess, sessionAccess } from '../access/session-access.ts'
+import type { Settings } from '../access/settings.ts'
+import type { MessagePage } from '../access/sliced-lists.ts'
+import type { AgentRequest } from './agent-request.ts'
+import type { FoundItem } from './checkpoints.ts'
+import { type CompactOutcome, compactionLease } from './compaction-run.ts'
+import { checkedOptions, type RequestOptions } from './request-settings.ts'
+import { type ListSessions, listedSessions } from './session-list.ts'
+import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
+import type { SessionMetrics } from './session-metrics.ts'
+import type { CompactOptions, SessionRequests } from './session-requests.ts'
+import { startSession } from './start-session.ts'
+import { checkedTrigger } from './trigger.ts'
+
+/** Which sessions worked on an item, by the item's state at the time (seed 002). */
+export interface SessionLinks {
+  conversationId: string | undefined
+  /** Session ids, oldest first; the key is '' for sessions without a state. */
+  states: Record<string, string[]>
+}
+
+const ResetOptions = z.object({ options: z.strictObject({ keepSystemMessage: z.boolean().optional() }) })
+const OutsideId = z.object({ system: Id, outsideId: Id.nullable() })
+
+export class SessionManager {
+  readonly #engine: Engine
+  readonly #scope: Scope
+  readonly #settings: Settings
+  readonly #scribe: Scribe
+  /** Put together when they are first asked for: most calls only write or read messages. */
+  readonly #requests: () => SessionRequests
+  readonly #access: SessionAccess
+  readonly #phases: PhaseSet | undefined
+
+  constructor(parts: {
+    engine: Engine
+    scope: Scope
+    settings: Settings
+    scribe: Scribe
+    requests: () => SessionRequests
+    /** What new conversations start in. */
+    phases: PhaseSet | undefined
+  }) {
+    this.#engine = parts.engine
+    this.#scope = parts.scope
+    this.#settings = parts.settings
+    this.#scribe = parts.scribe
+    this.#requests = parts.requests
+    this.#access = sessionAccess(parts.engine, parts.scope)
+    this.#phases = parts.phases
+  }
+
+  /**
+   * The active session of an agent on a work item (and, for tasks, a state), made if there is none. An expired one is
+   * replaced and stays in the log. However many callers ask at once, one session is made.
+   */
+  async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
+    const meant = meantSession(options)
+    // What a write says is for the log to judge: a key must give the session it gave first, even if another took its
+    // place meanwhile, and a version or a lease may be another by now.
+    const known = saysNothing(write) ? await this.#active(meant) : undefined
+    if (known && !(await this.#isOver(known))) return this.#session(known)
+    return this.#start(command.ensureSession, meant, ['session', options], write)
+  }
+
+  /** A new session in any case. One that is active for the same agent, item and state is archived first. */
+  async createSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
+    return this.#start(command.createSession, meantSession(options), ['createSession', options], write)
+  }
+
+  /** The active session of a natural key, if there is one that has not expired. */
+  async getActiveSession(options: SessionOptions): Promise<Session | undefined> {
+    const known = await this.#active(meantSession(options))
+    return known && !(await this.#isOver(known)) ? this.#session(known) : undefined
+  }
+
+  /** @throws {NotFound} when there is none, or it was deleted */
+  async getSession(sessionId: string): Promise<Session> {
+    return this.#session(await this.#head(sessionId))
+  }
+
+  /** Newest first, filtered by what is shown of them. */
+  listSessions(query: ListSessions = {}): Promise<Listed<Session>> {
+    return listedSessions(this.#engine, this.#scope, query)
+  }
+
+  /** Sessions of a conversation that somebody compacts right now, in whatever process. One that died is not among them for long. */
+  async getCompacting(conversationId: string): Promise<string[]> {
+    const { project } = this.#scope
+    const { items } = await this.#engine.store.sessions({ project, conversationId, status: ['active'], limit: 200 })
+    const held = await Promise.all(
+      items.map(({ id }) => this.#engine.store.holderOf({ project, name: compactionLease(id) })),
+    )
+    return items.flatMap(({ id }, index) => (held[index] ? [id] : []))
+  }
+
+  /** Links from a work item and its states to the sessions that worked on it. */
+  async getSessionLinks(workItem: WorkItem): Promise<SessionLinks> {
+    checkAsked('workItem', { workItem })
+    const { project } = this.#scope
+    const conversation = await this.#engine.store.conversationOf(project, workItem)
+    const states = new Map<string, string[]>()
+    let cursor: string | undefined
+    do {
+      const page = await this.#engine.store.sessions({ project, workItem, limit: 500, ...(cursor && { cursor }) })
+      for (const head of page.items) {
+        const state = head.taskState ?? ''
+        const ids = states.get(state)
+        if (ids) ids.push(head.id)
+        else states.set(state, [head.id])
+      }
+      cursor = page.next
+    } while (cursor)
+    // They come newest first.
+    for (const ids of states.values()) ids.reverse()
+    return { conversationId: conversation?.info.id, states: Object.fromEntries(states) }
+  }
+
+  /**
+   * Records a message. When this resolves it is durable.
+   *
+   * @throws {SessionClosed} when the session is archived or expired
+   * @throws {ContentTooLarge} when it exceeds `maxMessageBytes`
+   */
+  async addMessage(sessionId: string, message: MessageInput, write?: WriteOptions): Promise<Message> {
+    const prepared = await this.#scribe.prepare(message)
+    const decide = addToSession(sessionId, prepared)
+    return recordedMessage(await this.#execute(sessionId, decide, ['addMessage', sessionId, message], write))
+  }
+
+  /** The newest messages a person would read: no internal ones, no system ones, and none whose content is missing. */
+  async getRecentContext(sessionId: string, limit = 10): Promise<Message[]> {
+    checkPage({ limit })
+    return newestReadable(this.#engine, await this.#head(sessionId), limit)
+  }
+
+  /** The newest messages of the window, all kinds. */
+  getRecentMessages(sessionId: string, limit = 50, page: Omit<MessagePage, 'limit'> = {}): Promise<Message[]> {
+    return this.#messages(sessionId, laneKinds, { ...page, limit })
+  }
+
+  /** Every message of the window, internal ones included. */
+  getAllMessages(sessionId: string, page: MessagePage = {}): Promise<Message[]> {
+    return this.#messages(sessionId, laneKinds, page)
+  }
+
+  /** Every message of the window but internal ones. */
+  getUserFacingMessages(sessionId: string, page: MessagePage = {}): Promise<Message[]> {
+    return this.#messages(sessionId, ['talk', 'system'], page)
+  }
+
+  /** Starts the window anew. The log keeps what was said. */
+  async clearMessages(sessionId: string, write?: WriteOptions): Promise<Session> {
+    return this.#change(sessionId, command.clearMessages(sessionId), ['clearMessages', sessionId], write)
+  }
+
+  /** Starts the window anew, with the first system message in it if `keepSystemMessage` (the default). */
+  async resetSession(
+    sessionId: string,
+    options: { keepSystemMessage?: boolean } = {},
+    write?: WriteOptions,
+  ): Promise<Session> {
+    const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
+    const look = async (head: SessionHead | undefined) => {
+      const first = keepSystemMessage && head ? await firstSystemMessage(this.#engine, head) : undefined
+      // One that comes meanwhile is to be kept as well.
+      return { decide: command.resetSession(sessionId, first), isFleeting: keepSystemMessage && first === undefined }
+    }
+    const asked = ['resetSession', sessionId, keepSystemMessage]
+    return this.#session(await changeAsSeen(this.#access, sessionId, look, { asked, write }))
+  }
+
+  /** Makes it read-only. It can be viewed, and reopened. */
+  async archiveSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<Session> {
+    const asked = ['archiveSession', sessionId, ...given(reason)]
+    return this.#change(sessionId, command.archiveSession(sessionId, reason), asked, write)
+  }
+
+  /** @throws {IllegalState} when another session took its place, and is in use */
+  async reopenSession(sessionId: string, write?: WriteOptions): Promise<Session> {
+    const look = async (head: SessionHead | undefined) => {
+      const other = head && (await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head)))
+      const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
+      // It may be deleted meanwhile, or come back to life.
+      return { decide: command.reopenSession(sessionId, rival), isFleeting: rival?.status === 'expired' }
+    }
+    const asked = ['reopenSession', sessionId]
+    return this.#session(await changeAsSeen(this.#access, sessionId, look, { asked, write }))
+  }
+
+  /** Ends it now, as if it had not been used for long; `getOrCreateSession` gives its successor. */
+  async expireSession(sessionId: string, write?: WriteOptions): Promise<Session> {
+    return this.#change(sessionId, command.expireNow(sessionId), ['expireSession', sessionId], write)
+  }
+
+  /** Hides it from lists and look-ups. The log keeps all of it. */
+  async deleteSession(sessionId: string, reason?: string, write?: WriteOptions): Promise<void> {
+    const asked = ['deleteSession', sessionId, ...given(reason)]
+    await this.#execute(sessionId, command.deleteSession(sessionId, reason), asked, write)
+  }
+
+  /** Merges free metadata key by key; null removes a key. */
+  async setMetadata(sessionId: string, metadata: Metadata, write?: WriteOptions): Promise<Session> {
+    const decide = command.annotateSession(sessionId, jsonCopy(metadata, 'metadata') as Metadata)
+    return this.#change(sessionId, decide, ['setMetadata', sessionId, metadata], write)
+  }
+
+  /** Keeps an id the session has in another system, such as a Claude session id; null forgets it. */
+  async setOutsideId(
+    sessionId: string,
+    system: string,
+    outsideId: string | null,
+    write?: WriteOptions,
+  ): Promise<Session> {
+    parseInput(OutsideId, { system, outsideId })
+    const decide = command.linkSession(sessionId, system, outsideId)
+    return this.#change(sessionId, decide, ['setOutsideId', sessionId, system, outsideId], write)
+  }
+
+  /**
+   * Strategy, budget, model and recall of this session's requests, where they differ from the project's; null goes back
+   * to the project's. Recorded when they change.
+   */
+  async setRequestSettings(
+    sessionId: string,
+    changes: SessionConfigured['requests'],
+    write?: WriteOptions,
+  ): Promise<Session> {
+    const checked = parseInput(SessionConfigured.shape.requests, changes)
+    const decide = command.configureSession(sessionId, checked)
+    return this.#change(sessionId, decide, ['setRequestSettings', sessionId, changes], write)
+  }
+
+  /** Messages, tokens and use, exact at any moment: differences of running sums, nothing counted again. */
+  async stats(sessionId: string): Promise<SessionStats> {
+    return (await this.getSession(sessionId)).stats
+  }
+
+  /**
+   * What the agent is to be sent for a message: a text, or a stored message by its id. Always inside the budget, with a
+   * ledger that says what was kept, trimmed, summarised or left out. Stores no message, but a manifest of the request.
+   *
+   * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
+   */
+  async buildRequest(
+    sessionId: string,
+    message: string | { messageId: string },
+    options?: RequestOptions,
+  ): Promise<AgentRequest> {
+    return this.#requests().build(sessionId, checkedTrigger(message), checkedOptions(options))
+  }
+
+  /** The same without any side effect: nothing is compacted, gathered or recorded. */
+  async previewRequest(
+    sessionId: string,
+    message: string | { messageId: string },
+    options?: RequestOptions,
+  ): Promise<AgentRequest> {
+    return this.#requests().preview(sessionId, checkedTrigger(message), checkedOptions(options))
+  }
+
+  /** Compacts now, whatever the size. */
+  forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome> {
+    return this.#requests().forceCompact(sessionId, options)
+  }
+
+  getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
+    return this.#requests().checkpoints.newest(sessionId)
+  }
+
+  /** Every checkpoint of the session's window, newest first. */
+  getCheckpointHistory(sessionId: string): Promise<Checkpoint[]> {
+    return this.#requests().checkpoints.history(sessionId)
+  }
+
+  diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
+    return this.#requests().checkpoints.diff(sessionId, first, second)
+  }
+
+  /** An item of the newest checkpoint that has it: later ones may have trimmed it. */
+  getCheckpointItem(sessionId: string, itemId: string): Promise<FoundItem> {
+    return this.#requests().checkpoints.item(sessionId, itemId)
+  }
+
+  /** The messages behind an item of any checkpoint of the window. */
+  expand(sessionId: string, itemId: string): Promise<Message[]> {
+    return this.#requests().checkpoints.expand(sessionId, itemId)
+  }
+
+  getContext(sessionId: string): Promise<SessionContext | undefined> {
+    return this.#requests().contexts.context(sessionId)
+  }
+
+  /** Gathers the context from a project's files and git, and what is known of feature and task; recorded if it changed. */
+  updateContext(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
+    return this.#requests().contexts.update(sessionId, inputs)
+  }
+
+  getAgentDescription(sessionId: string): Promise<AgentDescription> {
+    return this.#requests().contexts.description(sessionId)
+  }
+
+  setAgentDescription(sessionId: string, description: AgentDescription): Promise<AgentDescription> {
+    return this.#requests().contexts.describe(sessionId, description)
+  }
+
+  /** Totals, what compaction saved, the last request, and how far the next compaction is. */
+  getMetrics(sessionId: string): Promise<SessionMetrics> {
+    return this.#requests().metrics(sessionId)
+  }
+
+  // From options to a session, and from a head to what callers see.
+
+  async #start(
+    decide: typeof command.ensureSession,
+    meant: MeantSession,
+    asked: readonly unknown[],
+    write: WriteOptions | undefined,
+  ): Promise<Session> {
+    const parts = { engine: this.#engine, scope: this.#scope, settings: this.#settings, phases: this.#phases }
+    return this.#session(await startSession(parts, decide, meant, { asked, write }))
+  }
+
+  #head(sessionId: string): Promise<SessionHead> {
+    return this.#access.head(sessionId)
+  }
+
+  #active(meant: MeantSession): Promise<SessionHead | undefined> {
+    return this.#engine.store.sessionByKey(this.#scope.project, sessionKey(meant))
+  }
+
+  async #isOver(head: SessionHead): Promise<boolean> {
+    if (head.expiresInMs === null) return false
+    const now = this.#engine.clock()
+    if (changedAtMs(head) + head.expiresInMs > now) return false
+    return expiryOf(head, Date.parse((await this.#session(head)).stats.lastActivityAt))! <= now
+  }
+
+  #execute(sessionId: string, decide: Decision, asked: readonly unknown[], options: WriteOptions | undefined) {
+    return this.#engine.execute(this.#scope, {
+      conversation: 'of-session',
+      session: { id: sessionId },
+      decide,
+      options,
+      asked,
+    })
+  }
+
+  async #change(
+    sessionId: string,
+    decide: Decision,
+    asked: readonly unknown[],
+    options: WriteOptions | undefined,
+  ): Promise<Session> {
+    const { session } = await this.#execute(sessionId, decide, asked, options)
+    return this.#session(session!)
+  }
+
+  async #messages(sessionId: string, kinds: readonly LaneKind[], page: MessagePage): Promise<Message[]> {
+    checkPage(page)
+    return pageOf(this.#engine, await this.#head(sessionId), kinds, page)
+  }
+
+  #session(head: SessionHead): Promise<Session> {
+    return sessionFrom(this.#engine, head)
+  }
+}
+
+function saysNothing(write: WriteOptions | undefined): boolean {
+  return write === undefined || (typeof write === 'object' && write !== null && Object.keys(write).length === 0)
+}

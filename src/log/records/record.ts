@@ -1,0 +1,316 @@
+/**
+ * How an event becomes bytes, and how those bytes are chained.
+ *
+ * Bodies are JSON text with NUL bytes and lone surrogates escaped, never a bare string in a column: drivers cut or
+ * refuse those. Hashes cover exactly these bytes, with a salt of their own, so that an erased content cannot be guessed
+ * back from its digest. The same on every store: a conversation copied between stores keeps its hashes.
+ */
+import { createHash, hash, randomFillSync } from 'node:crypto'
+import { type Audience, everyone } from '../events/audience.ts'
+import { type ConversationEvent, revive, type StoredEvent, schemaOf } from '../events/event.ts'
+import type { MessageAdded } from '../events/message.ts'
+import type { Part } from '../events/part.ts'
+import type { Origin } from '../events/recorded-event.ts'
+import { type Message, textOf } from '../views/message.ts'
+import { jsonObjectText } from './json-text.ts'
+import { type Lane, type LaneSums, laneOf } from './lane.ts'
+
+/** Parts whose JSON is longer than this many characters are stored beside the log, addressed by their content. */
+export const blobThreshold = 256 * 1024
+
+export interface Blob {
+  /** Hex SHA-256 of `json`. */
+  digest: string
+  json: string
+}
+
+/** An event ready to be stored. */
+export interface Encoded {
+  type: string
+  schema: number
+  body: string
+  blobs: readonly Blob[]
+  messageId: string | undefined
+  lane: Lane | undefined
+  adds: LaneSums | undefined
+}
+
+/** What the hash covers beside the content; readable for ever, also after an erase. */
+export interface Header extends Omit<Origin, 'requestId'> {
+  requestId?: string | undefined
+  version: number
+  type: string
+  schema: number
+  /** Milliseconds. */
+  at: number
+  messageId: string | undefined
+  lane: Lane | undefined
+  adds: LaneSums | undefined
+}
+
+/** Where a part's value went: which part, which of its fields, and the blob that has it. */
+type BlobUse = [part: number, field: string, digest: string]
+
+export function encode(event: ConversationEvent): Encoded {
+  const place = laneOf(event)
+  const blobs: Blob[] = []
+  return {
+    type: event.type,
+    schema: schemaOf(event.type),
+    body:
+      event.type === 'message.added'
+        ? jsonObjectText(packed(event, blobs))
+        : JSON.stringify({ ...event, type: undefined }),
+    blobs,
+    messageId: event.type === 'message.added' ? event.messageId : undefined,
+    lane: place?.lane,
+    adds: place?.adds,
+  }
+}
+
+/** A message as it is stored: what its row or a rule says already is left out. */
+interface PackedMessage extends Omit<MessageAdded, 'type' | 'messageId' | 'author' | 'audience' | 'parts' | 'tokens'> {
+  /** Left out when it is the role. */
+  author?: string
+  /** Left out when it is everyone; 'own' when it is the message's own session. */
+  audience?: Audience | 'own'
+  tokens: [count: number, by: string]
+  /** Instead of parts, when there is one and it is text. */
+  text?: string
+  parts?: readonly Part[]
+  blobs?: BlobUse[]
+}
+
+/** Every field by name, not by spreading: this runs for each append, and a spread costs as much as a hash. */
+function packed(event: MessageAdded, blobs: Blob[]): Record<keyof PackedMessage, unknown> {
+  const { audience } = event
+  const { parts, uses } = takeOutBlobs(event.parts, blobs)
+  const only = parts.length === 1 && uses.length === 0 && parts[0]?.type === 'text' ? parts[0].text : undefined
+  const isOwn = audience.to === 'session' && audience.sessionId === event.sessionId
+  return {
+    role: event.role,
+    author: event.author === event.role ? undefined : event.author,
+    sessionId: event.sessionId,
+    audience: audience.to === 'everyone' ? undefined : isOwn ? 'own' : audience,
+    agentType: event.agentType,
+    featureId: event.featureId,
+    taskId: event.taskId,
+    iteration: event.iteration,
+    addressees: event.addressees,
+    mentions: event.mentions,
+    replyTo: event.replyTo,
+    internal: event.internal,
+    pinned: event.pinned,
+    usage: event.usage,
+    metadata: event.metadata,
+    resolves: event.resolves,
+    envelope: event.envelope,
+    redacted: event.redacted,
+    tokens: [event.tokens.count, event.tokens.by],
+    text: only,
+    parts: only === undefined ? parts : undefined,
+    blobs: uses.length > 0 ? uses : undefined,
+  }
+}
+
+/** Fields that are packed, and so not taken over as they are. */
+const packedFields: ReadonlySet<string> = new Set(['role', 'author', 'audience', 'tokens', 'text', 'parts', 'blobs'])
+
+/**
+ * A stored message as the event it is. A literal and a loop over the few fields that are left, not a spread: this runs
+ * for every message that is read.
+ */
+function unpacked(body: string, messageId: string, loadBlob: LoadBlob): MessageAdded {
+  const stored = JSON.parse(body) as PackedMessage
+  const event: MessageAdded = {
+    type: 'message.added',
+    messageId,
+    role: stored.role,
+    author: stored.author ?? stored.role,
+    audience: audienceIn(stored),
+    parts: partsIn(stored, loadBlob),
+    tokens: { count: stored.tokens[0], by: stored.tokens[1] },
+  }
+  return withRest(event, stored)
+}
+
+/** The same as a message, for windows: one object instead of two per message. */
+export function unpackedMessage(
+  body: string,
+  place: { id: string; conversationId: string; version: number; timestamp: string },
+  loadBlob: LoadBlob,
+): Message {
+  const stored = JSON.parse(body) as PackedMessage
+  const parts = partsIn(stored, loadBlob)
+  const message: Message = {
+    id: place.id,
+    conversationId: place.conversationId,
+    version: place.version,
+    timestamp: place.timestamp,
+    role: stored.role,
+    author: stored.author ?? stored.role,
+    audience: audienceIn(stored),
+    parts,
+    tokens: { count: stored.tokens[0], by: stored.tokens[1] },
+    content: stored.text ?? textOf(parts),
+  }
+  return withRest(message, stored)
+}
+
+/** Gives a blob's JSON, or undefined where it is missing. */
+export type LoadBlob = (digest: string) => string | undefined
+
+function audienceIn({ audience, sessionId }: PackedMessage): Audience {
+  return audience === 'own' ? { to: 'session', sessionId: sessionId! } : (audience ?? everyone)
+}
+
+function partsIn(stored: PackedMessage, loadBlob: LoadBlob): Part[] {
+  if (stored.text !== undefined) return [{ type: 'text', text: stored.text }]
+  const parts = [...(stored.parts ?? [])]
+  for (const [index, field, digest] of stored.blobs ?? []) {
+    const json = loadBlob(digest)
+    if (json === undefined) throw new Error(`its blob ${digest} is missing or damaged`)
+    parts[index] = { ...parts[index], [field]: JSON.parse(json) } as Part
+  }
+  return parts
+}
+
+function withRest<T extends object>(target: T, stored: PackedMessage): T {
+  for (const field in stored) {
+    if (!packedFields.has(field)) (target as Record<string, unknown>)[field] = stored[field as keyof PackedMessage]
+  }
+  return target
+}
+
+/** The schema version whose messages are packed as above; a later one may pack otherwise. */
+export const packedSchema = 1
+
+const blobFields = ['text', 'input', 'output'] as const
+
+function takeOutBlobs(parts: readonly Part[], blobs: Blob[]): { parts: readonly Part[]; uses: BlobUse[] } {
+  const uses: BlobUse[] = []
+  if (parts.every(part => part.type === 'text' && part.text.length <= blobThreshold)) return { parts, uses }
+  const left = parts.map((part, index) => {
+    const fields: Record<string, unknown> = { ...part }
+    for (const field of blobFields) {
+      const value = fields[field]
+      if (value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean') continue
+      if (typeof value === 'string' && value.length <= blobThreshold) continue
+      const json = JSON.stringify(value)
+      if (json.length <= blobThreshold) continue
+      const digest = hash('sha256', json)
+      blobs.push({ digest, json })
+      uses.push([index, field, digest])
+      fields[field] = null
+    }
+    return fields as unknown as Part
+  })
+  return { parts: left, uses }
+}
+
+/** The digests of the blobs a stored body refers to. A damaged one refers to none. */
+export function blobsIn(body: string): string[] {
+  if (!body.includes('"blobs":[[')) return []
+  try {
+    const data = JSON.parse(body) as { blobs?: BlobUse[] }
+    return (data.blobs ?? []).map(use => use[2])
+  } catch {
+    return []
+  }
+}
+
+/** Whether a blob's JSON is what its digest says. */
+export function isBlob(json: string, digest: string): boolean {
+  return hash('sha256', json) === digest
+}
+
+/** Turns a stored body back into the event. */
+export function decode(
+  stored: { type: string; schema: number; body: string | null; messageId: string | undefined },
+  loadBlob: LoadBlob,
+): StoredEvent {
+  const { type, schema, body, messageId } = stored
+  if (body === null) return { type: 'erased', storedType: type, messageId }
+  try {
+    if (type === 'message.added' && schema === packedSchema) {
+      return revive(type, schema, unpacked(body, messageId ?? '', loadBlob))
+    }
+    return revive(type, schema, JSON.parse(body))
+  } catch (error) {
+    return {
+      type: 'damaged',
+      storedType: type,
+      messageId,
+      reason: error instanceof Error ? error.message : String(error),
+    }
+  }
+}
+
+/** The hash that stands before version 1: it ties the chain to its project and conversation. */
+export function genesis(project: string, conversationId: string): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify(['colloquy', 1, project, conversationId]))
+    .digest()
+}
+
+/** Digest of the content alone. It stays when the content is erased. */
+export function digestOf(salt: Uint8Array, body: string): Buffer {
+  const bytes = scratchFor(salt.length + body.length * 3)
+  bytes.set(salt)
+  const end = salt.length + bytes.write(body, salt.length)
+  return sha256(bytes.subarray(0, end))
+}
+
+/** The next link of the chain. */
+export function hashOf(previous: Uint8Array, header: Header, digest: Uint8Array): Buffer {
+  const text = headerText(header)
+  const bytes = scratchFor(previous.length + text.length * 3 + digest.length)
+  bytes.set(previous)
+  const end = previous.length + bytes.write(text, previous.length)
+  bytes.set(digest, end)
+  return sha256(bytes.subarray(0, end + digest.length))
+}
+
+/**
+ * One call on one buffer: half the cost of feeding a hash object piece by piece. As text first, because a buffer made by
+ * the hash is a piece of memory of its own, which takes longer to make and to collect than the hash takes.
+ */
+function sha256(bytes: Uint8Array): Buffer {
+  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1')
+}
+
+const scratch = Buffer.allocUnsafeSlow(64 * 1024)
+
+function scratchFor(bytes: number): Buffer {
+  return bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes)
+}
+
+function headerText(header: Header): string {
+  const { version, type, schema, at, actor, channel, requestId = null, messageId = null, lane, adds } = header
+  return JSON.stringify([
+    version,
+    type,
+    schema,
+    at,
+    actor,
+    channel,
+    requestId,
+    messageId,
+    lane ? [lane.audience, lane.kind] : null,
+    adds ? [adds.messages, adds.tokens, adds.input, adds.output] : null,
+  ])
+}
+
+const saltBytes = 16
+let pool = Buffer.alloc(0)
+let used = 0
+
+/** Fresh random bytes, drawn in bulk: one call of the system's generator serves 256 events. */
+export function freshSalt(): Buffer {
+  if (used === pool.length) {
+    pool = randomFillSync(Buffer.alloc(saltBytes * 256))
+    used = 0
+  }
+  used += saltBytes
+  return pool.subarray(used - saltBytes, used)
+}

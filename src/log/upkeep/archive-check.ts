@@ -1,0 +1,162 @@
+/**
+ * The lines of an archive, proved: on their way out before anything is removed, on their way back before anything is
+ * written.
+ */
+import { ConversationDamaged, IllegalState } from '../../errors.ts'
+import { audienceKey } from '../events/audience.ts'
+import { RewrittenProof } from '../records/erased-copies.ts'
+import { blobsIn, decode, digestOf, genesis, type Header, hashOf, isBlob } from '../records/record.ts'
+import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
+
+export function archiveLineIn(line: string): ArchiveLine {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    throw new IllegalState('The archive is damaged: a line of it is not JSON. Nothing was restored.')
+  }
+  const result = ArchiveLine.safeParse(value)
+  if (!result.success)
+    throw new IllegalState('The archive is damaged: a line of it is not of its format. Nothing was restored.')
+  return result.data
+}
+
+/** The heading of an archive of this project. */
+export function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
+  const heading = lines[0]
+  if (!heading || !('colloquy' in heading)) throw new IllegalState('The archive has no heading. Nothing was restored.')
+  if (heading.project !== project) {
+    throw new IllegalState(`The archive is of project "${heading.project}", not "${project}". Nothing was restored.`)
+  }
+  return heading
+}
+
+/**
+ * The heading of an archive that is whole: every event follows from the one before, and the last one is the one that both
+ * the heading and the closing line tell of. A chain alone does not say where it ended.
+ *
+ * @throws {IllegalState} when anything of it does not add up
+ */
+export function provedHeading(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
+  const heading = headingOf(lines, project)
+  const end = lines.at(-1)
+  if (!end || !('end' in end)) {
+    throw new IllegalState('The archive was cut off: its closing line is missing. Nothing was restored.')
+  }
+  const blobs = new Map<string, string>()
+  const proof = new RewrittenProof()
+  let { version, hash } = beginningOf(heading)
+  for (const line of lines.slice(1, -1)) {
+    if ('blob' in line) blobs.set(line.blob, line.json)
+    else if ('version' in line) {
+      const what = damageOf(line, version, hash, blobs, proof)
+      if (what) throw damagedAt(line.version, what)
+      version = line.version
+      hash = Buffer.from(line.hash, 'base64')
+    } else throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
+  }
+  for (const unproved of proof.unproved) throw damagedAt(unproved, changedContent)
+  const isWhole = version === heading.events && version === end.events && hash.equals(Buffer.from(end.hash, 'base64'))
+  if (isWhole) return heading
+  throw new IllegalState(
+    `The archive is not whole: its events end at version ${version}, its heading tells of ${heading.events} and its closing line of ${end.events}${version === end.events ? ' with another hash' : ''}. Nothing was restored.`,
+    { version, heading: heading.events, end: end.events },
+  )
+}
+
+/** What the first event of an archive follows. */
+function beginningOf({ project, conversationId, branchOf }: ArchiveHeading): { version: number; hash: Buffer } {
+  if (!branchOf) return { version: 0, hash: genesis(project, conversationId) }
+  return { version: branchOf.version, hash: Buffer.from(branchOf.hash, 'base64') }
+}
+
+function damagedAt(version: number, what: string): IllegalState {
+  return new IllegalState(`The archive is damaged at version ${version}: ${what}. Nothing was restored.`)
+}
+
+const changedContent = 'its content does not match its digest'
+
+/**
+ * Passes on the lines of an archive that is being written, each looked at as `restore` will. What is wrong is told when
+ * all have passed, so that every damaged version is named, and before the file is whole, so that none gets its name.
+ *
+ * @throws {ConversationDamaged} when the archive could not be restored
+ */
+export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  const damages: Array<{ version: number; what: string }> = []
+  const blobs = new Map<string, string>()
+  const proof = new RewrittenProof()
+  let conversationId = ''
+  let version = 0
+  let hash: Buffer = Buffer.alloc(0)
+  for await (const text of lines) {
+    yield text
+    const line = JSON.parse(text) as ArchiveLine
+    if ('colloquy' in line) {
+      conversationId = line.conversationId
+      ;({ version, hash } = beginningOf(line))
+    } else if ('blob' in line) {
+      blobs.set(line.blob, line.json)
+    } else if ('version' in line) {
+      const what = ArchivedEvent.safeParse(line).success
+        ? damageOf(line, version, hash, blobs, proof)
+        : 'it is not of its format'
+      if (what) damages.push({ version: version + 1, what })
+      version = line.version
+      hash = Buffer.from(line.hash, 'base64')
+      // Each event comes with its own; those of a long conversation are not kept in memory.
+      blobs.clear()
+    }
+  }
+  for (const unproved of proof.unproved) damages.push({ version: unproved, what: changedContent })
+  if (damages.length > 0) throw new ConversationDamaged({ conversationId, damages })
+}
+
+function damageOf(
+  line: ArchivedEvent,
+  version: number,
+  previous: Uint8Array,
+  blobs: ReadonlyMap<string, string>,
+  proof: RewrittenProof,
+): string | undefined {
+  if (line.version !== version + 1) return `version ${version + 1} is missing`
+  const digest = Buffer.from(line.digest, 'base64')
+  // Hashes cover whom it is for by its key.
+  if (line.lane && audienceKey(line.lane.audience) !== line.lane.audienceKey)
+    return 'its audience is not that of its lane'
+  if (line.body === null && line.salt !== null) return 'its content is missing'
+  const { type, body } = line
+  const salt = Buffer.from(line.salt ?? '', 'base64')
+  if (body !== null && !digestOf(salt, body).equals(digest)) {
+    if (!proof.defers({ type, version: line.version, salt, body })) return changedContent
+  }
+  if (type === 'message.erased') proof.take(decode({ ...line, messageId: undefined }, () => undefined))
+  for (const blob of line.body === null ? [] : blobsIn(line.body)) {
+    const json = blobs.get(blob)
+    if (json === undefined || !isBlob(json, blob)) return 'a large part of it is missing or changed'
+  }
+  const follows = hashOf(previous, headerOf(line), digest).equals(Buffer.from(line.hash, 'base64'))
+  return follows ? undefined : 'its hash does not follow from the one before'
+}
+
+export function headerOf(line: ArchivedEvent): Header {
+  const { version, type, schema, at, actor, channel, requestId, messageId, adds } = line
+  const lane = line.lane && { audience: line.lane.audienceKey, kind: line.lane.kind }
+  return { version, type, schema, at, actor, channel, requestId, messageId, lane, adds }
+}
+
+/** Of the newest purge of a conversation that is not back yet: where it ended, and the archive it went to. */
+export type PurgeRecord = [hash: Uint8Array, archive: string]
+
+/**
+ * Refuses an archive from before the last purge: what was said in between would be gone without a word, what was erased
+ * would be back, and idempotency keys would lead to other messages.
+ */
+export function refuseOlder(purged: PurgeRecord | undefined, end: ArchiveLine): void {
+  if (!purged || !('end' in end) || Buffer.from(end.hash, 'base64').equals(purged[0])) return
+  const [, archive] = purged
+  throw new IllegalState(
+    `The conversation was purged later than this archive was written, into ${archive}: restore that one. Nothing was restored.`,
+    { archive },
+  )
+}

@@ -1,0 +1,53 @@
+/** Running agents of a conversation, and the usage of all its runs. Folded from its log. */
+import type { Usage } from '../events/message.ts'
+import type { RecordedEvent } from '../events/recorded-event.ts'
+
+export interface RunsState {
+  open: readonly OpenRun[]
+  /** Number of ended runs. */
+  ended: number
+  usage: Usage
+  /** Number of runs without a known cost, so that the sum is not mistaken for the total. */
+  withoutCost: number
+}
+
+export interface OpenRun {
+  id: string
+  sessionId: string
+  agent: string
+  /** Version of its start. */
+  version: number
+  /** ISO time. */
+  startedAt: string
+}
+
+const nothing: RunsState = { open: [], ended: 0, usage: { input: 0, output: 0 }, withoutCost: 0 }
+
+export function evolveRuns(state: RunsState | undefined, recorded: RecordedEvent): RunsState | undefined {
+  const { event, version, at } = recorded
+  if (event.type === 'run.started') {
+    const before = state ?? nothing
+    const { runId: id, sessionId, agent } = event
+    return { ...before, open: [...before.open, { id, sessionId, agent, version, startedAt: at }] }
+  }
+  if (event.type === 'run.ended' && state) {
+    const { usage } = event
+    return {
+      open: state.open.filter(({ id }) => id !== event.runId),
+      ended: state.ended + 1,
+      usage: addUsage(state.usage, usage),
+      withoutCost: state.withoutCost + (usage && usage.cost === undefined ? 1 : 0),
+    }
+  }
+  return state
+}
+
+/** Adds two usages. The cost is left out unless both know it. */
+export function addUsage(one: Usage, other: Usage | undefined): Usage {
+  if (!other) return one
+  const sum: Usage = { input: one.input + other.input, output: one.output + other.output }
+  for (const key of ['cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
+    if (one[key] !== undefined || other[key] !== undefined) sum[key] = (one[key] ?? 0) + (other[key] ?? 0)
+  }
+  return sum
+}

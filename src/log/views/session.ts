@@ -1,0 +1,246 @@
+/**
+ * A session's head: one agent's view of a conversation in a few fields, folded from the session's own events.
+ *
+ * Messages do not change it: their number and tokens are differences of running sums in the log.
+ */
+import type { BranchPoint } from '../events/conversation.ts'
+import type { Metadata } from '../events/metadata.ts'
+import type { RecordedEvent } from '../events/recorded-event.ts'
+import type { RequestBuilt } from '../events/request.ts'
+import type { RunOutcome } from '../events/run.ts'
+import type { SessionConfigured, Sharing } from '../events/session.ts'
+import type { Strategy } from '../events/strategy.ts'
+import { furthestTime } from '../events/time.ts'
+import { type WorkItem, workItemKey } from '../events/work-item.ts'
+import { mergeMetadata } from './metadata.ts'
+
+/**
+ * Deleted sessions are hidden; expired ones were replaced or will be on next use. All stay in the log.
+ *
+ * A session expires when nothing that it sees has come for its time; from then on it is shown as expired and takes no
+ * writes. It stays so once that is recorded: by the sweep, by its successor, or by `expireSession`. Until then, word from
+ * others in its conversation counts as use like any other and makes it active again: that a time was over *before* a
+ * message cannot be told from running sums, and every append would have to look through the log for it.
+ */
+export type SessionStatus = 'active' | 'archived' | 'expired' | 'deleted'
+
+export interface SessionHead {
+  id: string
+  project: string
+  conversationId: string
+  agentName: string
+  agentType: string
+  workItem: WorkItem
+  taskState?: string
+  sharing: Sharing
+  status: SessionStatus
+  expiresInMs: number | null
+  /** Messages up to this version are outside the window, except those in `kept`. */
+  windowStart: number
+  kept: readonly number[]
+  /** The agent has processed what it sees up to this version; undefined before the first acknowledgement. */
+  acknowledged?: number
+  compactions: number
+  /** The window's newest checkpoint, if any: its version and what decisions need of it. */
+  checkpoint?: SessionCheckpoint
+  /** The model's checkpoints did not help: the packer may omit messages, and the offline summariser takes over. */
+  latched?: boolean
+  /** Compactions failed since the last checkpoint: their number, and the version of the newest. */
+  failed?: { times: number; version: number }
+  /** Versions of the newest description, context and request. */
+  describedAt?: number
+  contextAt?: number
+  lastRequest?: { version: number; tokens: number; calibrated?: number; budget: number; at: string }
+  /** Its newest run: trigger and outcome. */
+  run?: SessionRun
+  /** Request settings that differ from the project's. */
+  requests?: SessionRequestSettings
+  outsideIds: Readonly<Record<string, string>>
+  metadata: Metadata
+  replaces?: string
+  /** In a branch: the branch point, and the parent's sessions whose messages count as its own. */
+  branchOf?: BranchPoint
+  continues?: readonly string[]
+  createdAt: string
+  /** Time of the session's own newest event; messages do not change it. For an expired session: its last use. */
+  updatedAt: string
+}
+
+interface SessionRun {
+  id: string
+  /** Version of the message to answer. */
+  trigger: number
+  /** Absent while it is running. */
+  outcome?: RunOutcome
+}
+
+interface SessionRequestSettings {
+  strategy?: Strategy
+  budget?: number
+  model?: string
+  recall?: boolean
+}
+
+interface SessionCheckpoint {
+  /** Version of its event. */
+  version: number
+  number: number
+  upTo: number
+  tokens: number
+  totalSaved: number
+}
+
+/** Returns the natural key: one active session per agent, work item and state. Never parsed. */
+export function sessionKey(key: { agentName: string; workItem: WorkItem; taskState?: string | undefined }): string {
+  return JSON.stringify([key.agentName, workItemKey(key.workItem), key.taskState ?? null])
+}
+
+/** Returns the id of the session an event belongs to, if any. */
+export function sessionOf(recorded: RecordedEvent): string | undefined {
+  const { event } = recorded
+  return event.type !== 'message.added' && 'sessionId' in event ? event.sessionId : undefined
+}
+
+export function evolveSession(
+  head: SessionHead | undefined,
+  recorded: RecordedEvent,
+  workItem: WorkItem,
+): SessionHead | undefined {
+  const { event, at, version } = recorded
+  if (event.type === 'session.created') {
+    return {
+      id: event.sessionId,
+      project: recorded.project,
+      conversationId: recorded.conversationId,
+      agentName: event.agentName,
+      agentType: event.agentType,
+      workItem,
+      ...(event.taskState !== undefined && { taskState: event.taskState }),
+      sharing: event.sharing,
+      status: 'active',
+      expiresInMs: event.expiresInMs,
+      windowStart: 0,
+      kept: [],
+      compactions: 0,
+      ...event.continues?.head,
+      ...(event.branchOf && { branchOf: event.branchOf }),
+      ...(event.continues && { continues: event.continues.sessionIds }),
+      ...(event.acknowledged !== undefined && { acknowledged: event.acknowledged }),
+      outsideIds: {},
+      metadata: event.metadata ?? {},
+      ...(event.replaces !== undefined && { replaces: event.replaces }),
+      createdAt: at,
+      updatedAt: at,
+    }
+  }
+  if (!head) return undefined
+  switch (event.type) {
+    case 'session.cleared':
+      return { ...afresh(head), windowStart: version, kept: [], updatedAt: at }
+    case 'session.reset':
+      return { ...afresh(head), windowStart: version, kept: event.kept, updatedAt: at }
+    case 'session.acknowledged':
+      return { ...head, acknowledged: event.upTo, updatedAt: at }
+    case 'session.described':
+      return { ...head, describedAt: version, updatedAt: at }
+    case 'context.gathered':
+      return { ...head, contextAt: version, updatedAt: at }
+    case 'request.built':
+      return { ...head, lastRequest: lastRequestOf(event, version, at), updatedAt: at }
+    case 'checkpoint.taken': {
+      const { number, upTo, tokens } = event.checkpoint
+      const { latched: _, failed: __, ...rest } = head
+      return {
+        ...rest,
+        checkpoint: { version, number, upTo, tokens: tokens.checkpoint, totalSaved: tokens.totalSaved },
+        compactions: head.compactions + 1,
+        updatedAt: at,
+      }
+    }
+    case 'compaction.failed':
+      return {
+        ...head,
+        ...(event.latched && { latched: true }),
+        failed: { times: (head.failed?.times ?? 0) + 1, version },
+        updatedAt: at,
+      }
+    case 'run.started':
+      return { ...head, run: { id: event.runId, trigger: event.trigger }, updatedAt: at }
+    case 'run.ended':
+      return head.run?.id === event.runId
+        ? { ...head, run: { ...head.run, outcome: event.outcome }, updatedAt: at }
+        : head
+    case 'session.archived':
+      return { ...head, status: 'archived', updatedAt: at }
+    case 'session.reopened':
+      return { ...head, status: 'active', updatedAt: at }
+    case 'session.expired':
+      // Recording the expiry does not count as use.
+      return { ...head, status: 'expired', updatedAt: event.lastActiveAt }
+    case 'session.deleted':
+      return { ...head, status: 'deleted', updatedAt: at }
+    case 'session.annotated':
+      return { ...head, metadata: mergeMetadata(head.metadata, event.metadata), updatedAt: at }
+    case 'session.configured': {
+      const { requests: _, ...rest } = head
+      const requests = configured(head.requests, event.requests)
+      return { ...rest, ...(Object.keys(requests).length > 0 && { requests }), updatedAt: at }
+    }
+    case 'session.linked': {
+      const { [event.system]: _, ...others } = head.outsideIds
+      const outsideIds = event.outsideId === null ? others : { ...others, [event.system]: event.outsideId }
+      return { ...head, outsideIds, updatedAt: at }
+    }
+    default:
+      return head
+  }
+}
+
+/**
+ * Returns the fields of a head that a session in a branch takes over. External ids stay behind, because two sessions
+ * cannot continue one.
+ */
+export function inheritedHead(head: SessionHead): Record<string, unknown> {
+  const { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt } = head
+  const taken = { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt }
+  return Object.fromEntries(Object.entries(taken).filter(([, value]) => value !== undefined))
+}
+
+function lastRequestOf({ tokens, calibrated, budget }: RequestBuilt, version: number, at: string) {
+  return { version, tokens, ...(calibrated !== undefined && { calibrated }), budget, at }
+}
+
+function configured(
+  before: SessionRequestSettings | undefined,
+  changes: SessionConfigured['requests'],
+): SessionRequestSettings {
+  const entries = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(entries)
+}
+
+/** A cleared or reset window starts without checkpoint and latch. */
+function afresh(head: SessionHead): SessionHead {
+  const { checkpoint: _, latched: __, failed: ___, ...rest } = head
+  return rest
+}
+
+const parsed = new WeakMap<SessionHead, number>()
+
+/** Time of the session's own last change. Cached, because every append needs it and parsing a date is slow. */
+export function changedAtMs(head: SessionHead): number {
+  let at = parsed.get(head)
+  if (at === undefined) {
+    at = Date.parse(head.updatedAt)
+    parsed.set(head, at)
+  }
+  return at
+}
+
+/**
+ * Returns when a session expires without use, or undefined if never. A time past what a date can hold counts as never.
+ */
+export function expiryOf(head: SessionHead, lastActiveAtMs: number): number | undefined {
+  if (head.expiresInMs === null) return undefined
+  const expiry = lastActiveAtMs + head.expiresInMs
+  return expiry <= furthestTime ? expiry : undefined
+}

@@ -1,0 +1,107 @@
+/**
+ * Dispatches of a work item, folded from its conversation for the guards.
+ *
+ * Only a person's `guard.cleared` resets the counts. The size stays constant however many dispatches there were.
+ */
+
+import type { RecordedEvent } from '../../events/recorded-event.ts'
+import type { DispatchOutcome, GuardKind } from '../../events/work/dispatch.ts'
+
+export interface DispatchesState {
+  /** Number of dispatches so far. */
+  count: number
+  /** Number since a person last cleared the guards. */
+  hops: number
+  /** Consecutive failures, and consecutive crashes; a stopped dispatch counts as neither. */
+  failures: number
+  crashes: number
+  open?: OpenDispatch
+  /** The newest ended ones, oldest first. */
+  recent: readonly PastDispatch[]
+  /** The agent that the newest one was handed on to. */
+  next?: { agent: string; message: string }
+  /** Set while a guard stops dispatching. */
+  tripped?: { version: number; at: string; kind: GuardKind; finding: string; evidence: readonly number[] }
+  /** Dispatches up to this version no longer count as evidence. */
+  clearedAt?: number
+}
+
+interface OpenDispatch {
+  id: string
+  agent: string
+  node: string
+  /** Version of its start. */
+  version: number
+  /** ISO time. */
+  startedAt: string
+}
+
+export interface PastDispatch {
+  id: string
+  agent: string
+  version: number
+  outcome: DispatchOutcome
+  print: string
+  /** ISO time. */
+  endedAt: string
+}
+
+/** The guards look back over this many. */
+export const dispatchesRemembered = 16
+
+const none: DispatchesState = { count: 0, hops: 0, failures: 0, crashes: 0, recent: [] }
+
+export function evolveDispatches(
+  state: DispatchesState | undefined,
+  recorded: RecordedEvent,
+): DispatchesState | undefined {
+  const { event, version, at } = recorded
+  const known = state ?? none
+  switch (event.type) {
+    case 'dispatch.started': {
+      const { dispatchId: id, agent, node } = event
+      const { next: _, ...rest } = known
+      return {
+        ...rest,
+        count: known.count + 1,
+        hops: known.hops + 1,
+        open: { id, agent, node, version, startedAt: at },
+      }
+    }
+    case 'dispatch.ended': {
+      const { open, ...rest } = known
+      if (open?.id !== event.dispatchId) return state
+      const { outcome, print = '', next } = event
+      const past: PastDispatch = {
+        id: open.id,
+        agent: open.agent,
+        version: open.version,
+        outcome,
+        print,
+        endedAt: at,
+      }
+      return {
+        ...rest,
+        failures: inARow(known.failures, outcome, 'failed'),
+        crashes: inARow(known.crashes, outcome, 'crashed'),
+        recent: [...known.recent, past].slice(-dispatchesRemembered),
+        ...(next && { next }),
+      }
+    }
+    case 'guard.tripped': {
+      const { kind, finding, evidence } = event
+      return { ...known, tripped: { version, at, kind, finding, evidence } }
+    }
+    case 'guard.cleared': {
+      const { tripped: _, ...rest } = known
+      return { ...rest, hops: 0, failures: 0, crashes: 0, clearedAt: version }
+    }
+    default:
+      return state
+  }
+}
+
+function inARow(before: number, outcome: DispatchOutcome, counted: DispatchOutcome): number {
+  if (outcome === counted) return before + 1
+  return outcome === 'done' || outcome === 'continues' ? 0 : before
+}

@@ -1,0 +1,85 @@
+/** What came while an agent was away: the newest of it that fit its share, contiguous, and an honest count of the rest. */
+import type { Message } from '../../log/views/message.ts'
+import { messageSize, noticeTokens, overhead, sizeOf } from './budget.ts'
+import type { LedgerEntry } from './ledger.ts'
+import { cutBehindContents, oldestVersion } from './reference-contents.ts'
+import type { CatchUp, HandOff, Trigger } from './sections.ts'
+
+export interface PackedCatchUp {
+  messages: readonly Message[]
+  omitted: { messages: number; tokens: number }
+  since: number
+  handOff?: HandOff
+}
+
+export function catchUpSize(catchUp: PackedCatchUp | undefined): number {
+  if (!catchUp || isEmpty(catchUp)) return 0
+  return overhead.section + noticeTokens + handOffSize(catchUp.handOff) + sizeOf(catchUp.messages)
+}
+
+/** Nothing came: there is nothing to tell. */
+export function isEmpty({ messages, omitted, handOff }: PackedCatchUp): boolean {
+  return messages.length === 0 && omitted.messages === 0 && !handOff
+}
+
+function handOffSize(handOff: HandOff | undefined): number {
+  return handOff ? handOff.tokens + overhead.message : 0
+}
+
+/** `keepPinned` is handed what leaves the block: pinned messages stay in the request. */
+export function fitCatchUp(
+  catchUp: CatchUp | undefined,
+  most: number,
+  keepPinned: (leaving: readonly Message[]) => void,
+): PackedCatchUp | undefined {
+  if (!catchUp) return undefined
+  const { messages, earlier, since, handOff } = catchUp
+  let first = messages.length
+  let size = overhead.section + noticeTokens + handOffSize(handOff)
+  while (first > 0 && size + messageSize(messages[first - 1]!) <= most) size += messageSize(messages[--first]!)
+  if (first > 0) first = cutBehindContents(messages, first)
+  const left = messages.slice(0, first)
+  keepPinned(left)
+  const dropped = left.filter(message => !message.pinned)
+  return {
+    messages: messages.slice(first),
+    omitted: {
+      messages: earlier.messages + dropped.length,
+      tokens: earlier.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
+    },
+    since,
+    ...(handOff && { handOff }),
+  }
+}
+
+/** The oldest version that is told, in the block or as the trigger: what is left out came before it. */
+export function firstTold({ messages }: Pick<PackedCatchUp, 'messages'>, { version }: Trigger): number | undefined {
+  const oldest = oldestVersion(messages)
+  return oldest === undefined || version === undefined ? (oldest ?? version) : Math.min(oldest, version)
+}
+
+export function accountCatchUp(catchUp: PackedCatchUp, trigger: Trigger, note: (entry: LedgerEntry) => void): void {
+  const { messages, omitted, since, handOff } = catchUp
+  if (isEmpty(catchUp)) return
+  note({ what: 'catch-up', fate: 'kept', tokens: overhead.section + noticeTokens, why: 'its heading' })
+  if (handOff) note({ what: 'catch-up', fate: 'kept', tokens: handOffSize(handOff), why: 'the phase was handed over' })
+  if (omitted.messages > 0) {
+    const first = firstTold(catchUp, trigger) ?? since + 2
+    note({
+      what: 'catch-up',
+      fate: 'left-out',
+      tokens: omitted.tokens,
+      why: 'more came than its share holds',
+      range: { from: since + 1, to: Math.max(since + 1, first - 1), messages: omitted.messages },
+    })
+  }
+  for (const message of messages) {
+    note({
+      what: 'catch-up',
+      fate: 'kept',
+      tokens: messageSize(message),
+      why: 'it came while the agent was away',
+      versions: [message.version],
+    })
+  }
+}

@@ -1,0 +1,103 @@
+/** What became of each part of a packed request, for its ledger. */
+import type { Message } from '../../log/views/message.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, textSize } from './budget.ts'
+import { accountCatchUp, type PackedCatchUp } from './catch-up.ts'
+import type { LedgerEntry } from './ledger.ts'
+import { oldestVersion } from './reference-contents.ts'
+import type { Material, Quote, TextSection, Trigger } from './sections.ts'
+
+/** What became of each part, in the order of the request. */
+export function account({
+  material,
+  context,
+  changes,
+  recall,
+  pinned,
+  history,
+  omitted,
+  catchUp,
+  trigger,
+}: {
+  material: Material
+  context: TextSection
+  changes: TextSection
+  recall: readonly Quote[]
+  pinned: readonly Message[]
+  history: readonly Message[]
+  omitted: { messages: number; tokens: number }
+  catchUp: PackedCatchUp | undefined
+  trigger: Trigger
+}): LedgerEntry[] {
+  const entries: LedgerEntry[] = []
+  const note = (entry: LedgerEntry) => entries.push(entry)
+  const kept = (what: string, section: TextSection, why: string) => {
+    if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
+  }
+  kept('description', material.description, 'always')
+  if (context.tokens === material.context.tokens) kept('context', context, 'it fits')
+  if (material.checkpoint) {
+    const { tokens, from, upTo, messages, number } = material.checkpoint
+    note({
+      what: 'checkpoint',
+      fate: 'kept',
+      tokens: sectionSize(tokens),
+      why: `checkpoint ${number} stands for what it covers`,
+    })
+    note({
+      what: 'messages',
+      fate: 'summarised',
+      tokens: 0,
+      why: `in checkpoint ${number}`,
+      range: { from, to: upTo, messages },
+    })
+  }
+  for (const message of pinned) {
+    note({ what: 'message', fate: 'kept', tokens: messageSize(message), why: 'pinned', versions: [message.version] })
+  }
+  if (omitted.messages > 0) {
+    note({ what: 'notice', fate: 'kept', tokens: sectionSize(noticeTokens), why: 'says what was left out' })
+    const first = oldestVersion(history) ?? trigger.version ?? 0
+    note({
+      what: 'messages',
+      fate: 'left-out',
+      tokens: omitted.tokens,
+      why: 'older than what the budget holds',
+      range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
+    })
+  }
+  // What is kept is the end of what was given, one for one.
+  const left = material.history.length - history.length
+  for (const [index, message] of history.entries()) {
+    const isWhole = message === material.history[left + index]
+    note({
+      what: 'message',
+      fate: isWhole ? 'kept' : 'trimmed',
+      tokens: messageSize(message),
+      why: isWhole ? 'recent' : 'an old tool result was shortened',
+      versions: [message.version],
+    })
+  }
+  if (catchUp) accountCatchUp(catchUp, trigger, note)
+  kept('state', material.state, 'computed from the log')
+  if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
+  if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })
+  for (const quote of material.recall) {
+    const isKept = recall.includes(quote)
+    note({
+      what: 'recall',
+      fate: isKept ? 'kept' : 'left-out',
+      tokens: isKept ? textSize(quote) : 0,
+      why: !isKept ? 'no room in its share' : quote.beside ? `beside ${quote.beside}` : 'its words are in the message',
+      versions: [quote.version],
+    })
+  }
+  const isCut = trigger.tokens !== material.trigger.tokens
+  note({
+    what: 'message',
+    fate: isCut ? 'trimmed' : 'kept',
+    tokens: textSize(trigger),
+    why: isCut ? 'it alone is larger than the room left' : 'the message this request is for',
+    ...(trigger.version !== undefined && { versions: [trigger.version] }),
+  })
+  return entries
+}

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { entity } from '../../../test/support/nostr.ts'
+import { isBech32 } from '../text/bech32.ts'
+import { findReferences, longestSearched, mostPerMessage, referenceText } from './references.ts'
+
+const found = (text: string) => findReferences([{ type: 'text', text }]).map(referenceText)
+
+describe('bech32', () => {
+  it('takes an entity that others made, and none with a letter changed', () => {
+    const known = 'npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6'
+    expect(isBech32(known)).toBe(true)
+    expect(isBech32(known.toUpperCase())).toBe(true)
+    expect(isBech32(known.replace('80cvv', '80cvw'))).toBe(false)
+    expect(isBech32(`N${known.slice(1)}`)).toBe(false)
+    for (const odd of ['', '1', 'npub1', 'npub', 'npub1qqqqqq', '1qqqqqqqq']) expect(isBech32(odd)).toBe(false)
+  })
+})
+
+describe('references in a text', () => {
+  const note = entity('note', 'a note')
+  const article = entity('naddr', '30023:an article')
+
+  it('finds nostr entities with and without their scheme, once each, in order', () => {
+    expect(found(`See nostr:${article}, (${note}) and nostr:${article}.`)).toEqual([
+      `nostr:${article}`,
+      `nostr:${note}`,
+    ])
+    expect(found(`nostr:${note.toUpperCase()}!`)).toEqual([`nostr:${note}`])
+  })
+
+  it('passes over words that only look like entities, and over secret keys', () => {
+    expect(found('note1 npub1abc nostr:nevent1qqqqqqqqqq')).toEqual([])
+    expect(found(`x${note} ${note}x ${note}_`)).toEqual([])
+    expect(found(`nostr:${entity('nsec', 'a secret')}`)).toEqual([])
+  })
+
+  it('finds conversations and files, in quotes where their names are odd', () => {
+    expect(found('As in conversation:0198-ab.c. And file:src/form.ts:12, file:README.md.')).toEqual([
+      'conversation:0198-ab.c',
+      'file:src/form.ts',
+      'file:README.md',
+    ])
+    expect(found('conversation:"a \\"b\\" / c" file:"my notes/a b.md" file:"Makefile"')).toEqual([
+      'conversation:"a \\"b\\" / c"',
+      'file:"my notes/a b.md"',
+      'file:"Makefile"',
+    ])
+  })
+
+  it('takes no prose and no address of a machine for a reference', () => {
+    expect(found('the conversation: we had; file:line:column; profile:a.b; file:///etc/passwd file:')).toEqual([])
+    expect(found('conversation:"a\nb" file:"" conversation:"bad \\x escape"')).toEqual([])
+    expect(found(`conversation:"${'x'.repeat(600)}" file:"\\u0000.md" file:"\\ud800.md"`)).toEqual([])
+  })
+
+  it('passes over code: fences, open or closed, and spans', () => {
+    expect(found(`\`\`\`ts\nfile:a.ts ${note}\n\`\`\`\nfile:b.ts`)).toEqual(['file:b.ts'])
+    expect(found('~~~~\nfile:a.ts\n~~~\nfile:c.ts\n~~~~\nfile:b.ts')).toEqual(['file:b.ts'])
+    expect(found('say `file:a.ts` or ``file:c.ts ` `` but file:b.ts')).toEqual(['file:b.ts'])
+    expect(found('a lone ` before file:b.ts')).toEqual(['file:b.ts'])
+    expect(found('```\nfile:a.ts')).toEqual([])
+  })
+
+  it('takes a file part that has a path and no text', () => {
+    const part = { type: 'file' as const, name: 'form.ts', path: 'src/form.ts' }
+    expect(findReferences([part])).toEqual([{ kind: 'file', target: 'src/form.ts' }])
+    expect(findReferences([{ ...part, text: 'all of it' }])).toEqual([])
+    expect(findReferences([{ type: 'reasoning', text: 'file:a.ts' }])).toEqual([])
+  })
+
+  it('stops after so many, and behind so many characters', () => {
+    expect(found(Array.from({ length: 500 }, (_, i) => `file:${i}.md`).join(' '))).toHaveLength(mostPerMessage)
+    expect(found(`${' '.repeat(longestSearched)} file:a.md`)).toEqual([])
+  })
+
+  it('any target survives being written and found again', () => {
+    const kinds = fc.constantFrom('conversation', 'file')
+    const targets = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 100 })
+      .filter(text => text.isWellFormed() && !text.includes('\0'))
+    fc.assert(
+      fc.property(kinds, targets, (kind, target) => {
+        const written = referenceText({ kind, target })
+        // A backtick makes code of what stands between it and the next.
+        fc.pre(!written.includes('`'))
+        expect(findReferences([{ type: 'text', text: `see ${written}, please` }])).toEqual([{ kind, target }])
+      }),
+    )
+  })
+
+  it('any text takes a number of steps by its length: hostile ones are done in no time', () => {
+    const hostile = [
+      'note1',
+      'note1q',
+      'conversation:"',
+      'file:/',
+      '`',
+      '`` ` ',
+      '~~~\n',
+      'file:"\\',
+      'nostr:npub1q ',
+      '"',
+      ' ```',
+    ]
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...hostile), { minLength: 1, maxLength: 4 }), pieces => {
+        const text = pieces.join('').repeat(Math.floor(60_000 / pieces.join('').length))
+        expect(found(text).length).toBeLessThanOrEqual(mostPerMessage)
+      }),
+      { numRuns: 100 },
+    )
+  })
+})

@@ -1,0 +1,340 @@
+/** A team on a feature: review, merge, leave, stopping, and what a person has to do in between. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LeaseHeld, NotFound, openColloquy, RepositoryMissing, type TeamProgress } from 'colloquy'
+import { scriptedModel } from 'colloquy/models/scripted'
+import { describe, expect, it } from 'vitest'
+import { commit, folderWith, runGit, write as writeFiles } from '../../support/repository.ts'
+import { asked, calls, hasResult, type Player, shop, write, writes } from '../../support/team.ts'
+
+const main = (root: string, path: string) => runGit(root, 'show', `main:${path}`)
+const review = (verdict: string, feedback: string) => calls({ name: 'review', input: { verdict, feedback } })
+
+describe('a team', () => {
+  it('takes the tasks of a feature in the order of their dependencies, one after the other, to the base branch', async () => {
+    const dev: Player = request => {
+      const [, id] = /on task (\w+):/.exec(asked(request)) ?? []
+      return calls(write(`${id}.txt`, 'good\n'))(request)
+    }
+    const { colloquy, root, worktree, told, onProgress } = await shop({
+      players: { dev },
+      tasks: [
+        { taskId: 'c', title: 'C', dependencies: ['b'] },
+        { taskId: 'b', title: 'B', dependencies: ['a'] },
+        { taskId: 'a', title: 'A' },
+      ],
+      work: { checks: { test: 'ls *.txt' } },
+    })
+    expect(await colloquy.team.run('f', { onProgress })).toMatchObject({
+      outcome: 'done',
+      tasks: [{ state: 'merged' }, { state: 'merged' }, { state: 'merged' }],
+    })
+    const merged = told.flatMap(one => (one.type === 'task' && one.to === 'merged' ? [one.taskId] : []))
+    expect(merged).toEqual(['a', 'b', 'c'])
+    expect(readFileSync(join(root, 'c.txt'), 'utf8')).toBe('good\n')
+    expect(existsSync(worktree)).toBe(false)
+    expect((await colloquy.work.getFeature('f')).state).toBe('done')
+    expect((await colloquy.verify()).clean).toBe(true)
+  })
+
+  it('is planned by its PM where nobody did; where that comes to nothing, it says so in the words of the PM', async () => {
+    const planned = await shop({
+      tasks: [],
+      players: { pm: calls({ name: 'plan_tasks', input: { tasks: [{ id: 't', title: 'Answer' }] } }) },
+    })
+    expect(await planned.colloquy.team.run('f')).toMatchObject({ outcome: 'done', tasks: [{ taskId: 't' }] })
+    const silent = await shop({ tasks: [], players: { pm: () => 'What is an answer?' } })
+    expect(await silent.colloquy.team.run('f')).toMatchObject({
+      outcome: 'waiting',
+      reason: 'nothing was planned: What is an answer?',
+    })
+  })
+
+  it('needs a feature and a repository, before any model is asked', async () => {
+    const { colloquy } = await shop()
+    await expect(colloquy.team.run('other')).rejects.toThrow(NotFound)
+    const folder = folderWith({})
+    const elsewhere = await openColloquy({
+      ...{ store: 'sqlite::memory:', project: 'x', root: folder, sweepEveryMs: null },
+      agents: { model: scriptedModel(() => Promise.reject(new Error('asked'))) },
+    })
+    await elsewhere.work.addFeature({ featureId: 'f', name: 'F' })
+    await expect(elsewhere.team.run('f')).rejects.toThrow(RepositoryMissing)
+    expect((await elsewhere.work.getFeature('f')).state).toBe('planning')
+    await elsewhere.close()
+  })
+
+  it('makes its worktrees ready by the commands of the project, once each', async () => {
+    const setup = ['echo ready >> "$(git rev-parse --git-dir)/made"', 'touch made.local']
+    const { colloquy, worktree } = await shop({
+      files: { '.gitignore': '*.local\n' },
+      work: { setup, checks: { test: 'ls made.local answer.txt' } },
+      players: { qa: () => 'Hm.' },
+    })
+    expect((await colloquy.team.run('f')).outcome).toBe('stuck')
+    await colloquy.team.run('f', { retries: true })
+    expect(runGit(worktree, 'rev-parse', '--git-dir').trim()).toContain('worktrees')
+    const own = runGit(worktree, 'rev-parse', '--absolute-git-dir').trim()
+    expect(readFileSync(join(own, 'made'), 'utf8')).toBe('ready\n')
+  })
+})
+
+describe('QA', () => {
+  it('sends work back with feedback, which every iteration after it is told', async () => {
+    const seen: string[] = []
+    const dev: Player = request => {
+      if (!hasResult(request)) seen.push(asked(request))
+      return writes(asked(request).includes('It must be polite') ? 'good, please' : 'good')(request)
+    }
+    const qa: Player = request =>
+      (asked(request).includes('+good, please') ? review('pass', 'Fine.') : review('return', 'It must be polite.'))(
+        request,
+      )
+    const { colloquy, root } = await shop({ players: { dev, qa } })
+    expect((await colloquy.team.run('f')).outcome).toBe('done')
+    expect(seen).toHaveLength(2)
+    expect(seen[1]).toMatch(/A review sent the work back[\s\S]*It must be polite\./)
+    expect(main(root, 'answer.txt')).toBe('good, please\n')
+    expect((await colloquy.team.status('f')).tasks[0]).toMatchObject({
+      state: 'merged',
+      ralph: { round: 2 },
+      review: { number: 2, verdict: 'pass' },
+    })
+  })
+
+  it('may give its verdict in words that hold one, and is asked once more when they do not', async () => {
+    const words = await shop({
+      players: { qa: () => 'I think so:\n```json\n{"verdict": "approved", feedback: "ok"}\n```' },
+    })
+    expect((await words.colloquy.team.run('f')).outcome).toBe('done')
+    let times = 0
+    const late = await shop({ players: { qa: () => (++times === 1 ? 'Nice.' : '{"verdict":"pass"}') } })
+    expect((await late.colloquy.team.run('f')).outcome).toBe('done')
+    const never = await shop({ players: { qa: () => 'Nice.' } })
+    expect(await never.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
+    expect((await never.colloquy.team.status('f')).tasks[0]!.reason).toContain('without a verdict')
+  })
+
+  it('that returns a task again and again leaves it to a person, who lets it go on', async () => {
+    let isContent = false
+    const qa: Player = request => (isContent ? review('pass', '') : review('return', 'No.'))(request)
+    const { colloquy } = await shop({ players: { qa }, work: { returns: 2 } })
+    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
+    expect((await colloquy.team.status('f')).tasks[0]).toMatchObject({ state: 'blocked', review: { number: 2 } })
+    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
+    isContent = true
+    expect(await colloquy.team.run('f', { retries: true })).toMatchObject({ outcome: 'done' })
+  })
+})
+
+describe('a merge', () => {
+  /** Somebody commits to main while QA looks at the work. */
+  const meanwhile = (root: () => string, files: Record<string, string>): Player => {
+    let isDone = false
+    return request => {
+      if (!isDone) {
+        writeFiles(root(), files)
+        commit(root(), 'meanwhile')
+      }
+      isDone = true
+      return review('pass', '')(request)
+    }
+  }
+
+  const resolves: Player = request => {
+    const { name, input } = { name: 'read_file', input: { path: 'answer.txt' } }
+    const edit = { name: 'edit_file', input: { path: 'answer.txt', old: '<<<<<<<', new: '<<<<<<<' } }
+    const text = request.messages
+      .flatMap(({ content }) => content.flatMap(part => (part.type === 'tool-result' ? [part.text] : [])))
+      .find(one => one.includes('<<<<<<<'))
+    if (!text) return calls({ name, input })(request)
+    edit.input.old = text
+    edit.input.new = 'good from both\n'
+    return calls({ name, input }, edit)(request)
+  }
+
+  it('with conflicts goes to the merging agent; what it decides is checked and merged', async () => {
+    let root = ''
+    const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
+    const place = await shop({ players: { qa, merge: resolves } })
+    root = place.root
+    const result = await place.colloquy.team.run('f', { onProgress: place.onProgress })
+    expect(result).toMatchObject({ outcome: 'done' })
+    expect(place.told).toContainEqual({ type: 'conflicts', taskId: 't', files: ['answer.txt'] })
+    expect(main(root, 'answer.txt')).toBe('good from both\n')
+    expect(readFileSync(join(root, 'answer.txt'), 'utf8')).toBe('good from both\n')
+  })
+
+  it('that nobody can make leaves base and branch as they were, and says so', async () => {
+    let root = ''
+    const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
+    const place = await shop({ players: { qa, merge: () => 'I cannot.' } })
+    root = place.root
+    expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
+    expect(main(root, 'answer.txt')).toBe('good by somebody else\n')
+    expect(runGit(root, 'status', '--porcelain')).toBe('')
+    expect((await place.colloquy.team.status('f')).tasks[0]).toMatchObject({
+      state: 'blocked',
+      landing: { outcome: 'conflicted', conflicts: ['answer.txt'] },
+    })
+  })
+
+  it('whose checks fail is put right by the merging agent, or not made', async () => {
+    const checks = { test: 'test -f answer.txt && ! test -f rule.txt || grep -q ruled answer.txt' }
+    const fixes: Player = calls(
+      { name: 'read_file', input: { path: 'answer.txt' } },
+      { name: 'edit_file', input: { path: 'answer.txt', old: 'good', new: 'good, ruled' } },
+    )
+    for (const [merge, outcome] of [
+      [fixes, 'done'],
+      [() => 'I cannot.', 'stuck'],
+    ] as Array<[Player, string]>) {
+      let root = ''
+      const place = await shop({ players: { qa: meanwhile(() => root, { 'rule.txt': '' }), merge }, work: { checks } })
+      root = place.root
+      const before = () => runGit(root, 'log', '-1', '--format=%s', 'main').trim()
+      expect(await place.colloquy.team.run('f')).toMatchObject({ outcome })
+      if (outcome === 'done') expect(main(root, 'answer.txt')).toBe('good, ruled\n')
+      else {
+        expect(before()).toBe('meanwhile')
+        expect((await place.colloquy.team.status('f')).tasks[0]!.landing).toMatchObject({ outcome: 'checks_failed' })
+      }
+    }
+  })
+
+  it('waits for a person whose checkout of the base has changes, and is found when they brought it in', async () => {
+    const { colloquy, root } = await shop()
+    writeFiles(root, { 'README.md': 'in the middle of something\n' })
+    const result = await colloquy.team.run('f')
+    expect(result).toMatchObject({ outcome: 'waiting', reason: expect.stringContaining('merge --ff-only') })
+    expect(readFileSync(join(root, 'README.md'), 'utf8')).toBe('in the middle of something\n')
+    expect((await colloquy.work.getTask('f', 't')).state).toBe('ready_for_merge')
+    const { commit: made } = (await colloquy.team.status('f')).tasks[0]!.landing!
+    runGit(root, 'checkout', '--quiet', 'README.md')
+    runGit(root, 'merge', '--quiet', '--ff-only', made!)
+    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+    expect(runGit(root, 'rev-parse', 'main').trim()).toBe(made)
+  })
+})
+
+describe('leave', () => {
+  const wants: Player = calls(
+    { name: 'run_command', input: { command: 'touch made.txt' } },
+    write('answer.txt', 'good\n'),
+  )
+  const answers = (told: readonly TeamProgress[]) => told.flatMap(one => (one.type === 'leave' ? [one.answer] : []))
+
+  it.each([
+    ['yes', true],
+    ['no', false],
+  ] as const)('is given by the policy of the project: %s', async (approvals, isMade) => {
+    const { colloquy, told, onProgress, worktree } = await shop({
+      players: { dev: wants, qa: () => 'Hm.' },
+      work: { approvals },
+    })
+    await colloquy.team.run('f', { onProgress })
+    expect(answers(told)).toEqual([approvals])
+    expect(existsSync(join(worktree, 'made.txt'))).toBe(isMade)
+  })
+
+  it('is given by the harness, which is an agent of its own, or left by it to a person', async () => {
+    const decide = (answer: string) => calls({ name: 'decide', input: { answer, reason: 'Not here.' } })
+    const { colloquy, told, onProgress, worktree } = await shop({
+      players: { dev: wants, qa: () => 'Hm.', harness: decide('no') },
+      work: { approvals: 'agent' },
+    })
+    await colloquy.team.run('f', { onProgress })
+    expect(answers(told)).toEqual(['Not here.'])
+    expect(existsSync(join(worktree, 'made.txt'))).toBe(false)
+    const left = await shop({
+      players: { dev: wants, qa: () => 'Hm.', harness: decide('person') },
+      work: { approvals: 'agent' },
+    })
+    const running = left.colloquy.team.run('f')
+    const asked = await questionIn(left.colloquy)
+    await left.colloquy.agents.answer(asked.id, 'yes')
+    await running
+    expect(existsSync(join(left.worktree, 'made.txt'))).toBe(true)
+  })
+})
+
+async function questionIn({ agents }: Awaited<ReturnType<typeof shop>>['colloquy']) {
+  for (;;) {
+    const [found] = await agents.questions()
+    if (found) return found
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+describe('a team at work', () => {
+  it('is alone on its feature, stops when somebody says so, from wherever, and goes on', async () => {
+    let isStopped = false
+    const place = await shop({ work: { leaseMs: 300 } })
+    const other = await openColloquy({
+      store: place.store,
+      project: 'shop',
+      root: place.root,
+      sweepEveryMs: null,
+      tokens: 'fast',
+      clock: place.now,
+    })
+    const qa = scriptedModel(async request => {
+      if (!isStopped) {
+        isStopped = true
+        await expect(other.team.run('f')).rejects.toThrow(LeaseHeld)
+        expect((await other.team.status('f')).running).toBeDefined()
+        await other.team.stop('f', 'lunch')
+        await new Promise<void>(resolve => request.signal?.addEventListener('abort', () => resolve(), { once: true }))
+      }
+      return review('pass', '')(request)
+    }, 'qa')
+    const dev = scriptedModel(writes('good'), 'dev')
+    const models = { dev, qa }
+    const colloquy = await openColloquy({
+      ...{
+        store: place.store,
+        project: 'shop',
+        root: place.root,
+        sweepEveryMs: null,
+        tokens: 'fast',
+        clock: place.now,
+      },
+      ...{ agents: { models }, work: { checks: { test: 'grep -q good answer.txt' }, leaseMs: 300 } },
+    })
+    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stopped' })
+    expect(await colloquy.work.getFeature('f')).toMatchObject({ state: 'stopped', move: { reason: 'lunch' } })
+    expect((await colloquy.team.status('f')).running).toBeUndefined()
+    await expect(other.team.stop('f')).rejects.toThrow('no team is at work')
+    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+    await Promise.all([colloquy.close(), other.close()])
+  })
+
+  it('stops by its signal, and says so in the log', async () => {
+    const stopping = new AbortController()
+    const place = await shop()
+    const onProgress = (progress: TeamProgress) => {
+      if (progress.type === 'iteration-start') stopping.abort()
+    }
+    expect(await place.colloquy.team.run('f', { signal: stopping.signal, onProgress })).toMatchObject({
+      outcome: 'stopped',
+    })
+    expect(await place.colloquy.work.getFeature('f')).toMatchObject({
+      state: 'stopped',
+      attempts: { last: { outcome: 'aborted' } },
+    })
+    expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+  })
+
+  it('ends with its store, in peace, and goes on when that is opened again', async () => {
+    const place = await shop()
+    let closing: Promise<void> | undefined
+    const result = await place.colloquy.team.run('f', {
+      onProgress(progress) {
+        if (progress.type === 'iteration-start') closing ??= place.colloquy.close()
+      },
+    })
+    await closing
+    expect(result).toMatchObject({ outcome: 'stopped', tasks: [{ state: 'in_dev' }] })
+    expect(await (await place.reopen()).team.run('f')).toMatchObject({ outcome: 'done' })
+  })
+})

@@ -1,0 +1,150 @@
+/** Numbers that are too large: refused by name, and where earlier programs recorded them, no longer in anybody's way. */
+import { setImmediate as turn } from 'node:timers/promises'
+import { DatabaseSync } from '@photostructure/sqlite'
+import type { OpenOptions } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { hour, opened } from '../../support/colloquy.ts'
+
+const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
+const largest = Number.MAX_SAFE_INTEGER
+const year = 365.25 * 24 * hour
+
+/** Earlier programs are shown by a file. */
+const isFile = process.env.COLLOQUY_TEST_STORE !== 'postgres'
+
+/** Changes the file behind the store's back, to what an earlier program would have left. */
+async function rewrite(store: string, sql: string): Promise<void> {
+  const file = new DatabaseSync(store.replace('sqlite:', ''))
+  file.exec(sql)
+  file.close()
+  // What another process did is seen in a later turn of the event loop.
+  await turn()
+}
+
+describe('tokens', () => {
+  it.each([
+    ['usage.input', { input: largest, output: 1 }],
+    ['usage.output', { input: 1, output: 1e12 + 1 }],
+    ['usage.cacheRead', { input: 1, output: 1, cacheRead: largest }],
+  ])('in %s that no message takes are refused, and the conversation goes on', async (field, usage) => {
+    const { colloquy } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const message = { role: 'assistant', content: 'x', usage } as const
+    for (let i = 0; i < 2; i++) {
+      await expect(colloquy.sessions.addMessage(id, message)).rejects.toMatchObject({ code: 'input/invalid', field })
+    }
+    await colloquy.sessions.addMessage(id, { ...message, usage: { input: 1e12, output: 2 } })
+    expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1, input: 1e12, output: 2 })
+  })
+
+  it.each([[Number.NaN], [-1], [largest], [Number.POSITIVE_INFINITY]])(
+    'counted as %d by an estimator are refused, and say who counted',
+    async count => {
+      const { colloquy } = await opened({ tokens: { name: 'mine', count: () => count } })
+      const { id } = await colloquy.sessions.getOrCreateSession(feature)
+      await expect(colloquy.sessions.addMessage(id, { role: 'user', content: 'x' })).rejects.toMatchObject({
+        code: 'input/invalid',
+        field: 'tokens',
+        message: expect.stringContaining('mine'),
+      })
+      expect(await colloquy.sessions.getAllMessages(id)).toEqual([])
+    },
+  )
+
+  it.runIf(isFile)('beyond what is exact, in a file of before, hide nothing of the project', async () => {
+    const { colloquy, store } = await opened()
+    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
+    await rewrite(store, `update recent set input = ${largest} + ${largest}`)
+    expect((await colloquy.sessions.getSession(id)).stats.tokensIn).toBe(largest)
+    expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
+    expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1 })
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'two' })
+    const more = colloquy.sessions.addMessage(id, { role: 'user', content: 'x', usage: { input: 1, output: 1 } })
+    await expect(more).rejects.toMatchObject({ field: 'usage.input' })
+    expect((await colloquy.sessions.getAllMessages(id)).map(one => one.content)).toEqual(['one', 'two'])
+    await colloquy.totals()
+    await rewrite(`${store}-search`, `update spent set input = ${largest} + ${largest}`)
+    expect((await colloquy.totals()).project).toMatchObject({ messages: 2, input: largest })
+  })
+})
+
+describe('an expiry', () => {
+  it('later than anybody waits for is refused by name, and nothing is recorded', async () => {
+    const { colloquy } = await opened()
+    await expect(colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: largest })).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'expiresInMs',
+    })
+    expect(await colloquy.sessions.listSessions()).toEqual({ items: [] })
+    const { expiresAt } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 99 * year })
+    expect(expiresAt).toMatch(/^2125-/)
+  })
+
+  it.runIf(isFile)('that an earlier program recorded, later than a date can be, is never', async () => {
+    const { colloquy, store } = await opened()
+    const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 5 })
+    const other = await colloquy.sessions.getOrCreateSession({ ...feature, agentType: 'dev' })
+    await rewrite(
+      store,
+      `update sessions set head = json_set(head, '$.expiresInMs', ${largest}), expires_at = expires_at + ${largest}
+       where id = '${id}'`,
+    )
+    const { items } = await colloquy.sessions.listSessions()
+    expect(items.map(one => [one.id, one.expiresAt])).toEqual([
+      [other.id, expect.any(String)],
+      [id, null],
+    ])
+    await colloquy.sessions.addMessage(id, { role: 'user', content: 'still here' })
+    expect(await colloquy.sessions.getSession(id)).toMatchObject({ status: 'active', expiresAt: null })
+    expect(await colloquy.maintain()).toMatchObject({ expired: 0 })
+  })
+})
+
+describe('durations', () => {
+  it.each<[string, OpenOptions]>([
+    ['sessionExpiresInMs', { sessionExpiresInMs: largest }],
+    ['sweepEveryMs', { sweepEveryMs: largest }],
+    ['archive.afterMs', { archive: { afterMs: largest } }],
+    ['timeoutMs', { turns: { timeoutMs: largest } }],
+    ['leaseMs', { turns: { leaseMs: Number.NaN } }],
+    ['executionLeaseMs', { executionLeaseMs: 0 }],
+    ['phases.phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
+    ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
+    ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
+  ])('in %s that no date holds are refused by name', async (field, options) => {
+    await expect(opened(options)).rejects.toMatchObject({ code: 'input/invalid', field })
+  })
+
+  it('of a turn that no date holds are refused by name', async () => {
+    const { colloquy } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    const turn = { agents: ['dev'], reason: 'go', timeoutMs: largest }
+    await expect(colloquy.conversations.startOrchestratorTurn(conversationId, turn)).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'timeoutMs',
+    })
+  })
+})
+
+describe('a claim', () => {
+  it.each([[largest], [Number.NaN], [0], [-5], [1.5]])('for %d milliseconds is refused by name', async forMs => {
+    const { colloquy } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    await expect(colloquy.conversations.claim(conversationId, 'pm', { forMs })).rejects.toMatchObject({
+      code: 'input/invalid',
+      field: 'forMs',
+    })
+    const claim = await colloquy.conversations.claim(conversationId, 'pm')
+    await expect(claim.renew(forMs)).rejects.toMatchObject({ code: 'input/invalid', field: 'forMs' })
+  })
+
+  it.runIf(isFile)('that an earlier program took for ever is free', async () => {
+    const { colloquy, store } = await opened()
+    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+    await colloquy.conversations.claim(conversationId, 'pm')
+    await rewrite(store, `update leases set expires_at = expires_at + ${largest}`)
+    const claim = await colloquy.conversations.claim(conversationId, 'pm')
+    expect(claim.fence.generation).toBe(2)
+  })
+})

@@ -1,0 +1,61 @@
+/** Text that databases cut or change, where it names something: it is refused, never taken for something else. */
+import { ColloquyError, InvalidInput, NotFound } from 'colloquy'
+import { describe, expect, it } from 'vitest'
+import { refusal } from '../../support/builders.ts'
+import { opened } from '../../support/colloquy.ts'
+
+const bead = { type: 'bead', agentType: 'dev', beadId: 'b' } as const
+const odd = ['a\0b', '\ud800x', '', 'x'.repeat(513)]
+
+describe('text that is no id', () => {
+  it('[P13] as an actor, channel or request is refused, and leaves the log provable', async () => {
+    const { colloquy } = await opened()
+    for (const text of odd) {
+      for (const scope of [{ actor: text }, { channel: text }, { requestId: text }]) {
+        const error = await refusal(() => colloquy.as(scope).sessions.getOrCreateSession(bead))
+        expect(error).toBeInstanceOf(InvalidInput)
+      }
+    }
+    await colloquy.sessions.getOrCreateSession(bead)
+    expect((await colloquy.verify()).damages).toEqual([])
+  })
+
+  it('is not another id that it begins with', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(bead)
+    const longer = (id: string) => `${id}\0more`
+    const asked = [
+      () => colloquy.sessions.getSession(longer(session.id)),
+      () => colloquy.sessions.addMessage(longer(session.id), { role: 'user', content: 'x' }),
+      () => colloquy.conversations.getConversation(longer(session.conversationId)),
+      () => colloquy.conversations.addEvent(longer(session.conversationId), { role: 'user', content: 'x' }),
+    ]
+    for (const ask of asked) {
+      const error = await refusal(ask)
+      expect(error).toBeInstanceOf(ColloquyError)
+      expect(error instanceof NotFound || error instanceof InvalidInput).toBe(true)
+    }
+    expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
+  })
+
+  it('[P3] as an idempotency key is refused, or is a key of its own', async () => {
+    const { colloquy } = await opened()
+    const session = await colloquy.sessions.getOrCreateSession(bead)
+    let written = 0
+    for (const idempotencyKey of ['k\0a', 'k\0b', 'k', '\ud800', '\ud801']) {
+      const add = () => colloquy.sessions.addMessage(session.id, { role: 'user', content: 'same' }, { idempotencyKey })
+      const error = await refusal(add)
+      if (error) expect(error).toBeInstanceOf(InvalidInput)
+      else written++
+    }
+    expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(written)
+  })
+})
+
+it('[P3] the same key gives the first session for ever, also when another took its place', async () => {
+  const { colloquy } = await opened()
+  const first = await colloquy.sessions.getOrCreateSession(bead, { idempotencyKey: 'k' })
+  await colloquy.sessions.createSession(bead)
+  const again = await colloquy.sessions.getOrCreateSession(bead, { idempotencyKey: 'k' })
+  expect(again.id).toBe(first.id)
+})
