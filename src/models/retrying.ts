@@ -8,7 +8,7 @@ import { asFailure, cancelled, type FailurePart, failed } from './failure.ts'
 import type { Model, ModelFailure } from './model.ts'
 
 export interface RetrySettings {
-  /** How often it is asked at most, the first time included. */
+  /** The most calls, the first one included. */
   attempts: number
   /** The longest first wait; it doubles with every attempt. */
   firstWaitMs: number
@@ -61,7 +61,7 @@ export function retrying(
   }
 }
 
-/** How long to wait before the next attempt; undefined when there is to be none. */
+/** Returns the wait until the next attempt, or undefined when there is none. */
 function nextWait(
   { retryable, retryAfterMs = 0 }: ModelFailure,
   attempt: number,

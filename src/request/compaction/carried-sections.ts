@@ -9,10 +9,10 @@ import { filesIn } from './tool-files.ts'
 
 interface CarriedLimits {
   openCalls: number
-  /** Of each kind, read and changed. */
+  /** The most files that were read, and the most that were changed. */
   files: number
   userMessages: number
-  /** Of one user message. */
+  /** The most characters of one user message. */
   characters: number
 }
 

@@ -25,7 +25,7 @@ const message = (version: number, parts: Part[]): Message =>
 const session = { id: 's', conversationId: 'c' } as SessionHead
 const nothing: Known = { session, conversation: undefined, checkpoint: undefined, messages: [] }
 
-/** A section of somebody else's: every word that is shouted. */
+/** A section of another package: every word in capitals. */
 const shouted: CarriedSection<string> = {
   name: 'shouted',
   heading: 'Shouted',

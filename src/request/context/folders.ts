@@ -15,10 +15,10 @@ export interface FolderEntry {
 /** The entries of one folder, named by its path from the root (`''` is the root itself). */
 export type ListFolder = (path: string) => Promise<readonly FolderEntry[]>
 
-/** Left out even where no ignore file says so: nobody describes a project by them. */
+/** Left out even where no ignore file says so, because they do not describe a project. */
 export const neverListed: ReadonlySet<string> = new Set(['.git', '.colloquy', 'node_modules'])
 
-/** What git tracks or would track. Undefined when git cannot say, or knows nothing of the folder (an ignored one). */
+/** Lists what git tracks or would track. Undefined without git, and for a folder that git ignores. */
 export async function foldersFromGit(root: string): Promise<ListFolder | undefined> {
   const [listed, deleted] = await Promise.all([
     git(root, ['ls-files', '--cached', '--others', '--exclude-standard', '-z']),
@@ -36,7 +36,7 @@ export async function foldersFromGit(root: string): Promise<ListFolder | undefin
 function addPath(folders: Map<string, Map<string, FolderEntry>>, path: string): void {
   const names = path.split('/')
   if (names.some(name => neverListed.has(name))) return
-  // A repository inside the repository is listed as a folder with a slash at its end, without what is in it.
+  // Git lists a nested repository as a folder with a slash at its end, without its contents.
   const last = names[names.length - 1] === '' ? names.length - 2 : names.length - 1
   let parent = ''
   for (const [depth, name] of names.slice(0, last + 1).entries()) {

@@ -67,7 +67,7 @@ export function jobs(parts: {
     running = running.then(sweepAll).catch(error => onFailure(error, colloquy.project))
   }
   const timer = everyMs === null ? undefined : setInterval(sweep, timerMs(everyMs)).unref()
-  // What came due while nobody was here need not wait for the first sweep.
+  // Work may have come due while no server ran, so the first sweep does not wait.
   if (everyMs !== null) sweep()
 
   return {

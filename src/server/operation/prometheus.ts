@@ -1,6 +1,6 @@
 /** Metrics as text that Prometheus reads. `prom-client` would be 2.6 MB for it: see docs/decisions/dependencies.md. */
 
-export type Labels = Readonly<Record<string, string>>
+type Labels = Readonly<Record<string, string>>
 
 type Sample = readonly [labels: Labels, value: number]
 
@@ -36,7 +36,7 @@ export function counter(name: string, help: string) {
 
 const boundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** How many durations were within each of the bounds. */
+/** A histogram of durations. */
 export function durations(name: string, help: string) {
   const counts = [...boundsSeconds, Number.POSITIVE_INFINITY].map(() => 0)
   let sum = 0
