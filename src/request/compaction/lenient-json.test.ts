@@ -120,7 +120,7 @@ describe('parseLeniently', () => {
   })
 })
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
 const replies = join(root, '..', 'shared', 'data', 'beads', 'model-replies-not-json.json')
 
 it.skipIf(!existsSync(replies))(
