@@ -17,7 +17,7 @@ export const append: Benchmark = {
   name: 'append',
   title: 'Append one message after another',
   about:
-    'p50 of one durable append of 400 bytes, next to a bare prepared insert of the same bytes. The seeds rewrite their whole JSON file for each message, without a sync. First the 300 appends after a file was opened, which is how most programs write: the log of the baseline still grows, and each of its syncs waits for that; ours is grown ahead. Then the steady state, a thousand appends in every round: both logs have reached their size and are overwritten in place, and what is left is our own work beside an insert that does nothing else. `docs/decisions/2026-11-16-append-target.md` says where it goes.',
+    'p50 of one durable append of 400 bytes, next to a bare prepared insert of the same bytes. The last column rewrites a whole JSON file for each message, without a sync. First come the 300 appends after a file was opened, which is how most programs write. There the log of the baseline still grows, and each of its syncs waits for that; ours is grown ahead. Then comes the steady state, a thousand appends in every round. Both logs have reached their size and are overwritten in place, so what is left is our own work. `docs/internals/performance.md` says where the time goes.',
   run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
 }
 
@@ -42,12 +42,13 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
         first.push(await firstAppends(sizes, kind, files))
       }
     }
-    const seeds = new Map<number, string>()
+    const documents = new Map<number, string>()
     for (const { size } of fields) {
-      tell(`the seeds' way at ${count(size)}`)
-      seeds.set(size, milliseconds(await seedsAppend(join(folder, `${size}.json`), size, sizes.roundMs)))
+      tell(`one JSON file at ${count(size)}`)
+      documents.set(size, milliseconds(await rewriteFile(join(folder, `${size}.json`), size, sizes.roundMs)))
     }
-    for (const [index, finding] of first.entries()) finding.seeds = seeds.get(fields[index % fields.length]!.size)!
+    for (const [index, finding] of first.entries())
+      finding.document = documents.get(fields[index % fields.length]!.size)!
     return [...first, ...findings(fields)]
   } finally {
     for (const field of fields) await field.close()
@@ -144,8 +145,8 @@ async function prepare(path: string, size: number): Promise<Field> {
   }
 }
 
-/** A few appends of the seeds' kind; few, because at 50,000 each takes a good part of a second. */
-async function seedsAppend(path: string, size: number, atMostMs: number): Promise<number> {
+/** Appends to one JSON file, a few times only: at 50,000 messages each takes a good part of a second. */
+async function rewriteFile(path: string, size: number, atMostMs: number): Promise<number> {
   const next = messages(size + 2)
   const session = jsonFile(path, Array.from({ length: size }, next))
   return median(await timed({ times: 30, atMostMs }, () => session.add(next())))

@@ -1,4 +1,4 @@
-/** Bare tables on a PostgreSQL: one to insert into, and the seed's, which has a conversation in one row. */
+/** Bare tables on a PostgreSQL: one to insert into, and one that holds a conversation in one row. */
 import { createHash, randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { median, timed } from './measure.ts'
@@ -9,7 +9,7 @@ export async function bareTable(client: pg.Client) {
       version integer not null, author text not null, role text not null, at bigint not null, body text not null,
       salt bytea not null, digest bytea not null, hash bytea not null);
     create index on bare (conversation, version);
-    create table seed (id text primary key, messages jsonb not null)`)
+    create table document (id text primary key, messages jsonb not null)`)
   let version = 0
   // As many bytes as a stored message has, hashes included; made once, so that making them is not measured.
   const salt = randomBytes(16)
@@ -32,13 +32,13 @@ export async function bareTable(client: pg.Client) {
         values: [++version, Date.now(), texts.map(bodyOf), salt, hash],
       }),
     /** Median of rewriting a conversation of so many messages for one more. */
-    async seedsAppend(size: number, text: () => string, atMostMs: number): Promise<number> {
+    async rewriteDocument(size: number, text: () => string, atMostMs: number): Promise<number> {
       const all = JSON.stringify(Array.from({ length: size }, () => ({ role: 'user', content: text() })))
-      const id = `seed ${size}`
-      await client.query('insert into seed (id, messages) values ($1, $2)', [id, all])
+      const id = `document ${size}`
+      await client.query('insert into document (id, messages) values ($1, $2)', [id, all])
       return median(
         await timed({ times: 20, atMostMs }, () =>
-          client.query('update seed set messages = messages || $2::jsonb where id = $1', [
+          client.query('update document set messages = messages || $2::jsonb where id = $1', [
             id,
             JSON.stringify([{ role: 'user', content: text() }]),
           ]),

@@ -25,8 +25,8 @@ export interface Finding {
   target?: { atMost: number } | { atLeast: number } | { exactly: number }
   /** What `target` is about when it is not the ratio. */
   measured?: number
-  /** The seeds' own way, with its unit. */
-  seeds?: string
+  /** The same with one JSON document that is rewritten for each message, with its unit. */
+  document?: string
 }
 
 /** Whether a finding meets its target; undefined when it has none. */

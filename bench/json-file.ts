@@ -1,4 +1,4 @@
-/** The seeds' own way to keep a session: the whole of it as one JSON file, written anew for each message. */
+/** A session as one JSON file that is rewritten for each message. */
 import { writeFile } from 'node:fs/promises'
 
 export function jsonFile(path: string, history: readonly string[]) {

@@ -13,7 +13,7 @@ export const open: Benchmark = {
   name: 'open',
   title: 'Open a large store and ask one thing',
   about:
-    'From closed to the last 50 messages of one session, in a process that has its modules loaded, next to a bare open and the same select. Another session each time; closing is not counted. `docs/decisions/2026-11-18-opening.md` says where it goes.',
+    'From closed to the last 50 messages of one session, in a process that has its modules loaded, next to a bare open and the same select. Another session each time; closing is not counted. `docs/internals/performance.md` says where the time goes.',
   run,
 }
 

@@ -1,4 +1,4 @@
-/** The store for many nodes next to bare inserts on the same server, to the embedded store, and to the seed's own way. */
+/** The store for many nodes next to bare inserts on the same server, to the embedded store, and to one JSON document for each conversation. */
 import { join } from 'node:path'
 import { type Colloquy, openColloquy } from 'colloquy'
 import pg from 'pg'
@@ -16,7 +16,7 @@ export const postgres: Benchmark = {
   name: 'postgres',
   title: 'PostgreSQL',
   about:
-    'One durable append of 400 bytes on a PostgreSQL of its own on this machine (fsync on, a socket, no network), next to a bare prepared insert of the same bytes over the same driver; 64 callers at once on as many conversations next to a bare insert of 64 rows; a request of a full budget next to the same request from the embedded store. The seed keeps a conversation as one JSONB array and rewrites it for each message. Bytes are what the server says of its tables and its write-ahead log.',
+    'One durable append of 400 bytes on a PostgreSQL of its own on this machine (fsync on, a socket, no network), next to a bare prepared insert of the same bytes over the same driver; 64 callers at once on as many conversations next to a bare insert of 64 rows; a request of a full budget next to the same request from the embedded store. The last column keeps a conversation as one JSONB array and rewrites it for each message. Bytes are what the server reports for its tables and its write-ahead log.',
   run: (sizes, tell) =>
     inTemporaryFolder(async folder => {
       const server = await startPostgres()
@@ -74,10 +74,10 @@ async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding
       }
       const findings: Finding[] = []
       for (const [index, size] of histories.entries()) {
-        tell(`the seed's way with ${count(size)}`)
+        tell(`one JSON document with ${count(size)}`)
         findings.push({
           ...row(`one after another, history of ${count(size)}`, rounds[index]!, { atMost: 1.4 }),
-          seeds: milliseconds(await bare.seedsAppend(size, text, atMostMs)),
+          document: milliseconds(await bare.rewriteDocument(size, text, atMostMs)),
         })
       }
       const name = `ours at ${count(histories.at(-1)!)} to ours at ${count(histories[0]!)}`

@@ -55,7 +55,7 @@ export function tableOf(findings: readonly Finding[]): { head: Row; rows: Row[] 
     ['rounds', one => one.spread && `${one.spread[0].toFixed(2)}–${one.spread[1].toFixed(2)}`],
     ['target', targetText],
     ['met', metText],
-    ["seeds' way", one => one.seeds],
+    ['one JSON document', one => one.document],
   ]
   const used = columns.filter(([, cell]) => findings.some(one => cell(one)))
   return { head: used.map(([name]) => name), rows: findings.map(one => used.map(([, cell]) => cell(one) || '')) }

@@ -13,7 +13,7 @@ export const requests: Benchmark = {
   name: 'requests',
   title: 'Assemble a request',
   about:
-    '`previewRequest` of a full budget, packed and rendered as messages, next to a bare prepared select of just the rows it uses (same file, same driver) and `JSON.parse` of each. Messages that were read before are known, so all but the row of the first request show what an agent at work pays. The rows with a longer history are next to ours at the shortest, in the same rounds. `buildRequest` also records its manifest, durably. Messages of 400 bytes; recall is off but where it is named.',
+    '`previewRequest` of a full budget, packed and rendered as messages, next to a bare prepared select of just the rows it uses (same file, same driver) and `JSON.parse` of each. The rows with a longer history are next to ours at the shortest, in the same rounds. `buildRequest` also records its manifest, durably. Messages of 400 bytes; recall is off but where it is named.',
   run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
 }
 

@@ -13,7 +13,7 @@ export const search: Benchmark = {
   name: 'search',
   title: 'Full-text search',
   about:
-    'Twenty best hits with snippets over the whole store, neighbours taken into account, for queries of frequent and rare words; then the eight best of one conversation, as requests ask for what to recall. The store had a few seconds of rest before, in which its index is brought in order.',
+    'Twenty best hits with snippets over the whole store, neighbours taken into account, for queries of frequent and rare words; then the eight best of one conversation, as requests ask for what to recall. Before that the store rests for a few seconds, in which its index is optimised.',
   run,
 }
 

@@ -18,7 +18,7 @@ export const server: Benchmark = {
   name: 'server',
   title: 'Appends over HTTP',
   about:
-    'Another process posts messages over 64 connections, each waiting for its answer, which comes when the message is durable. The baseline is a bare Hono route on the same adapter that parses the same body, checks it with the same schema and stores nothing. Beside it the same appends without HTTP.',
+    'Another process posts messages over 64 connections, each waiting for its answer, which comes when the message is durable. The baseline is a bare Hono route on the same adapter that parses the same body, checks it with the same schema and stores nothing. A second row has the same appends without HTTP.',
   run: (sizes, tell) => inTemporaryFolder(folder => run(folder, sizes, tell)),
 }
 

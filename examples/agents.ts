@@ -50,14 +50,14 @@ const weather = tool({
   input: z.strictObject({ place: z.string() }),
   run: async ({ place }, { signal }) => `Sunny in ${place}${signal.aborted ? ', or so' : ''}`,
 })
-const asked = await colloquy.agents.run(session.id, {
+const weatherRun = await colloquy.agents.run(session.id, {
   message: 'How is the weather in Lisbon?',
   model: scriptedModel([{ calls: [{ name: 'weather', input: { place: 'Lisbon' } }] }, 'Sunny.']),
   tools: [weather],
 })
 // #endregion tool
 
-assert.equal(asked.text, 'Sunny.')
+assert.equal(weatherRun.text, 'Sunny.')
 
 // #region question
 const running = colloquy.agents.run(session.id, {

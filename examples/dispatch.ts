@@ -59,7 +59,7 @@ const team = await openColloquy({
     model: agent,
     models: { orchestrator: router },
     orchestrator: { agents: { dev: 'writes code', qa: 'tests it' } },
-    // autorun: true, defaultAgent: 'orchestrator' would have it done for whatever a person says to nobody in particular
+    // With autorun: true, defaultAgent: 'orchestrator' this happens to every message that names no agent.
   },
 })
 const { id } = await team.conversations.createConversation({ title: 'Login page' })

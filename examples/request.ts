@@ -1,4 +1,4 @@
-/** What an agent is sent: inside its budget, with an account of every part; older messages become a checkpoint. */
+/** A request inside its budget, with an account of every part; older messages become a checkpoint. */
 import assert from 'node:assert/strict'
 import { openColloquy } from 'colloquy'
 
@@ -20,6 +20,20 @@ for (const { what, fate, tokens, why } of request.ledger.entries.slice(0, 3)) {
 // send request.system and request.messages to a Messages API, or request.systemPrompt and request.userPrompt
 // #endregion request
 
+// #region describe
+await colloquy.sessions.setAgentDescription(session.id, {
+  agentType: 'dev',
+  role: 'You write TypeScript for a shop.',
+  instructions: ['Answer in one sentence.'],
+  allowedTools: [], // names of the tools that you offer it
+})
+await colloquy.sessions.updateContext(session.id, { root: process.cwd() }) // folders, CLAUDE.md and the like, commits
+const preview = await colloquy.sessions.previewRequest(session.id, 'What is left to do?')
+console.log(preview.system.split('\n')[0]) // You write TypeScript for a shop.
+// #endregion describe
+
+assert.match(preview.system, /^You write TypeScript for a shop\./)
+assert.ok(preview.totalTokens <= preview.budget)
 assert.ok(request.totalTokens <= request.budget)
 assert.equal(request.checkpoint, 1)
 assert.equal(request.omitted, 0)

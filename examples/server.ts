@@ -9,7 +9,7 @@ const model = scriptedModel('Three tasks: form, session, tests.')
 
 // #region serve
 const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop', agents: { model } })
-const token = newToken() // `colloquy serve` keeps it in a file beside the store
+const token = newToken() // `colloquy serve` keeps it in a file next to the store
 const server = createServer({ colloquy, owner: { token, name: 'owner' } })
 const running = await listen(server, { port: 0, token })
 // #endregion serve
@@ -28,9 +28,9 @@ for await (const event of client.live({ from: 'start', session: session.id })) {
 // #region run
 const live = client.live({ session: session.id, deltas: true, from: 'start' })
 await client.runs.start({ sessionId: session.id, body: { message: 'Go on', priority: 'person' } }) // answers at once
-for await (const one of live) {
-  if ('part' in one && one.part.type === 'text-delta') process.stdout.write(String(one.part.text))
-  if ('event' in one && one.type === 'run.ended') break // events and words come in one stream
+for await (const update of live) {
+  if ('part' in update && update.part.type === 'text-delta') process.stdout.write(String(update.part.text))
+  if ('event' in update && update.type === 'run.ended') break // events and words come in one stream
 }
 const [question] = (await client.runs.questions()).items // what agents wait to be told
 if (question) await client.runs.answer({ questionId: question.id, body: { answer: 'yes' } })

@@ -12,7 +12,7 @@ const { id } = await conversations.createConversation({
 // #region phases
 await conversations.transitionPhase(id, {
   to: 'plan',
-  expectedPhase: 'chat', // refused if somebody moved it meanwhile
+  expectedPhase: 'chat', // refused if another caller moved it meanwhile
   reason: 'the request is clear',
   summary: 'One page, two fields, no sign-up',
   agent: 'pm',

@@ -31,7 +31,7 @@ await conversations.acknowledge(id, 'dev', upTo, { fence: claim.fence })
 await claim.release()
 
 const again = await conversations.claim(id, 'dev', { trigger }).catch(error => error)
-console.log(again instanceof AlreadyAnswered) // true: nobody answers it twice
+console.log(again instanceof AlreadyAnswered) // true: it is not answered twice
 // #endregion claim
 
 // #region branch

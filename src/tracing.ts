@@ -17,7 +17,7 @@ export interface Tracer {
   startActiveSpan<T>(name: string, options: { attributes?: SpanAttributes }, work: (span: Span) => T): T
 }
 
-export type SpanName = 'colloquy.append' | 'colloquy.assemble' | 'colloquy.compact' | 'colloquy.run'
+type SpanName = 'colloquy.append' | 'colloquy.assemble' | 'colloquy.compact' | 'colloquy.run'
 
 /** Does the work inside a span, which ends with it. What the work learns on its way can be noted on the span. */
 export type Traced = <T>(

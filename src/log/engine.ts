@@ -31,7 +31,7 @@ export interface WriteOptions {
   fence?: { name: string; generation: number }
 }
 
-export interface Execution {
+interface Execution {
   /** By id, by work item (made under `id` if there is none), or the one the session is on. */
   conversation: { id: string; workItem?: WorkItem } | 'of-session'
   session?: { id: string } | { key: string }

@@ -3,12 +3,12 @@
  *
  * Random, because callers that were refused together would otherwise come back together.
  */
+import { timerMs } from '../timers.ts'
 import { asFailure, cancelled, type FailurePart, failed } from './failure.ts'
 import type { Model, ModelFailure } from './model.ts'
-import { waitFor } from './wait.ts'
 
 export interface RetrySettings {
-  /** How often it is asked at most, the first time included. */
+  /** The most calls, the first one included. */
   attempts: number
   /** The longest first wait; it doubles with every attempt. */
   firstWaitMs: number
@@ -61,7 +61,7 @@ export function retrying(
   }
 }
 
-/** How long to wait before the next attempt; undefined when there is to be none. */
+/** Returns the wait until the next attempt, or undefined when there is none. */
 function nextWait(
   { retryable, retryAfterMs = 0 }: ModelFailure,
   attempt: number,
@@ -74,4 +74,20 @@ function nextWait(
   const own = ceiling / 2 + (random() * ceiling) / 2
   // Everybody got the same hint, so the random part comes on top of it.
   return Math.round(Math.min(longestWaitMs, retryAfterMs > 0 ? retryAfterMs + own / 2 : own))
+}
+
+/** Resolves to true after the time, or to false as soon as the signal is aborted. */
+function waitFor(milliseconds: number, signal?: AbortSignal): Promise<boolean> {
+  if (signal?.aborted) return Promise.resolve(false)
+  return new Promise(resolve => {
+    const stop = () => {
+      clearTimeout(timer)
+      resolve(false)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve(true)
+    }, timerMs(milliseconds))
+    signal?.addEventListener('abort', stop, { once: true })
+  })
 }

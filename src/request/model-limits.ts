@@ -20,7 +20,7 @@ export interface KnownLimits extends ModelLimits {
   readonly known: boolean
 }
 
-export const defaultModelLimits: ModelLimits = { contextWindow: 128_000, outputLimit: 4_096 }
+const defaultModelLimits: ModelLimits = { contextWindow: 128_000, outputLimit: 4_096 }
 
 type Row = readonly [names: string, contextWindow: number, outputLimit: number, inputLimit?: number]
 

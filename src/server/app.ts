@@ -1,17 +1,15 @@
 /**
- * The server as a Hono app: the gate before everything, then the contract, endpoint by endpoint. Listening is
- * `start.ts`'s; here nothing knows of sockets.
+ * The server as a Hono app: the gate before everything, then the contract, endpoint by endpoint. `start.ts` listens; this
+ * file knows no sockets.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import type { HttpBindings } from '@hono/node-server'
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
 import type { Colloquy } from '../index.ts'
 import { idProblem } from '../log/events/id.ts'
-import { gate, meantHeader, type Owner } from './access/access-check.ts'
-import { securityHeaders } from './access/headers.ts'
+import { type Gate, gate, type Owner } from './access/access-check.ts'
+import { preflight, setCommonHeaders } from './access/headers.ts'
 import { demandProject, demandScope, type Principal } from './access/principal.ts'
 import { tickets } from './access/tickets.ts'
 import type { TokenBook } from './access/tokens.ts'
@@ -22,7 +20,7 @@ import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
 import type { Handler } from './handler.ts'
 import { jobs } from './operation/jobs.ts'
-import { figures } from './operation/metrics.ts'
+import { metrics, type RequestKind } from './operation/metrics.ts'
 import { nodeRegister } from './operation/nodes.ts'
 import { ui } from './pages/ui.ts'
 import { problemOf, problemResponse } from './problem.ts'
@@ -45,7 +43,7 @@ import { writeOptions } from './write-options.ts'
 
 export interface CreateServer {
   colloquy: Colloquy
-  /** Who started it: may do everything. */
+  /** The one who started the server, and may do everything. */
   owner: Owner
   /** Further tokens, each with its projects and scope. */
   book?: TokenBook
@@ -55,11 +53,11 @@ export interface CreateServer {
 export interface ColloquyServer {
   readonly app: Hono
   readonly settings: ServerSettings
-  /** A ticket for the address a person opens: good once. */
+  /** Issues a ticket for the address that a person opens. It is valid once. */
   ticket(): string
-  /** Ends live streams with a hint to come back, and refuses new ones. What is under way goes on. */
+  /** Ends live streams with a hint to come back, and refuses new ones. Running requests go on. */
   drain(): void
-  /** Ends what runs in the background. The store stays open: who opened it closes it. */
+  /** Ends the background work. The store stays open, for the caller to close. */
   close(): Promise<void>
 }
 
@@ -68,23 +66,21 @@ type Variables = {
     requestId: string
     endpoint: Endpoint | undefined
     principal: Principal | undefined
-    /** The status of an answer that is on its way already, with all its headers. */
-    answered: number | undefined
   }
 }
 
 export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
   const settings = completeServerSettings(configuration)
-  const { trace, limits } = settings
+  const { trace } = settings
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })
   const pages = ui({ door, tickets: entry, basePath: settings.basePath })
-  const counted = figures(colloquy)
+  const counted = metrics(colloquy)
   const live = streams(settings)
   const working = jobs({
     colloquy,
     everyMs: settings.sweepEveryMs,
-    figures: counted,
+    metrics: counted,
     onFailure: (error, project) => trace?.error({ error, project }, 'a maintenance sweep failed'),
   })
   const nodes = nodeRegister({
@@ -92,7 +88,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     streams: live,
     onFailure: error => trace?.debug({ error }, 'this node could not say that it is there'),
   })
-  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, figures: counted, nodes }
+  const server: ServerParts = { colloquy, settings, streams: live, jobs: working, metrics: counted, nodes }
   let isStopping = false
 
   const handlers = {
@@ -121,9 +117,8 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const origin = context.req.header('origin')
     if (context.req.method === 'OPTIONS' && origin !== undefined) context.res = preflight()
     else await next()
-    const answered = context.get('answered')
-    if (answered === undefined) finish(context, requestId, origin)
-    const status = answered ?? context.res.status
+    setCommonHeaders(context.res, requestId, origin)
+    const { status } = context.res
     const seconds = (performance.now() - started) / 1000
     const endpoint = context.get('endpoint')
     counted.answered(context.req.method, status, seconds, kindOf(endpoint))
@@ -149,7 +144,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const response =
       pages.entry(error, context) ??
       problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
-    finish({ res: response }, requestId, undefined)
+    setCommonHeaders(response, requestId, undefined)
     return response
   })
 
@@ -161,53 +156,18 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     const handler = (handlers[resource] as Record<string, Handler<Endpoint>>)[name]!
     app.on(endpoint.method.toUpperCase(), endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'), async context => {
       context.set('endpoint', endpoint)
-      return serve(context, endpoint, handler)
+      return serve(context, { endpoint, handler, server, door, isStopping })
     })
   }
 
   app.notFound(async context => {
     const { path, method } = context.req
-    // Who has no token is not told what there is.
+    // Without a token no caller learns which routes exist.
     if (!door.principalOf(context)) throw new AccessRequired()
     const found = await pages.elsewhere(context)
     if (found) return found
     throw new NoSuchRoute({ method, path, allowed: methodsAt(path) })
   })
-
-  async function serve(context: Context<Variables>, endpoint: Endpoint, handler: Handler<Endpoint>): Promise<Response> {
-    const { scope } = endpoint
-    const principal = scope === 'open' ? nobody : door.principalOf(context)
-    if (!principal) throw new AccessRequired()
-    context.set('principal', principal)
-    demandScope(principal, scope === 'open' ? 'open' : scope)
-    door.checkKind(context)
-    if (isStopping && endpoint.method !== 'get') throw new ServerStopping()
-    const params = context.req.param() as Record<string, string>
-    const query = context.req.query()
-    const project = params.project ?? query.project ?? query.project_id ?? projectOf(principal)
-    demandProject(principal, project)
-    const body = endpoint.method === 'get' ? undefined : await readBody(context, limits)
-    const checked = checkParts(endpoint, { params, query, body })
-    const requestId = context.get('requestId')
-    const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
-    const write = writeOptions(context, endpoint)
-    const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
-    if (answer instanceof Response) return answer
-    const { status, text, headers } = json(context, endpoint, answer, requestId)
-    context.set('answered', status)
-    const { outgoing } = (context.env ?? {}) as Partial<HttpBindings>
-    if (!outgoing) return new Response(text, { status, headers })
-    // Straight to the socket: a web response around it would be taken apart again piece by piece.
-    if (text !== null) headers['content-length'] = String(Buffer.byteLength(text))
-    outgoing.writeHead(status, headers)
-    outgoing.end(text ?? undefined)
-    return RESPONSE_ALREADY_SENT
-  }
-
-  /** What a token means that says no project: its own, or the one the server was started for. */
-  function projectOf({ projects }: Principal): string {
-    return projects === 'all' || projects.includes(colloquy.project) ? colloquy.project : (projects[0] ?? '')
-  }
 
   return {
     app: app as unknown as Hono,
@@ -227,25 +187,56 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
   }
 }
 
-/** Who asks an open endpoint. May nothing. */
-const nobody: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
+interface Call {
+  endpoint: Endpoint
+  handler: Handler<Endpoint>
+  server: ServerParts
+  door: Gate
+  isStopping: boolean
+}
 
-function kindOf(endpoint: Endpoint | undefined): 'append' | 'request' | 'other' {
+/** Checks the caller and the input of a request, then lets the handler of its endpoint answer. */
+async function serve(
+  context: Context<Variables>,
+  { endpoint, handler, server, door, isStopping }: Call,
+): Promise<Response> {
+  const { colloquy, settings } = server
+  const { scope } = endpoint
+  const principal = scope === 'open' ? anyone : door.principalOf(context)
+  if (!principal) throw new AccessRequired()
+  context.set('principal', principal)
+  demandScope(principal, scope)
+  door.checkKind(context)
+  if (isStopping && endpoint.method !== 'get') throw new ServerStopping()
+  const params = context.req.param() as Record<string, string>
+  const query = context.req.query()
+  const project = params.project ?? query.project ?? query.project_id ?? projectOf(principal, colloquy.project)
+  demandProject(principal, project)
+  const body = endpoint.method === 'get' ? undefined : await readBody(context, settings.limits)
+  const checked = checkParts(endpoint, { params, query, body })
+  const requestId = context.get('requestId')
+  const within = colloquy.as({ project, actor: principal.name, channel: 'http', requestId })
+  const write = writeOptions(context, endpoint)
+  const answer = await handler({ ...checked, colloquy: within, write, principal, server, context })
+  return answer instanceof Response ? answer : json(context, endpoint, answer)
+}
+
+/** The caller of an open endpoint, who needs no token and may do nothing else. */
+const anyone: Principal = { name: 'nobody', scope: 'read', projects: 'all', by: 'token' }
+
+/** Returns the project of a request that names none: the server's own, or else the token's first. */
+function projectOf({ projects }: Principal, own: string): string {
+  return projects === 'all' || projects.includes(own) ? own : (projects[0] ?? '')
+}
+
+function kindOf(endpoint: Endpoint | undefined): RequestKind {
   if (endpoint === contract.sessions.addMessage || endpoint === contract.conversations.say) return 'append'
   return endpoint === contract.sessions.request || endpoint === contract.teams.view ? 'request' : 'other'
 }
 
-interface Answer {
-  status: number
-  text: string | null
-  headers: Record<string, string>
-}
-
-function json(context: Context, endpoint: Endpoint, answer: unknown, requestId: string): Answer {
+function json(context: Context, endpoint: Endpoint, answer: unknown): Response {
   const text = JSON.stringify(answer)
-  const headers = commonHeaders(requestId, context.req.header('origin'))
-  headers['content-type'] = 'application/json'
-  headers['cache-control'] = 'no-store'
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'cache-control': 'no-store' }
   if (endpoint.method === 'get' && endpoint.scope !== 'open') {
     const etag =
       endpoint === contract.conversations.get
@@ -254,41 +245,12 @@ function json(context: Context, endpoint: Endpoint, answer: unknown, requestId: 
     headers.etag = etag
     headers['cache-control'] = 'private, no-cache'
     const known = context.req.header('if-none-match')?.split(/,\s*/)
-    if (known?.some(one => one.replace(/^W\//, '') === etag)) return { status: 304, text: null, headers }
+    if (known?.some(one => one.replace(/^W\//, '') === etag)) return new Response(null, { status: 304, headers })
   }
-  return { status: endpoint.statusOf?.(answer) ?? endpoint.status, text, headers }
+  return new Response(text, { status: endpoint.statusOf?.(answer) ?? endpoint.status, headers })
 }
 
-function finish(context: { res: Response }, requestId: string, origin: string | undefined): void {
-  const { headers } = context.res
-  for (const [name, value] of Object.entries(commonHeaders(requestId, origin))) headers.set(name, value)
-}
-
-function commonHeaders(requestId: string, origin: string | undefined): Record<string, string> {
-  return {
-    ...securityHeaders,
-    'x-request-id': requestId,
-    // The gate let it through, so it is one of ours.
-    ...(origin !== undefined && {
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'etag, x-request-id, retry-after',
-      vary: 'origin',
-    }),
-  }
-}
-
-function preflight(): Response {
-  return new Response(null, {
-    status: 204,
-    headers: {
-      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': `authorization, content-type, idempotency-key, if-match, if-none-match, colloquy-fence, last-event-id, x-request-id, ${meantHeader}`,
-      'access-control-max-age': '600',
-    },
-  })
-}
-
-/** A path without the one that everything is below, if it is there: a proxy may have taken it off. */
+/** Removes the base path, if it is there: a proxy may have removed it already. */
 function pathBelow(basePath: string, path: string): string {
   if (basePath === '' || (path !== basePath && !path.startsWith(`${basePath}/`))) return path
   return path.slice(basePath.length) || '/'

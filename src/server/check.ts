@@ -5,7 +5,7 @@ import type { Endpoint } from './contract/endpoint.ts'
 
 const mostErrors = 20
 
-export interface Parts {
+interface Parts {
   params: Record<string, string>
   query: Record<string, string>
   body: unknown

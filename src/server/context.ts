@@ -1,7 +1,7 @@
 /** What handlers share beside the store. */
 import type { Colloquy } from '../index.ts'
 import type { Jobs } from './operation/jobs.ts'
-import type { Figures } from './operation/metrics.ts'
+import type { Metrics } from './operation/metrics.ts'
 import type { NodeRegister } from './operation/nodes.ts'
 import type { ServerSettings } from './settings.ts'
 import type { Streams } from './streams.ts'
@@ -12,6 +12,6 @@ export interface ServerParts {
   settings: ServerSettings
   streams: Streams
   jobs: Jobs
-  figures: Figures
+  metrics: Metrics
   nodes: NodeRegister
 }

@@ -1,8 +1,7 @@
 /** The door of the server: make one over an open store, let it listen, stop it. */
 
 export type { Principal, TokenScope } from './access/principal.ts'
-export { tokenPlace } from './access/token-path.ts'
-export { type BookEntry, newToken, ownersToken, type TokenBook, tokenBook } from './access/tokens.ts'
+export { type BookEntry, newToken, ownersToken, type TokenBook, tokenBook, tokenPlace } from './access/tokens.ts'
 export { type ColloquyServer, type CreateServer, createServer } from './app.ts'
 export type { Endpoint } from './contract/endpoint.ts'
 export { contract, endpoints, type NamedEndpoint } from './contract/index.ts'

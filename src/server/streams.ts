@@ -7,7 +7,7 @@ import { ServerStopping, TooMany } from '../errors.ts'
 import type { Colloquy, LiveUpdate, RecordedEvent, Update, UpdatesOptions } from '../index.ts'
 import type { ServerSettings } from './settings.ts'
 
-export interface Listening extends Pick<UpdatesOptions, 'from' | 'conversationId' | 'sessionId'> {
+interface Listening extends Pick<UpdatesOptions, 'from' | 'conversationId' | 'sessionId'> {
   /** Types of events or names of updates; all when empty. */
   types: ReadonlySet<string>
   /** Also what agents say while they say it. */

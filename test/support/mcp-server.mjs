@@ -1,4 +1,4 @@
-/** An MCP server with two tools, one of which fails; it also prints what is no message and asks whether anybody is there. */
+/** An MCP server with two tools: one fails and has no schema. It also prints a line that is no message, and sends a ping. */
 import { createInterface } from 'node:readline'
 
 const send = message => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -19,7 +19,7 @@ createInterface({ input: process.stdin }).on('line', line => {
     })
   } else if (method === 'tools/list') {
     const first = { tools: [{ name: 'weather', description: 'The weather.', inputSchema: schema }], nextCursor: 'more' }
-    send({ id, result: params.cursor ? { tools: [{ name: 'storm', inputSchema: schema }] } : first })
+    send({ id, result: params.cursor ? { tools: [{ name: 'storm' }] } : first })
   } else if (method === 'tools/call') {
     if (params.name === 'storm') send({ id, result: { content: [{ type: 'text', text: 'No storm.' }], isError: true } })
     else send({ id, result: { content: [{ type: 'text', text: `Sunny in ${params.arguments.place}.` }] } })

@@ -6,7 +6,7 @@ export interface ScreenProps {
   params: Params
 }
 
-export interface Route {
+interface Route {
   path: string
   Screen: ComponentType<ScreenProps>
   /** Label in the navigation bar; screens without one are reached from others. */

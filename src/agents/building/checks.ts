@@ -4,7 +4,7 @@ import type { CheckResult } from '../../log/events/work/ralph.ts'
 import { runProcess } from '../tools/process.ts'
 import type { Check } from './find-checks.ts'
 
-export interface RunChecks {
+interface RunChecks {
   folder: string
   /** Ends the check that runs; those behind it are not run. */
   signal?: AbortSignal | undefined

@@ -10,7 +10,7 @@ export interface Check {
   command: string
 }
 
-export interface FoundChecks {
+interface FoundChecks {
   /** What is run to see whether work is done, the quickest to fail first. */
   checks: Check[]
   /** First words of commands that an agent may run by itself, to check its work. */

@@ -10,7 +10,7 @@ export interface RalphTask {
   feature?: string
 }
 
-export interface RalphMessage {
+interface RalphMessage {
   task: RalphTask
   /** The number of this iteration. */
   number: number

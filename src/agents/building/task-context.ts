@@ -23,7 +23,7 @@ import { type Check, findChecks } from './find-checks.ts'
 import type { OnProgress } from './progress.ts'
 import type { RalphTask } from './ralph-message.ts'
 
-export interface RoomParts {
+interface RoomParts {
   engine: Engine
   scope: Scope
   sessions: SessionManager

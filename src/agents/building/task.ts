@@ -8,7 +8,7 @@ import type { TaskState } from '../../log/events/work/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../../log/views/work/ralph.ts'
 import { agentFor } from '../../log/views/work/state-transitions.ts'
 
-export interface TaskStanding {
+interface TaskStanding {
   state: TaskState
   /** Version of the move into it. */
   since: number

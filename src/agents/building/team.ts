@@ -4,7 +4,7 @@ import { isHeld } from '../../log/views/work/state-transitions.ts'
 import type { TaskEnd } from './task.ts'
 
 /** A task as far as the order of work is concerned. */
-export interface OrderedTask {
+interface OrderedTask {
   taskId: string
   title: string
   state: TaskState
@@ -15,7 +15,7 @@ export interface OrderedTask {
   waitsFor: readonly string[]
 }
 
-export interface TeamDesk {
+interface TeamDesk {
   tasks(): Promise<OrderedTask[]>
   /** Has the project manager plan; gives why nothing came of it, if nothing did. */
   plan(): Promise<string | undefined>

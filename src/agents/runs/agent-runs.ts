@@ -32,7 +32,7 @@ import type { RunKeeper } from './run-keeper.ts'
 import type { RunOptions, RunTarget, StartedRun } from './run-options.ts'
 import { toolDesk } from './tool-desk.ts'
 
-export type UnderWay = (run: Omit<StartedRun, 'ended'>) => void
+type UnderWay = (run: Omit<StartedRun, 'ended'>) => void
 
 export interface AgentRunParts {
   engine: Engine

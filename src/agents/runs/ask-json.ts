@@ -8,7 +8,7 @@ import type { Model, ModelFailure, ModelPart, ModelPriority } from '../../models
 import { parseLeniently } from '../../request/compaction/lenient-json.ts'
 import type { RequestMessage } from '../../request/text/provider-message.ts'
 
-export interface JsonQuestion<T> {
+interface JsonQuestion<T> {
   model: Model
   system: string
   text: string
@@ -21,7 +21,7 @@ export interface JsonQuestion<T> {
   priority?: ModelPriority
 }
 
-export type JsonAnswer<T> = { ok: true; value: T } | { ok: false; reason: string; failure?: ModelFailure }
+type JsonAnswer<T> = { ok: true; value: T } | { ok: false; reason: string; failure?: ModelFailure }
 
 export async function askForJson<T>(question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
   const { model, system, text, signal, priority = 'normal' } = question

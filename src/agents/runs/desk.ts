@@ -25,7 +25,7 @@ export interface RequestTerms {
   strategy?: Strategy
 }
 
-export interface Said {
+interface Said {
   role: 'user' | 'assistant'
   author?: string
   parts: Part[]
@@ -37,7 +37,7 @@ export interface Said {
   acknowledges?: number
 }
 
-export interface Ending {
+interface Ending {
   outcome: RunOutcome
   reason?: string
   steps: number

@@ -8,7 +8,7 @@ import type { RunDesk } from './desk.ts'
 import { newcomer, type RunInput } from './run-input.ts'
 import { runCalls, storeResult } from './tool-calls.ts'
 
-export type Next = { state: 'asked'; trigger: Message } | { state: 'answered'; message: Message }
+type Next = { state: 'asked'; trigger: Message } | { state: 'answered'; message: Message }
 
 /** Tools that are safe to repeat: the same call asks the same question, and reading changes nothing. */
 const repeatable: ReadonlySet<string> = new Set([

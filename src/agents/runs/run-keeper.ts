@@ -4,7 +4,7 @@ import type { Claim } from '../../conversation/turns/agent-views.ts'
 import { LeaseLost } from '../../errors.ts'
 import { timerMs } from '../../timers.ts'
 
-export interface KeptRun {
+interface KeptRun {
   readonly sessionId: string
   readonly signal: AbortSignal
   isSuperseded(): boolean

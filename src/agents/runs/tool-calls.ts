@@ -19,7 +19,7 @@ export interface RunCalls {
   call(call: Pick<ToolCall, 'callId' | 'signal'> & { asking: Message; characters: number }): ToolCall
 }
 
-export interface CallsDone {
+interface CallsDone {
   /** The message with the newest result. */
   last: Message
   /** The text the agent completed with. */

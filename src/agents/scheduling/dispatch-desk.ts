@@ -19,7 +19,7 @@ import { settleWaiting } from './waiting-beads.ts'
 import { workChanges } from './work-changes.ts'
 import type { DispatchedItem, TaskWorker, Worker } from './worker.ts'
 
-export interface DispatchDeskParts {
+interface DispatchDeskParts {
   engine: Engine
   scope: Scope
   access: WorkAccess

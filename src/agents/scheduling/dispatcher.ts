@@ -22,7 +22,7 @@ export interface Candidate {
   lease: string
 }
 
-export type Started =
+type Started =
   | { state: 'started'; job: Job }
   /** A guard keeps it. */
   | { state: 'parked'; reason: string }
@@ -62,7 +62,7 @@ export type DispatchUpdate = { item: DispatchedItem; title: string; at: string }
   | { type: 'lost'; agent: string }
 )
 
-export interface DispatchInput {
+interface DispatchInput {
   /** How many items at a time in this process. */
   concurrency: number
   /** Ends when there is nothing left to do, nothing under way here, and nothing to be tried again. */

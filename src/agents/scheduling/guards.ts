@@ -40,7 +40,7 @@ export const defaultGuards: GuardSettings = {
   mostBackOffMs: 10 * 60_000,
 }
 
-export type GuardFinding = Pick<GuardTripped, 'kind' | 'finding'> & { evidence: readonly number[] }
+type GuardFinding = Pick<GuardTripped, 'kind' | 'finding'> & { evidence: readonly number[] }
 
 /** How far back the same answer is looked for. */
 const window = 8

@@ -55,7 +55,7 @@ export const orchestratorName = 'orchestrator'
 /** A run that another run took over is looked at again this often, then it failed. */
 const mostTries = 5
 
-export interface OrchestrationParts {
+interface OrchestrationParts {
   engine: Engine
   scope: Scope
   scribe: Scribe

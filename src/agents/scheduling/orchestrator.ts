@@ -79,7 +79,7 @@ export interface OrchestratorDesk {
   over(turn: RoutedTurn, signal: AbortSignal): Promise<string | undefined>
 }
 
-export interface OrchestratorInput {
+interface OrchestratorInput {
   model: Parameters<typeof askForJson>[0]['model']
   signal: AbortSignal
   /** Whether a state fits what the model may be sent. */

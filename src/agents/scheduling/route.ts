@@ -5,7 +5,7 @@ export type RouteDecision =
   | { end: false; agents: string[]; phase?: string; reason: string; instruction?: string }
 
 /** What a route may say. */
-export interface RouteChoices {
+interface RouteChoices {
   agents: readonly string[]
   /** The phase it is in; null where the project has none. */
   phase: string | null

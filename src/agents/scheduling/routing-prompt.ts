@@ -8,7 +8,7 @@ export interface RoutingContext {
   current_routing: RoutedEntry | null
 }
 
-export interface RoutedEntry {
+interface RoutedEntry {
   phase?: string
   agents: readonly string[]
   reason: string
@@ -17,7 +17,7 @@ export interface RoutedEntry {
   outcome?: string
 }
 
-export interface RoutedAgent {
+interface RoutedAgent {
   name: string
   /** What it is for. */
   does: string

@@ -14,7 +14,7 @@ interface Known {
   work: BeadWork
 }
 
-export interface ParkedWaiting {
+interface ParkedWaiting {
   item: DispatchedItem
   title: string
   reason: string

@@ -4,7 +4,7 @@ import { followed } from '../../conversation/access/follow-log.ts'
 import type { StoredEvent } from '../../log/events/event.ts'
 import type { Store } from '../../log/store.ts'
 
-export interface WorkChanges {
+interface WorkChanges {
   /** Whether something was parked, or went on, or waits for something else now, since this was last asked. */
   concernedParked(): boolean
   /** Resolves when there was a change since it was last asked, or when the signal ends the wait. */

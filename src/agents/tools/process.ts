@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { timerMs } from '../../timers.ts'
 
-export interface ProcessOptions {
+interface ProcessOptions {
   folder: string
   /** Time-out. */
   timeMs: number
@@ -13,7 +13,7 @@ export interface ProcessOptions {
   env?: Readonly<Record<string, string>>
 }
 
-export interface ProcessEnd {
+interface ProcessEnd {
   /** Null when it was killed. */
   exitCode: number | null
   /** Output of both streams, interleaved as it arrived. */

@@ -3,7 +3,7 @@ import type { TeamProgress, TeamResult } from '../../index.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { printLines, style } from '../terminal/terminal.ts'
 
-export interface TeamScreen {
+interface TeamScreen {
   show(progress: TeamProgress): void
   /** All that was shown is written. */
   end(): Promise<void>

@@ -13,7 +13,7 @@ import { errorStyle, note, print, printJson } from '../terminal/terminal.ts'
 import { answered } from './chat-answer.ts'
 import { chatOnTerminal } from './chat-terminal.ts'
 
-export interface ChatOptions extends GlobalOptions {
+interface ChatOptions extends GlobalOptions {
   agent: string
   feature?: string
   task?: string

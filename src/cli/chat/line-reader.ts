@@ -1,29 +1,29 @@
 /**
- * Lines that a person types. Nothing that is typed or pasted gets lost: what comes while nobody asks waits, unseen, for
- * the next question.
+ * Lines that a person types. Nothing typed or pasted gets lost: input that comes between two questions waits, unseen, for
+ * the next one.
  */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { style } from '../terminal/terminal.ts'
 
-export interface LineReader {
-  /** What was typed; a line that ends with a backslash goes on in the next. Undefined when it was broken off. */
+interface LineReader {
+  /** Resolves to the typed text, or undefined when it was broken off. A backslash at the end continues the line. */
   ask(prompt: string, signal?: AbortSignal): Promise<string | undefined>
-  /** Whether there is nobody any more. */
+  /** The input has ended. */
   readonly isOver: boolean
   close(): void
 }
 
-export interface LineReaderOptions {
+interface LineReaderOptions {
   /** Newest first. */
   history: string[]
   historySize: number
-  /** Ctrl-C; true when something had been typed, which is thrown away. */
+  /** Called on Ctrl-C; `hadText` when typed text was thrown away. */
   onInterrupt(hadText: boolean): void
   onClose(): void
 }
 
-/** Terminals that know it put pasted text between marks, so that its line breaks are not taken for the end. */
+/** Makes terminals that support it put pasted text between marks, so that its line breaks do not end the input. */
 const pasteMarks = { on: '\u001b[?2004h', off: '\u001b[?2004l' }
 
 export function lineReader({ history, historySize, onInterrupt, onClose }: LineReaderOptions): LineReader {
@@ -31,7 +31,7 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
   let asking: { prompt: string; lines: string[]; done(text: string | undefined): void } | undefined
   let isPasting = false
   let isOver = false
-  const waiting: string[] = []
+  const waitingLines: string[] = []
   const screen = unlessQuiet(() => asking === undefined)
   const terminal = createInterface({ input: stdin, output: screen, terminal: true, history, historySize, prompt: '' })
   stdout.write(pasteMarks.on)
@@ -42,14 +42,14 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
   }
   stdin.on('keypress', onKey)
   terminal.on('line', line => {
-    // A line that goes on is marked, also where it waits.
+    // A pasted line is marked as continued, also while it waits.
     const goesOn = isPasting ? `${line}\\` : line
     if (asking) take(goesOn)
-    else waiting.push(goesOn)
+    else waitingLines.push(goesOn)
   })
   terminal.on('SIGINT', () => {
     const hadText = terminal.line !== '' || (asking?.lines.length ?? 0) > 0
-    // Throws away what stands on the line.
+    // Clears the line: to its end, then back to its start.
     terminal.write(null, { ctrl: true, name: 'e' })
     terminal.write(null, { ctrl: true, name: 'u' })
     const { prompt } = asking ?? {}
@@ -62,7 +62,7 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
     isOver = true
     stdout.write(pasteMarks.off)
     stdin.off('keypress', onKey)
-    // Whoever may still write to it keeps nobody here.
+    // An open input must not keep the process alive.
     stdin.unref()
     asking?.done(undefined)
     onClose()
@@ -96,9 +96,9 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
         signal?.addEventListener('abort', stop)
         asking = { prompt, lines: [], done }
         show(prompt)
-        // What was typed ahead is shown where it is taken.
-        while (asking && waiting.length > 0) {
-          const line = waiting.shift()!
+        // Lines typed ahead are shown when they are used.
+        while (asking && waitingLines.length > 0) {
+          const line = waitingLines.shift()!
           stdout.write(`${line.replace(/\\$/, '')}\n`)
           take(line)
         }
@@ -108,7 +108,7 @@ export function lineReader({ history, historySize, onInterrupt, onClose }: LineR
   }
 }
 
-/** The terminal, for what readline draws; while an answer is shown nothing is drawn into it. */
+/** Passes on what readline draws, but draws nothing into an answer that is being shown. */
 function unlessQuiet(isQuiet: () => boolean): Writable {
   const { stdout } = process
   const screen = new Writable({

@@ -2,7 +2,7 @@
 import { NotFound } from '../../errors.ts'
 import type { Colloquy, Conversation, Session } from '../../index.ts'
 
-export type Found = { kind: 'session'; session: Session } | { kind: 'conversation'; conversation: Conversation }
+type Found = { kind: 'session'; session: Session } | { kind: 'conversation'; conversation: Conversation }
 
 /** @throws {NotFound} when neither a session nor a conversation has the id */
 export async function find(colloquy: Colloquy, id: string): Promise<Found> {

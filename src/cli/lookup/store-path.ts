@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
 import { StoreUnusable } from '../../errors.ts'
 
-export interface StorePlace {
+interface StorePlace {
   url: string
   /** The file, for stores that are one. */
   file: string | undefined

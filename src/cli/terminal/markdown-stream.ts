@@ -1,6 +1,6 @@
 /**
- * Markdown as it comes, for a terminal: headings, lists, quotes, code and tables look like what they are, and every word
- * is shown as soon as it is known what it is.
+ * Renders Markdown for a terminal while it comes: headings, lists, quotes, code and tables. Each word is shown as soon as
+ * its meaning is decided, and nothing shown is drawn again, so the output may be a pipe.
  *
  * Takes safe text. Lines are not wrapped: the terminal does that, and does it again when its size changes.
  */
@@ -9,24 +9,24 @@ import { isTableRow, tableLines } from './markdown-table.ts'
 import type { Style } from './terminal.ts'
 
 export interface MarkdownStream {
-  /** What can be shown after this much more of the text. */
+  /** Takes the next piece of the text, and returns what can be shown now. */
   write(text: string): string
-  /** What is left when nothing more comes. */
+  /** Returns the rest. */
   end(): string
 }
 
-/** What a line is, once its beginning says so. */
+/** The kind of a line, once its beginning decides it. */
 interface Line {
-  /** Stands in front of it, shown once. */
+  /** Shown once, in front of the line. */
   lead: string
-  /** Around everything on it. */
+  /** Colours everything on the line. */
   paint(text: string): string
-  /** False for code: it is shown as it is. */
+  /** False for code, which is shown as it is. */
   hasMarks: boolean
 }
 
 export function markdownStream(style: Style, columns: () => number): MarkdownStream {
-  /** Of the line that is coming: what has not been shown. */
+  /** The part of the current line that has not been shown. */
   let held = ''
   let line: Line | undefined
   let last = ''
@@ -34,41 +34,15 @@ export function markdownStream(style: Style, columns: () => number): MarkdownStr
   let rows: string[] = []
   let isFirst = true
 
-  const text: Line = { lead: '', paint: shown => shown, hasMarks: true }
-  const code: Line = { lead: '  ', paint: shown => style.cyan(shown), hasMarks: false }
-
-  /** Undefined as long as what has come may become several things. */
-  function kindOf(isWhole: boolean): Line | undefined {
-    if (fence !== undefined) return isWhole || !fence.startsWith(held.trim()) ? code : undefined
-    const [, indent = '', rest = ''] = /^(\s*)(.*)$/s.exec(held)!
-    if (rest === '') return isWhole ? text : undefined
-    const heading = /^#{1,6}(?:\s+|$)/.exec(rest)
-    if (heading && (isWhole || heading[0].length < rest.length)) {
-      held = rest.slice(heading[0].length)
-      return { lead: '', paint: shown => style.bold(style.magenta(shown)), hasMarks: true }
-    }
-    const item = /^([-*+]|\d{1,4}[.)])\s+(?=\S)/.exec(rest)
-    if (item) {
-      held = rest.slice(item[0].length)
-      const mark = /\d/.test(item[1]!) ? item[1]! : '•'
-      return { lead: `${indent}${style.cyan(mark)} `, paint: shown => shown, hasMarks: true }
-    }
-    const quote = /^>\s?/.exec(rest)
-    if (quote && (isWhole || quote[0].length < rest.length)) {
-      held = rest.slice(quote[0].length)
-      return { lead: `${indent}${style.dim('│')} `, paint: shown => style.dim(shown), hasMarks: true }
-    }
-    // Rules, fences and rows of tables are known by their whole line.
-    const mayBecome =
-      /^(?:#{1,6}\s*|[-*+]\s*|\d{1,4}[.)]?\s*|>\s?|[-*_][-*_\s]*|`{1,2}|`{3}.*|~{1,2}|~{3}.*|\|.*)$/.test(rest)
-    return !isWhole && mayBecome ? undefined : text
-  }
-
   function shown(isWhole: boolean): string {
     let out = ''
     if (!line) {
-      line = kindOf(isWhole)
-      if (!line) return ''
+      // Inside a fence only a line that may close it is undecided.
+      if (fence !== undefined && !isWhole && fence.startsWith(held.trim())) return ''
+      const beginning = fence === undefined ? beginningOf(held, style, isWhole) : { line: codeLine(style), rest: held }
+      if (!beginning) return ''
+      line = beginning.line
+      held = beginning.rest
       out += line.lead
     }
     if (!line.hasMarks) {
@@ -76,13 +50,13 @@ export function markdownStream(style: Style, columns: () => number): MarkdownStr
       held = ''
       return out
     }
-    const found = inline(held, style, { isWhole, before: last })
-    last = held.slice(0, held.length - found.held.length).at(-1) ?? last
-    held = found.held
-    return out + (found.shown === '' ? '' : line.paint(found.shown))
+    const marks = inline(held, style, { isWhole, before: last })
+    last = held.slice(0, held.length - marks.held.length).at(-1) ?? last
+    held = marks.held
+    return out + (marks.shown === '' ? '' : line.paint(marks.shown))
   }
 
-  /** A line that is whole and of which nothing was shown: it may be more than text. */
+  /** Renders a complete line of which nothing was shown, if it is a fence or a rule. */
   function wholeLine(): string | undefined {
     const trimmed = held.trim()
     if (fence !== undefined) {
@@ -125,7 +99,7 @@ export function markdownStream(style: Style, columns: () => number): MarkdownStr
     return `${before}${lines.join('\n')}\n`
   }
 
-  /** What is made of several lines does not begin behind whatever stands in front of the text. */
+  /** A block of several lines starts on a line of its own, not behind a prompt. */
   function ownLine(): string {
     return isFirst ? '\n' : ''
   }
@@ -148,4 +122,32 @@ export function markdownStream(style: Style, columns: () => number): MarkdownStr
       return isOpen ? endLine().replace(/\n$/, '') + endTable() : endTable().replace(/\n$/, '')
     },
   }
+}
+
+const textLine: Line = { lead: '', paint: shown => shown, hasMarks: true }
+const codeLine = (style: Style): Line => ({ lead: '  ', paint: style.cyan, hasMarks: false })
+
+/** Rules, fences and rows of tables are decided by their whole line; the others by what they begin with. */
+const undecided = /^(?:#{1,6}\s*|[-*+]\s*|\d{1,4}[.)]?\s*|>\s?|[-*_][-*_\s]*|`{1,2}|`{3}.*|~{1,2}|~{3}.*|\|.*)$/
+
+/** Returns the kind of a line and the text behind its mark, or undefined while several kinds are possible. */
+function beginningOf(line: string, style: Style, isWhole: boolean): { line: Line; rest: string } | undefined {
+  const [, indent = '', text = ''] = /^(\s*)(.*)$/s.exec(line)!
+  if (text === '') return isWhole ? { line: textLine, rest: line } : undefined
+  const [heading] = /^#{1,6}(?:\s+|$)/.exec(text) ?? []
+  if (heading !== undefined && (isWhole || heading.length < text.length)) {
+    const paint = (shown: string) => style.bold(style.magenta(shown))
+    return { line: { lead: '', paint, hasMarks: true }, rest: text.slice(heading.length) }
+  }
+  const [item, bullet] = /^([-*+]|\d{1,4}[.)])\s+(?=\S)/.exec(text) ?? []
+  if (item !== undefined && bullet !== undefined) {
+    const mark = /\d/.test(bullet) ? bullet : '•'
+    return { line: { ...textLine, lead: `${indent}${style.cyan(mark)} ` }, rest: text.slice(item.length) }
+  }
+  const [quote] = /^>\s?/.exec(text) ?? []
+  if (quote !== undefined && (isWhole || quote.length < text.length)) {
+    const lead = `${indent}${style.dim('│')} `
+    return { line: { lead, paint: style.dim, hasMarks: true }, rest: text.slice(quote.length) }
+  }
+  return !isWhole && undecided.test(text) ? undefined : { line: textLine, rest: line }
 }

@@ -16,7 +16,7 @@ export function tableLines(rows: readonly string[], style: Style, columns: numbe
   const [heading = [], ...others] = cells
     .filter((row, index) => index !== 1 || !isRule(row))
     .map(row => row.map(cell => inline(cell, style, { isWhole: true }).shown))
-  // Without a rule below it the first row is a row like the others.
+  // Only a rule below it makes the first row a heading.
   if (!hasHeading) return rows.map(row => inline(row, style, { isWhole: true }).shown)
   const all = [heading, ...others]
   const widths = Array.from({ length: Math.max(...all.map(row => row.length)) }, (_, index) =>
@@ -39,7 +39,7 @@ function rowByRow(heading: readonly string[], row: readonly string[], style: Sty
   })
 }
 
-/** A bar behind a backslash, or in code, parts nothing. */
+/** Splits a row at its bars, but not at a bar behind a backslash or in code. */
 function cellsOf(line: string): string[] {
   const inner = line.trim().replace(/^\|/, '').replace(/\|$/, '')
   const cells: string[] = []

@@ -7,7 +7,7 @@ export interface Column<T> {
   /** Safe text; colours allowed. */
   of(row: T): string
   align?: 'right'
-  /** It is cut when the terminal is too narrow; of several, the widest first. */
+  /** May be cut when the terminal is too narrow; of several such columns, the widest first. */
   gives?: boolean
 }
 

@@ -9,7 +9,7 @@ export interface Told {
 }
 
 /** Names that stand in other events than the one to tell. */
-export interface Names {
+interface Names {
   actor: string
   agentOf(sessionId: string): string
   delegateOf(delegationId: string): string

@@ -23,7 +23,7 @@ export interface ConversationAccess {
   settle(conversationId: string, decide: Decision, options?: WriteOptions): Promise<number>
 }
 
-export interface Write {
+interface Write {
   decide: Decision
   asked: readonly unknown[]
   options?: WriteOptions | undefined

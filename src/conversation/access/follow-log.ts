@@ -9,7 +9,7 @@ import type { Store } from '../../log/store.ts'
 
 const tryAgainMs = 1000
 
-export interface FollowOptions {
+interface FollowOptions {
   signal: AbortSignal
   /** Told when it goes on from now because where it was is not known any more: anything may have come meanwhile. */
   onGap?: () => void

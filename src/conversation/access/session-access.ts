@@ -7,7 +7,7 @@ import type { Engine, Scope } from '../../log/engine.ts'
 import type { ConversationEvent } from '../../log/events/event.ts'
 import { changedAtMs, expiryOf, type SessionHead } from '../../log/views/session.ts'
 
-export type EventOf<T extends ConversationEvent['type']> = Extract<ConversationEvent, { type: T }>
+type EventOf<T extends ConversationEvent['type']> = Extract<ConversationEvent, { type: T }>
 
 export interface SessionAccess {
   readonly engine: Engine

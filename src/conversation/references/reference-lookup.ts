@@ -11,7 +11,7 @@ import type { TokenEstimator } from '../../request/text/tokens.ts'
 import { trimText } from '../../request/text/trim.ts'
 import { timerMs } from '../../timers.ts'
 
-export type LookedUp = { text: string; source: string } | { reason: string }
+type LookedUp = { text: string; source: string } | { reason: string }
 
 interface LookUpInput {
   reference: Reference

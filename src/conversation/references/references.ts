@@ -28,12 +28,12 @@ export interface UnresolvedReference {
   reason: string
 }
 
-export interface Unresolved extends UnresolvedReference {
+interface Unresolved extends UnresolvedReference {
   /** Somebody was asked and had no answer: the agent is told. */
   failed: boolean
 }
 
-export interface ReferencesInput {
+interface ReferencesInput {
   head: SessionHead
   /** The view ends here. */
   asOf: number

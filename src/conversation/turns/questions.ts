@@ -22,7 +22,7 @@ export interface Question extends QuestionState {
   title: string
 }
 
-export interface Answer {
+interface Answer {
   answer: string
   timedOut: boolean
 }

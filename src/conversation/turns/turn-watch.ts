@@ -7,7 +7,7 @@ import type { Turns } from './turns.ts'
 /** At least this long between two looks at a time-out: the clock that counts is the engine's. */
 const soonestMs = 20
 
-export type TurnWatch = (
+type TurnWatch = (
   conversationId: string,
   turnId: string,
   signal: AbortSignal,

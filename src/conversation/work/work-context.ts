@@ -9,7 +9,7 @@ import { graphOf, type TaskGraph, type TaskNode } from './tasks.ts'
 import { type WorkAccess, type WorkHead, workAccess } from './work-access.ts'
 import { descriptionOf, textsOf } from './work-texts.ts'
 
-export type WorkInputs = Pick<ContextInputs, 'feature' | 'task' | 'dagSummary'>
+type WorkInputs = Pick<ContextInputs, 'feature' | 'task' | 'dagSummary'>
 
 /** A request lists no more tasks of its feature; those that are not merged come before those that are. */
 const mostListed = 100

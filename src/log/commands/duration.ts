@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 
 /** A hundred years: what is to last longer is given no end. */
-export const longestMs = 100 * 365.25 * 24 * 60 * 60 * 1000
+const longestMs = 100 * 365.25 * 24 * 60 * 60 * 1000
 
 export const DurationMs = z.int().positive().max(longestMs)
 

@@ -28,7 +28,7 @@ export interface LoopSettings {
   }
 }
 
-/** Tuned on recorded runs of a real orchestrator: docs/teams.md has the figures. */
+/** Tuned on recorded runs of a real orchestrator: docs/internals/teams.md has the figures. */
 export const defaultLoopSettings: LoopSettings = {
   repeats: 4,
   alternations: 4,
@@ -43,7 +43,7 @@ const window = 8
 /** A result as short as "done, all tests pass" says nothing about progress. */
 const fewWords = 8
 
-export interface ProposedRoute {
+interface ProposedRoute {
   agents: readonly string[]
   /** What is asked of them. */
   asked: string

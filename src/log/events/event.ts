@@ -153,7 +153,7 @@ export type StoredEvent = ConversationEvent | UnknownEvent | ErasedEvent | Damag
 
 /** Upcasts by type: the function at index n turns schema version n + 1 into n + 2. */
 export type Upcasts = Partial<Record<string, ReadonlyArray<(old: Record<string, unknown>) => Record<string, unknown>>>>
-export const upcasts: Upcasts = {}
+const upcasts: Upcasts = {}
 
 const knownTypes: ReadonlySet<string> = new Set(ConversationEvent.options.map(option => option.shape.type.value))
 

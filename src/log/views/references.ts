@@ -5,7 +5,7 @@
  */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
-export interface ResolvedReference {
+interface ResolvedReference {
   digest: string
   /** Version of the message with the content. */
   version: number

@@ -66,7 +66,7 @@ export interface SessionHead {
   updatedAt: string
 }
 
-export interface SessionRun {
+interface SessionRun {
   id: string
   /** Version of the message to answer. */
   trigger: number
@@ -74,14 +74,14 @@ export interface SessionRun {
   outcome?: RunOutcome
 }
 
-export interface SessionRequestSettings {
+interface SessionRequestSettings {
   strategy?: Strategy
   budget?: number
   model?: string
   recall?: boolean
 }
 
-export interface SessionCheckpoint {
+interface SessionCheckpoint {
   /** Version of its event. */
   version: number
   number: number

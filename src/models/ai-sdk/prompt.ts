@@ -32,8 +32,8 @@ function imageOf({ mediaType, url, data }: Extract<RequestPart, { type: 'image' 
   return source === undefined ? [] : [{ type: 'file', mediaType, data: source }]
 }
 
-export type ReasoningPart = Extract<RequestPart, { type: 'reasoning' }>
-export type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
+type ReasoningPart = Extract<RequestPart, { type: 'reasoning' }>
+type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number]
 type ToolPart = Extract<LanguageModelV3Message, { role: 'tool' }>['content'][number]
 
 export function callOptionsOf(request: ModelRequest, dialect: Dialect): LanguageModelV3CallOptions {

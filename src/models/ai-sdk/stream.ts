@@ -7,7 +7,7 @@ import type { ModelPart, StopReason } from '../model.ts'
 /** What a provider wants back with its reasoning, out of what its SDK says about it. */
 export type SignatureOf = (metadata: SharedV3ProviderMetadata) => string | undefined
 
-export interface Translation {
+interface Translation {
   /** The parts for one of theirs: none, one or two. Errors of theirs are not for here. */
   translate(part: LanguageModelV3StreamPart): ModelPart[]
 }
@@ -121,7 +121,7 @@ function argumentsOf(text: string): { input: unknown; problem?: string } {
   }
 }
 
-export function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage | undefined {
+function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage | undefined {
   // Zero is what some gateways write when they do not know; every real call has used something.
   if (!inputTokens.total && !outputTokens.total) return undefined
   const { total = 0, cacheRead = 0, cacheWrite = 0 } = inputTokens

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 
-export interface ProgramOptions {
+interface ProgramOptions {
   program: string
   arguments: readonly string[]
   input: string
@@ -19,7 +19,7 @@ export type ProgramEnd =
   | { type: 'killed'; by: string; stderr: string }
   | { type: 'not-started'; reason: string }
 
-export interface Program {
+interface Program {
   /** Pieces of its standard output, then how it ended. */
   output(): AsyncGenerator<string, ProgramEnd, undefined>
   /** Ends it and all it started: asks first, then insists. */

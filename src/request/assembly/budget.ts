@@ -4,7 +4,7 @@ import { longestLabel } from '../text/quote-untrusted.ts'
 /** What stands around a message or a section in a rendered request, at the most: labels, fences, blank lines. */
 export const overhead = { message: 40, section: 30, part: 24 } as const
 
-export interface BudgetInput {
+interface BudgetInput {
   /** What the project allows. */
   configured: number
   /** The model's context window. */

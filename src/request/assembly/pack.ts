@@ -54,7 +54,7 @@ export interface Packed {
 }
 
 /** Largest shares of the budget. */
-export interface Shares {
+interface Shares {
   context: number
   changes: number
   recall: number

@@ -15,7 +15,7 @@ import type { Quote, SectionName } from './sections.ts'
 import { type TranscriptOptions, transcript } from './transcript.ts'
 
 /** A part of a message as it is sent, and the pieces its text is made of. */
-export interface ExplainedPart {
+interface ExplainedPart {
   type: RequestPart['type']
   pieces: Piece[]
 }

@@ -47,7 +47,7 @@ export interface Trigger {
 }
 
 /** What stands before the messages given, in the same window: known by its sums, not read. */
-export interface Earlier {
+interface Earlier {
   messages: number
   tokens: number
 }

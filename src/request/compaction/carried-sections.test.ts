@@ -4,7 +4,8 @@ import { said } from '../../../test/support/builders.ts'
 import { CarriedState } from '../../log/events/checkpoint.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
-import { carryOn, defaultCarriedLimits } from './carried-sections.ts'
+import { carriedSections } from './carried-sections.ts'
+import { foldCarried } from './computed-sections.ts'
 
 function message(version: number, parts: Part[], role: 'user' | 'assistant' = 'assistant'): Message {
   return messageOf({ conversationId: 'c', version, at: '', event: said('', { parts, role }) })!
@@ -13,7 +14,11 @@ const call = (callId: string, name = 'bash', input: unknown = {}): Part => ({ ty
 const result = (callId: string): Part => ({ type: 'tool-result', callId, output: 'ok' })
 const user = (version: number, text: string) => message(version, [{ type: 'text', text }], 'user')
 
-describe('carryOn', () => {
+type Limits = Parameters<typeof carriedSections>[0]
+const carryOn = (base: CarriedState | undefined, messages: readonly Message[], limits?: Limits) =>
+  foldCarried(carriedSections(limits), base, messages)
+
+describe('the carried sections', () => {
   it('10: names the calls that have no result yet, and closes those of the state before', () => {
     const first = carryOn(undefined, [message(1, [call('a'), call('b')]), message(2, [result('a')])])
     expect(first.openCalls).toEqual([{ callId: 'b', name: 'bash', version: 1 }])
@@ -56,7 +61,6 @@ describe('carryOn', () => {
 
   it('10: keeps user messages word for word up to a bound, and says where the rest is', () => {
     const { userMessages } = carryOn(undefined, [user(1, ' a\n b '), user(2, `${'x'.repeat(9)}🙂${'y'.repeat(20)}`)], {
-      ...defaultCarriedLimits,
       characters: 10,
     })
     expect(userMessages).toEqual([

@@ -1,50 +1,36 @@
 /**
  * The computed sections that every session has: open tool calls, files read and changed, the newest user messages, and
- * where a Ralph loop stands. A summary must not be trusted with them.
+ * the state of a Ralph loop. Code computes them, because a model's summary may leave them out or get them wrong.
  */
 import type { CarriedState, RalphLoop } from '../../log/events/checkpoint.ts'
 import type { Message } from '../../log/views/message.ts'
-import {
-  type CarriedSection,
-  type ComputedLine,
-  type ComputedSections,
-  foldCarried,
-  type Known,
-  type StateSection,
-} from './computed-sections.ts'
+import type { CarriedSection, ComputedLine, ComputedSections, Known, StateSection } from './computed-sections.ts'
 import { filesIn } from './tool-files.ts'
 
-export interface CarriedLimits {
+interface CarriedLimits {
   openCalls: number
-  /** Of each kind, read and changed. */
+  /** The most files that were read, and the most that were changed. */
   files: number
   userMessages: number
-  /** Of one user message. */
+  /** The most characters of one user message. */
   characters: number
 }
 
-export const defaultCarriedLimits: CarriedLimits = { openCalls: 50, files: 60, userMessages: 5, characters: 2_000 }
-
-/** The state after `messages`, given the state before them. Of everything the newest is kept, each thing once. */
-export function carryOn(
-  base: CarriedState | undefined,
-  messages: readonly Message[],
-  limits: CarriedLimits = defaultCarriedLimits,
-): CarriedState {
-  return foldCarried(carriedSections(limits), base, messages)
-}
+const defaultLimits: CarriedLimits = { openCalls: 50, files: 60, userMessages: 5, characters: 2_000 }
 
 type OpenCall = CarriedState['openCalls'][number]
 type UserMessage = CarriedState['userMessages'][number]
 
-function carriedSections({ openCalls, files, userMessages, characters }: CarriedLimits): ComputedSections['carried'] {
+/** Builds the sections that are carried from checkpoint to checkpoint. Of everything the newest is kept, each thing once. */
+export function carriedSections(limits: Partial<CarriedLimits> = {}): ComputedSections['carried'] {
+  const { openCalls, files, userMessages, characters } = { ...defaultLimits, ...limits }
   const calls: CarriedSection<OpenCall> = {
     name: 'openCalls',
     heading: 'Tool calls without a result yet',
     maxTokens: 1_000,
     maxEntries: openCalls,
     fold: openCallsAfter,
-    // Its result may have come since the checkpoint: the state section says which are open now.
+    // The result may have come since the checkpoint, so the state section lists the calls that are open now.
     line: () => undefined,
   }
   const changed: CarriedSection<string> = {
@@ -63,7 +49,7 @@ function carriedSections({ openCalls, files, userMessages, characters }: Carried
     fold: (before, messages) => filesAfter(before, messages, 'read'),
     line: (file, { filesChanged }) => (filesChanged.includes(file) ? undefined : file),
   }
-  const said: CarriedSection<UserMessage> = {
+  const newest: CarriedSection<UserMessage> = {
     name: 'userMessages',
     heading: 'Newest user messages, word for word',
     maxTokens: 2_500,
@@ -71,21 +57,21 @@ function carriedSections({ openCalls, files, userMessages, characters }: Carried
     fold: (before, messages) => userMessagesAfter(before, messages, characters),
     line: ({ version, text }) => ({ label: `message ${version}`, quote: text }),
   }
-  return [calls, changed, read, said]
+  return [calls, changed, read, newest]
 }
 
-/** Which calls wait for their result now: those of the checkpoint, and what the messages behind it say. */
+/** The calls that wait for their result now, by the checkpoint and the messages behind it. */
 const openCallsNow: StateSection = {
   name: 'openCalls',
   heading: 'Tool calls without a result yet',
   maxTokens: 1_000,
   read: ({ checkpoint, messages }) =>
     openCallsAfter(checkpoint?.carried.openCalls ?? [], messages)
-      .slice(-defaultCarriedLimits.openCalls)
+      .slice(-defaultLimits.openCalls)
       .map(({ callId, name, version }) => `${name} (call ${callId}, message ${version})`),
 }
 
-/** The loop that the session is in, by the log; where the log knows of none, what a checkpoint has. */
+/** The loop that the session is in, by the log; without one there, the loop of the checkpoint. */
 const ralphLoopNow: StateSection = {
   name: 'ralphLoop',
   heading: 'Ralph loop',
@@ -105,7 +91,7 @@ function loopOf({ session, conversation, checkpoint }: Known): RalphLoop | undef
   if (loop?.sessionId !== session.id) return checkpoint?.ralphLoop
   const { iteration, passed, failed, lastError, outcome } = loop
   return {
-    // The one that is under way is the next.
+    // The log counts ended iterations, so the running one is the next.
     currentIteration: outcome === undefined ? iteration + 1 : iteration,
     passedChecks: [...passed],
     failedChecks: [...failed],
@@ -113,7 +99,7 @@ function loopOf({ session, conversation, checkpoint }: Known): RalphLoop | undef
   }
 }
 
-export function ralphLines({ currentIteration, passedChecks, failedChecks, lastError }: RalphLoop): ComputedLine[] {
+function ralphLines({ currentIteration, passedChecks, failedChecks, lastError }: RalphLoop): ComputedLine[] {
   const lines: ComputedLine[] = []
   if (lastError) lines.push({ label: 'last error', quote: lastError.slice(0, 2_000) })
   if (passedChecks.length > 0) lines.push(`passed: ${passedChecks.join(', ')}`)
@@ -122,7 +108,7 @@ export function ralphLines({ currentIteration, passedChecks, failedChecks, lastE
 }
 
 export const commonSections: ComputedSections = {
-  carried: carriedSections(defaultCarriedLimits),
+  carried: carriedSections(),
   state: [openCallsNow, ralphLoopNow],
 }
 
@@ -152,26 +138,26 @@ function userMessagesAfter(
   messages: readonly Message[],
   characters: number,
 ): UserMessage[] {
-  const said = new Map(before.map(message => [message.version, message]))
+  const newest = new Map(before.map(message => [message.version, message]))
   for (const { version, role, content, internal } of messages) {
-    // What a harness says in the user's place is internal.
+    // Messages of a harness in the user's place are internal.
     if (role === 'user' && !internal && content.trim() !== '') {
-      renew(said, version, { version, text: bounded(content, characters, version) })
+      renew(newest, version, { version, text: bounded(content, characters, version) })
     }
   }
-  return [...said.values()]
+  return [...newest.values()]
 }
 
-/** Maps keep the order of insertion, so what is put in again must be taken out first to become the newest. */
+/** Makes the entry the newest of the map, which keeps the order of insertion. */
 function renew<K, V>(map: Map<K, V>, key: K, value: V): void {
   map.delete(key)
   map.set(key, value)
 }
 
-/** The text word for word up to the bound, then a marker that says where the rest is. */
+/** Returns the text word for word up to the bound, then a marker that names the message with the rest. */
 function bounded(text: string, characters: number, version: number): string {
   if (text.length <= characters) return text
-  // Half a surrogate pair is not a character.
+  // A surrogate pair is not cut in half.
   const end = isHighSurrogate(text.charCodeAt(characters - 1)) ? characters - 1 : characters
   return `${text.slice(0, end)}\n[… ${text.length - end} more characters in message ${version}]`
 }

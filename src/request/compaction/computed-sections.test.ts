@@ -18,7 +18,6 @@ import {
   type StateSection,
   withSections,
 } from './computed-sections.ts'
-import { fromSeed002, toSeed002 } from './seeds.ts'
 
 const estimator = fastEstimator
 const message = (version: number, parts: Part[]): Message =>
@@ -26,7 +25,7 @@ const message = (version: number, parts: Part[]): Message =>
 const session = { id: 's', conversationId: 'c' } as SessionHead
 const nothing: Known = { session, conversation: undefined, checkpoint: undefined, messages: [] }
 
-/** A section of somebody else's: every word that is shouted. */
+/** A section of another package: every word in capitals. */
 const shouted: CarriedSection<string> = {
   name: 'shouted',
   heading: 'Shouted',
@@ -124,21 +123,15 @@ describe('state sections', () => {
     expect(renderState(state, nothing, { maxTokens: 500, estimator })).toBe('## Loop\n- iteration 7')
   })
 
-  it('show a Ralph loop of seed 002, which goes through a checkpoint and out again', () => {
+  it('show the Ralph loop of a checkpoint, and hand it on to the next checkpoint', () => {
     const ralphLoop = { currentIteration: 2, passedChecks: ['build'], failedChecks: ['lint'], lastError: 'no\n# x' }
-    const seed = {
-      sessionId: 's',
-      version: 1,
-      summary: { completedItems: ['a'], pendingItems: [], decisions: [], blockers: [] },
-      ralphLoop,
-    }
-    const checkpoint = fromSeed002(seed, { from: 1, upTo: 4, newId: () => 'k' })
+    const carried = { openCalls: [], filesRead: [], filesChanged: [], userMessages: [] }
+    const checkpoint = { carried, ralphLoop } as Partial<Checkpoint> as Checkpoint
     const known = { ...nothing, checkpoint }
     const text = renderState(commonSections.state, known, { maxTokens: 500, estimator })
     expect(text).toMatch(
       /^## Ralph loop\n<<\w+ last error\nno\n# x\n\w+>>\n- passed: build\n- failed: lint\n- iteration 2$/,
     )
     expect(keptState(commonSections.state, known)).toEqual({ ralphLoop })
-    expect(toSeed002(checkpoint, { sessionId: 's', createdAt: '', updatedAt: '' }).ralphLoop).toEqual(ralphLoop)
   })
 })

@@ -13,11 +13,11 @@ import type { SessionHead } from '../../log/views/session.ts'
 import { fence, oneLine } from '../text/quote-untrusted.ts'
 import type { TokenEstimator } from '../text/tokens.ts'
 
-/** A line of code's own words, or text that somebody wrote, which is fenced. */
+/** A line in the engine's own words, or foreign text, which is fenced. */
 export type ComputedLine = string | { label: string; quote: string }
 
 interface ComputedSection {
-  /** Unique in the registry; of two with one name the later holds. */
+  /** Unique in the registry; the later of two with the same name replaces the earlier. */
   readonly name: string
   readonly heading: string
   /** The most it takes; less where the budget is small. What it leaves over goes to the sections behind it. */
@@ -27,20 +27,20 @@ interface ComputedSection {
 export interface CarriedSection<Entry = unknown> extends ComputedSection {
   /** The entries after `messages`, oldest first, given those before. They are kept as JSON under the section's name. */
   fold(before: readonly Entry[], messages: readonly Message[]): Entry[]
-  /** How many are kept, of the newest. */
+  /** The number of newest entries that are kept. */
   readonly maxEntries: number
-  /** An entry as it stands in the checkpoint; undefined where another section shows it. */
+  /** Returns an entry as the checkpoint shows it, or undefined where another section shows it. */
   line(entry: Entry, carried: CarriedState): ComputedLine | undefined
 }
 
-/** What is known when a request is built. */
+/** The input of state sections when a request is built. */
 export interface Known {
   readonly session: SessionHead
   readonly conversation: ConversationInfo | undefined
   readonly checkpoint: Checkpoint | undefined
   /** The messages behind the checkpoint. */
   readonly messages: readonly Message[]
-  /** What the sharing policy lets this session know of others. */
+  /** Facts of other sessions that the sharing policy lets this one know. */
   readonly shared?: readonly ComputedLine[]
   /** References of messages that could not be resolved for this request, a line each. */
   readonly unresolved?: readonly string[]
@@ -49,7 +49,7 @@ export interface Known {
 export interface StateSection extends ComputedSection {
   /** Its lines now, the most important last: the first give way. None, and it is not shown. */
   read(known: Known): ComputedLine[]
-  /** What a checkpoint keeps of it in the shape of seed 002. */
+  /** The part of it that a checkpoint keeps as a field of its own. */
   kept?(known: Known): Pick<Checkpoint, 'ralphLoop'>
 }
 
@@ -116,7 +116,7 @@ export function renderCarried(sections: ComputedSections['carried'], carried: Ca
   })
 }
 
-/** What stands behind the history: every state section that has something to say, within `maxTokens`. */
+/** Renders the part behind the history: every state section that has lines, within `maxTokens`. */
 export function renderState(
   sections: ComputedSections['state'],
   known: Known,
@@ -134,7 +134,7 @@ export function renderState(
   return blocks.join('\n\n')
 }
 
-/** What a checkpoint taken now keeps of the state, for seed 002. */
+/** Collects what a checkpoint taken now keeps of the state. */
 export function keptState(sections: ComputedSections['state'], known: Known): Pick<Checkpoint, 'ralphLoop'> {
   return Object.assign({}, ...sections.map(section => section.kept?.(known) ?? {}))
 }
@@ -163,7 +163,7 @@ function allowances(sections: readonly ComputedSection[], maxTokens: number) {
   }
 }
 
-/** How many of the last fit: the index of the first of them, and what they take. */
+/** Finds how many of the last sizes fit: the index of the first of them, and their sum. */
 function newestWithin(sizes: readonly number[], room: number): { from: number; spent: number } {
   let from = sizes.length
   let spent = 0

@@ -12,7 +12,7 @@ export interface CuttableMessage {
   tokens: { count: number }
 }
 
-export interface CutInput {
+interface CutInput {
   /** Newest last. */
   messages: readonly CuttableMessage[]
   /** How much of the newest may stay word for word, by the measure of requests (`messageSize`). */

@@ -30,7 +30,7 @@ export const CheckpointDelta = z.strictObject({
 })
 export type CheckpointDelta = z.infer<typeof CheckpointDelta>
 
-export type DeltaReading = { delta: CheckpointDelta; dropped: string[] } | { problem: string }
+type DeltaReading = { delta: CheckpointDelta; dropped: string[] } | { problem: string }
 
 /**
  * The delta in a model's reply, or what is wrong with it. `dropped` says which entries of an otherwise good reply were
@@ -106,7 +106,7 @@ const sectionNames = new Map<string, CheckpointSection>(
 )
 
 /** The section a name means, however it is spelt: `inProgress`, `in_progress`, `In progress`. */
-export function sectionNamed(name: unknown): CheckpointSection | undefined {
+function sectionNamed(name: unknown): CheckpointSection | undefined {
   return typeof name === 'string' ? sectionNames.get(lettersOf(name)) : undefined
 }
 

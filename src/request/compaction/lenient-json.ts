@@ -1,28 +1,28 @@
 /**
- * JSON out of a model's reply, however it is wrapped or broken: fenced, amid prose, several objects, cut off, trailing
- * commas, single quotes, bare keys, raw line breaks and stray quotes in strings, a bracket forgotten.
+ * Reads JSON out of a model's reply, however it is wrapped or broken: fenced, amid prose, several objects, cut off,
+ * trailing commas, single quotes, bare keys, raw line breaks and stray quotes in strings, a bracket forgotten.
  *
- * Only reads; what the value must look like is the caller's to check. One pass with bounded looks ahead, so that hostile
- * input costs no more than its length.
+ * The caller checks what the value looks like. The text is read in one pass with bounded looks ahead, so hostile input
+ * costs no more than its length. `jsonrepair` does less well here: see docs/decisions/dependencies.md.
  */
 
-export interface LenientJson {
+interface LenientJson {
   value: unknown
   /** The text ended inside a string or a word, so that the last thing in it is not whole. */
   cutOff: boolean
 }
 
 /**
- * The value in `text`, or undefined when there is none.
+ * Returns the value in `text`, or undefined when there is none.
  *
- * Of several, one that `accepts` likes comes first, then the largest, then the last: models think aloud in small
- * examples before they answer. A value that `accepts` likes is also found inside a wrapper (`{"result": {…}}`).
+ * Of several values, an accepted one comes first, then the largest, then the last: models think aloud in small examples
+ * and answer afterwards. An accepted value is also found inside a wrapper (`{"result": {…}}`).
  */
-export function parseLeniently(text: string, accepts?: (value: unknown) => boolean): unknown | undefined {
+export function parseLeniently(text: string, accepts?: (value: unknown) => boolean): unknown {
   return readLeniently(text, accepts)?.value
 }
 
-/** Like {@link parseLeniently}, and says whether the reply was cut off. */
+/** Does what {@link parseLeniently} does, and reports whether the reply was cut off. */
 export function readLeniently(text: string, accepts?: (value: unknown) => boolean): LenientJson | undefined {
   const exact = parseExactly(text)
   if (exact) {
@@ -30,15 +30,15 @@ export function readLeniently(text: string, accepts?: (value: unknown) => boolea
     if (typeof exact.value === 'string') return readLeniently(exact.value, accepts) ?? exact
     return accepts ? (acceptedWithin([exact], accepts) ?? exact) : exact
   }
-  const found = candidatesIn(text)
+  const candidates = candidatesIn(text)
   if (accepts) {
-    const accepted = found.filter(candidate => accepts(candidate.value))
-    const chosen = largest(accepted) ?? acceptedWithin(found, accepts)
-    if (chosen) return { value: chosen.value, cutOff: chosen.cutOff }
+    const accepted = candidates.filter(candidate => accepts(candidate.value))
+    const choice = largest(accepted) ?? acceptedWithin(candidates, accepts)
+    if (choice) return { value: choice.value, cutOff: choice.cutOff }
   }
-  const objects = found.filter(candidate => !Array.isArray(candidate.value))
-  const chosen = largest(objects.length > 0 ? objects : found)
-  return chosen && { value: chosen.value, cutOff: chosen.cutOff }
+  const objects = candidates.filter(candidate => !Array.isArray(candidate.value))
+  const choice = largest(objects.length > 0 ? objects : candidates)
+  return choice && { value: choice.value, cutOff: choice.cutOff }
 }
 
 function parseExactly(text: string): LenientJson | undefined {
@@ -59,14 +59,14 @@ function largest(candidates: readonly Candidate[]): Candidate | undefined {
   return best
 }
 
-/** The first value inside the candidates, nearest to the top, that `accepts` likes. */
+/** Finds the first accepted value inside the candidates, nearest to the top. */
 function acceptedWithin(candidates: readonly LenientJson[], accepts: (value: unknown) => boolean) {
   const queue = candidates.map(({ value, cutOff }) => ({ value, cutOff, depth: 0 }))
   for (let next = 0; next < queue.length; next++) {
     const { value, cutOff, depth } = queue[next]!
     if (typeof value !== 'object' || value === null) continue
     if (accepts(value)) return { value, cutOff }
-    // A wrapper is a level or two; whoever nests deeper did not mean it as the answer.
+    // Wrappers are one or two levels deep; a value nested deeper is not the answer.
     if (depth < 3) for (const inner of Object.values(value)) queue.push({ value: inner, cutOff, depth: depth + 1 })
   }
   return undefined
@@ -74,27 +74,16 @@ function acceptedWithin(candidates: readonly LenientJson[], accepts: (value: unk
 
 function candidatesIn(text: string): Candidate[] {
   const reader = new Reader(text)
-  const found: Candidate[] = []
+  const candidates: Candidate[] = []
   for (let at = nextOpening(text, 0); at < text.length; ) {
     const { value, end, cutOff } = reader.readAt(at)
-    if (value !== undefined) found.push({ value, cutOff, length: end - at })
-    if (found.length > 2 * maximumCandidates) forgetSmallest(found)
+    if (value !== undefined) candidates.push({ value, cutOff, length: end - at })
     at = nextOpening(text, Math.max(end, at + 1))
   }
-  return found
+  return candidates
 }
 
-/** More than that in one reply is noise, and keeping all of it would cost memory. */
-const maximumCandidates = 200
-
-function forgetSmallest(found: Candidate[]): void {
-  const enough = found.map(({ length }) => length).sort((a, b) => b - a)[maximumCandidates - 1]!
-  const larger = found.filter(({ length }) => length > enough)
-  const equal = found.filter(({ length }) => length === enough).slice(larger.length - maximumCandidates)
-  found.splice(0, found.length, ...equal, ...larger)
-}
-
-/** Where the next object or array may begin: a brace before another brace or a full stop is prose. */
+/** Finds where the next object or array may begin. Two braces in a row are a template's, not JSON. */
 function nextOpening(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -104,7 +93,7 @@ function nextOpening(text: string, from: number): number {
   return text.length
 }
 
-/** Nobody nests deeper, and a value nested deeper breaks whoever walks it. */
+/** A deeper value would overflow the stack of code that walks it by recursion. */
 const maximumDepth = 64
 const maximumKeyLength = 256
 
@@ -112,7 +101,7 @@ type Frame =
   | { kind: 'object'; value: Record<string, unknown>; key: string | undefined }
   | { kind: 'array'; value: unknown[] }
 
-/** Reads one object or array at a time. What cannot be understood ends it there; what was read so far stands. */
+/** Reads one object or array at a time. It ends where the text makes no sense; what was read until there is kept. */
 class Reader {
   private readonly text: string
   private at = 0
@@ -129,7 +118,7 @@ class Reader {
     this.text = text
   }
 
-  /** The value that opens at `start`, and where to look on. Without a value, nothing sensible stood there. */
+  /** Returns the value that opens at `start`, if there is one, and where to continue. */
   readAt(start: number): { value: unknown; end: number; cutOff: boolean } {
     this.at = start
     this.frames = []
@@ -139,12 +128,12 @@ class Reader {
     const top = this.frames[0]!.value
     while (this.frames.length > 0 && this.step());
     const closed = this.frames.length === 0
-    // `{` in prose: nothing came of it, so whatever follows it deserves its own try.
+    // A `{` in prose: the text behind it is read on its own.
     if (!closed && this.read === 0) return { value: undefined, end: start + 1, cutOff: false }
     return { value: top, end: this.at, cutOff: this.cutOff }
   }
 
-  /** Takes the next piece of the innermost container; false when it makes no sense or the text is over. */
+  /** Reads the next piece of the innermost container; false when it makes no sense or the text is over. */
   private step(): boolean {
     this.skipBlank()
     if (this.at >= this.text.length) return false
@@ -172,7 +161,7 @@ class Reader {
     return this.skip(1)
   }
 
-  /** A bracket of the other kind means that an inner one was forgotten: it closes down to its own kind. */
+  /** Closes down to the bracket's own kind: a bracket of the other kind means that an inner one was forgotten. */
   private close(char: '}' | ']'): boolean {
     const kind = char === '}' ? 'object' : 'array'
     const own = this.frames.findLastIndex(frame => frame.kind === kind)
@@ -237,13 +226,13 @@ class Reader {
 
   private match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at
-    const found = pattern.exec(this.text)?.[0]
-    if (found !== undefined) this.at += found.length
-    return found
+    const piece = pattern.exec(this.text)?.[0]
+    if (piece !== undefined) this.at += piece.length
+    return piece
   }
 
   /**
-   * Reads on to a closing quote that is followed by what may follow a string; quotes before it belong to the text, for
+   * Reads to a closing quote that is followed by what may follow a string. Earlier quotes belong to the text, because
    * models forget to escape them.
    */
   private readString(quote: string): string {
@@ -332,7 +321,7 @@ function isBlank(code: number): boolean {
 
 const escapes: Record<string, string> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' }
 
-/** An escape that JSON does not know (`\d` of a pattern, `\U` of a path) stays as it stands. */
+/** Keeps an escape that JSON does not know (`\d` of a pattern, `\U` of a path) as it is. */
 function unescaped(raw: string): string {
   if (!raw.includes('\\')) return raw
   return raw.replace(

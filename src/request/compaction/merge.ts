@@ -29,7 +29,7 @@ export interface MergeInput {
 
 type Entry<Operation extends keyof CheckpointDelta> = NonNullable<CheckpointDelta[Operation]>[number]
 
-export interface MergeChanges {
+interface MergeChanges {
   added: CheckpointItem[]
   resolved: CheckpointItem[]
   moved: CheckpointItem[]
@@ -41,7 +41,7 @@ export interface MergeChanges {
   refused: { what: string; why: string }[]
 }
 
-export interface MergeResult {
+interface MergeResult {
   items: CheckpointItem[]
   changes: MergeChanges
   /** Left out to stay under the cap, in the order they went. */

@@ -10,7 +10,7 @@ import type { Message } from '../../log/views/message.ts'
 import { boundaryFor } from '../text/quote-untrusted.ts'
 import { renderItems } from './render-checkpoint.ts'
 
-export interface PromptLimits {
+interface PromptLimits {
   /** Of one text; a longer one keeps its beginning and its end. */
   textCharacters: number
   reasoningCharacters: number
@@ -18,14 +18,14 @@ export interface PromptLimits {
   toolResultCharacters: number
 }
 
-export const defaultPromptLimits: PromptLimits = {
+const defaultPromptLimits: PromptLimits = {
   textCharacters: 12_000,
   reasoningCharacters: 600,
   toolCallCharacters: 800,
   toolResultCharacters: 1_200,
 }
 
-export interface CompactionPromptInput {
+interface CompactionPromptInput {
   /** The notes so far. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]

@@ -5,7 +5,7 @@
  */
 import type { ToolCallPart } from '../../log/events/part.ts'
 
-export interface TouchedFiles {
+interface TouchedFiles {
   read: string[]
   changed: string[]
 }

@@ -1,11 +1,11 @@
 /**
  * Two ways to list a project's folders without what its ignore files leave out: git's own list, which is fast and
- * exact, or a walk with our own reading of the ignore files. Symbolic links are listed and never followed.
+ * exact, or a walk that reads the ignore files. Symbolic links are listed and never followed.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git } from './git.ts'
-import { type IgnoreRule, parseIgnoreFile, verdict } from './ignore.ts'
+import { ignoreRules } from './ignore.ts'
 
 export interface FolderEntry {
   readonly name: string
@@ -15,10 +15,10 @@ export interface FolderEntry {
 /** The entries of one folder, named by its path from the root (`''` is the root itself). */
 export type ListFolder = (path: string) => Promise<readonly FolderEntry[]>
 
-/** Left out even where no ignore file says so: nobody describes a project by them. */
+/** Left out even where no ignore file says so, because they do not describe a project. */
 export const neverListed: ReadonlySet<string> = new Set(['.git', '.colloquy', 'node_modules'])
 
-/** What git tracks or would track. Undefined when git cannot say, or knows nothing of the folder (an ignored one). */
+/** Lists what git tracks or would track. Undefined without git, and for a folder that git ignores. */
 export async function foldersFromGit(root: string): Promise<ListFolder | undefined> {
   const [listed, deleted] = await Promise.all([
     git(root, ['ls-files', '--cached', '--others', '--exclude-standard', '-z']),
@@ -36,7 +36,7 @@ export async function foldersFromGit(root: string): Promise<ListFolder | undefin
 function addPath(folders: Map<string, Map<string, FolderEntry>>, path: string): void {
   const names = path.split('/')
   if (names.some(name => neverListed.has(name))) return
-  // A repository inside the repository is listed as a folder with a slash at its end, without what is in it.
+  // Git lists a nested repository as a folder with a slash at its end, without its contents.
   const last = names[names.length - 1] === '' ? names.length - 2 : names.length - 1
   let parent = ''
   for (const [depth, name] of names.slice(0, last + 1).entries()) {
@@ -48,45 +48,30 @@ function addPath(folders: Map<string, Map<string, FolderEntry>>, path: string): 
   }
 }
 
-/** What a walk finds. Undefined when the root cannot be read; a folder further down that cannot be read is empty. */
+/**
+ * Lists folders by walking them. Undefined when the root cannot be read; an unreadable folder further down is empty.
+ * The walk goes from the top: a folder is read only after the one it is in.
+ */
 export async function foldersFromDisk(root: string): Promise<ListFolder | undefined> {
   try {
     await readdir(root)
   } catch {
     return undefined
   }
-  const rules = ignoreRules(root)
+  const rules = ignoreRules()
+  rules.add('', await textOf(join(root, '.git/info/exclude')))
   return async path => {
     const entries = await readdir(join(root, path), { withFileTypes: true }).catch(() => [])
-    const found: FolderEntry[] = []
+    rules.add(path, await textOf(join(root, path, '.gitignore')))
+    const listed: FolderEntry[] = []
     for (const entry of entries) {
       if (neverListed.has(entry.name)) continue
       const isFolder = entry.isDirectory()
       const inside = path === '' ? entry.name : `${path}/${entry.name}`
-      if (!(await rules(inside, isFolder))) found.push({ name: entry.name, isFolder })
+      if (!rules.ignores(inside, isFolder)) listed.push({ name: entry.name, isFolder })
     }
-    return found
+    return listed
   }
 }
 
-/** The ignore file nearest to a path decides; `.git/info/exclude` is asked last. Each file is read once. */
-function ignoreRules(root: string): (path: string, isFolder: boolean) => Promise<boolean> {
-  const files = new Map<string, Promise<IgnoreRule[]>>()
-  const read = (file: string) => {
-    let rules = files.get(file)
-    if (!rules) {
-      rules = readFile(join(root, file), 'utf8').then(parseIgnoreFile, () => [])
-      files.set(file, rules)
-    }
-    return rules
-  }
-  return async (path, isFolder) => {
-    const names = path.split('/')
-    for (let depth = names.length - 1; depth >= 0; depth--) {
-      const folder = names.slice(0, depth)
-      const said = verdict(await read([...folder, '.gitignore'].join('/')), names.slice(depth).join('/'), isFolder)
-      if (said) return said === 'ignored'
-    }
-    return verdict(await read('.git/info/exclude'), path, isFolder) === 'ignored'
-  }
-}
+const textOf = (file: string) => readFile(file, 'utf8').catch(() => '')

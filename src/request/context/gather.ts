@@ -4,7 +4,7 @@ import { recentCommits } from './commits.ts'
 import { defaultInstructionFileBytes, instructionFiles } from './instruction-files.ts'
 import { directoryStructure, type StructureLimits } from './structure.ts'
 
-export interface ContextLimits {
+interface ContextLimits {
   readonly structure?: Partial<StructureLimits>
   /** Bytes shown of each instruction file. */
   readonly instructionFileBytes?: number

@@ -5,17 +5,17 @@ import { contextFingerprint } from './fingerprint.ts'
 import { type ContextInputs, gatherContext } from './gather.ts'
 
 /** What the log has of a session's last context. */
-export interface RecordedContext {
+interface RecordedContext {
   readonly context: SessionContext
   readonly fingerprint: string
 }
 
-export interface GatheredContext extends RecordedContext {
+interface GatheredContext extends RecordedContext {
   /** It differs from the recorded one, or there is none: worth a new event. */
   readonly changed: boolean
 }
 
-export interface ContextGatherer {
+interface ContextGatherer {
   /**
    * @param recorded the session's last context, which saves gathering it again also in a fresh process; without it
    *   the result counts as changed

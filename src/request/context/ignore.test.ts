@@ -1,14 +1,17 @@
-/** Our reading of ignore files, by example and against git itself. */
+/** Ignore files, by example and against git itself. */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Files, repositoryWith, write } from '../../../test/support/repository.ts'
 import { foldersFromDisk, foldersFromGit, type ListFolder } from './folders.ts'
-import { parseIgnoreFile, verdict } from './ignore.ts'
+import { ignoreRules } from './ignore.ts'
 
-const ignores = (pattern: string, path: string, isFolder = false) =>
-  verdict(parseIgnoreFile(pattern), path, isFolder) === 'ignored'
+function ignores(patterns: string, path: string, isFolder = false): boolean {
+  const rules = ignoreRules()
+  rules.add('', patterns)
+  return rules.ignores(path, isFolder)
+}
 
 describe('an ignore file', () => {
   it.each([
@@ -47,19 +50,30 @@ describe('an ignore file', () => {
   })
 
   it('lets the last matching rule decide, so that a negation takes back', () => {
-    const rules = parseIgnoreFile('*.log\n!keep.log\n')
-    expect(verdict(rules, 'a.log', false)).toBe('ignored')
-    expect(verdict(rules, 'keep.log', false)).toBe('kept')
-    expect(verdict(rules, 'a.txt', false)).toBeUndefined()
+    expect(ignores('*.log\n!keep.log\n', 'a.log')).toBe(true)
+    expect(ignores('*.log\n!keep.log\n', 'keep.log')).toBe(false)
+    expect(ignores('*.log\n!keep.log\n', 'a.txt')).toBe(false)
+  })
+
+  it('holds for its own folder, whatever the folder is called, and wins over those above it', () => {
+    const rules = ignoreRules()
+    rules.add('', '*.log\n')
+    rules.add('a [1]!/#b', '!keep.log\n/top\nany\n')
+    expect(rules.ignores('keep.log', false)).toBe(true)
+    expect(rules.ignores('a [1]!/#b/keep.log', false)).toBe(false)
+    expect(rules.ignores('a [1]!/#b/top', false)).toBe(true)
+    expect(rules.ignores('a [1]!/#b/c/top', false)).toBe(false)
+    expect(rules.ignores('a [1]!/#b/c/any', false)).toBe(true)
+    expect(rules.ignores('any', false)).toBe(false)
   })
 
   it('answers at once on a pattern made to be slow', () => {
-    const rules = parseIgnoreFile(`${'*a'.repeat(60)}*b\n${'**/'.repeat(60)}b\n`)
-    expect(verdict(rules, Array(100).fill('a'.repeat(200)).join('/'), false)).toBeUndefined()
+    const path = Array(100).fill('a'.repeat(200)).join('/')
+    expect(ignores(`${'*a'.repeat(60)}*b\n${'**/'.repeat(60)}b\n`, path)).toBe(false)
   })
 })
 
-describe('beside git', () => {
+describe('compared with git', () => {
   const name = fc.constantFrom('a', 'b', 'ab', 'a.log', 'b.txt', 'build', '#x', 'x y')
   const path = fc.array(name, { minLength: 1, maxLength: 3 }).map(names => names.join('/'))
   const glob = fc.constantFrom(

@@ -6,7 +6,7 @@ export const instructionFileNames = ['CLAUDE.md', 'AGENTS.md', 'PROJECT.md'] as 
 
 export const defaultInstructionFileBytes = 32_000
 
-export interface InstructionFile {
+interface InstructionFile {
   name: string
   text: string
 }

@@ -15,7 +15,7 @@ export interface StructureLimits {
   readonly perFolder: number
 }
 
-export const defaultStructureLimits: StructureLimits = { entries: 300, depth: 5, perFolder: 50 }
+const defaultStructureLimits: StructureLimits = { entries: 300, depth: 5, perFolder: 50 }
 
 /** Undefined when the folder is missing or cannot be read. */
 export async function directoryStructure(

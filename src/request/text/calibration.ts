@@ -12,7 +12,7 @@ export interface Calibration {
   readonly [model: string]: ModelCalibration
 }
 
-export interface ModelCalibration {
+interface ModelCalibration {
   /** Our counts and the provider's for the same texts, summed, older ones fading. Their quotient is the ratio. */
   readonly estimated: number
   readonly actual: number
@@ -26,7 +26,7 @@ export interface Measured {
   readonly actual: number
 }
 
-export interface UsageSample extends Measured {
+interface UsageSample extends Measured {
   readonly model: string
   /**
    * The call that this request continues, as the provider has it: its request and its answer, without reasoning that
@@ -35,7 +35,7 @@ export interface UsageSample extends Measured {
   readonly previous?: Measured
 }
 
-export interface EstimateInput {
+interface EstimateInput {
   readonly model: string
   /** Our count of the whole request. */
   readonly estimated: number

@@ -3,7 +3,7 @@ import type { FilePart, Part } from '../../log/events/part.ts'
 import { whereOf } from './images.ts'
 import { oneLine } from './quote-untrusted.ts'
 
-export function partText(part: Part): string {
+function partText(part: Part): string {
   switch (part.type) {
     case 'text':
       return part.text

@@ -1,13 +1,9 @@
 /**
- * Fences around text that somebody else wrote, so that it cannot pass itself off as structure of the request.
+ * Fences around foreign text, so that it cannot pass itself off as structure of the request.
  *
- * The boundary is derived from where the text stands, so the same text is fenced the same way every time (prompt caches
- * hit), and it is made anew until the text does not contain it, so no text can close its own fence.
+ * The boundary is derived from the text's place, so the same text gets the same fence every time (prompt caches hit).
+ * Boundaries are tried until the text contains none, so no text can close its own fence.
  */
-export interface Fenced {
-  open: string
-  close: string
-}
 
 export function boundaryFor(text: string, place: string): string {
   for (let attempt = 0; ; attempt++) {

@@ -2,14 +2,14 @@
 import { closeFence } from './quote-untrusted.ts'
 import type { TokenEstimator } from './tokens.ts'
 
-export interface Trimmed {
+interface Trimmed {
   text: string
   tokens: number
   /** How many tokens were cut. */
   cut: number
 }
 
-export interface TrimOptions {
+interface TrimOptions {
   to: number
   tokens: number
   estimator: TokenEstimator

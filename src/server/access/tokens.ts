@@ -4,24 +4,30 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { ServerRefused } from '../../errors.ts'
 import { Id } from '../../log/events/id.ts'
 import type { Principal, TokenScope } from './principal.ts'
 
-/** Long enough that nobody guesses it. Wanted of a token that is to guard an address others can reach. */
+/** The least length of a token on an address that others can reach: it cannot be guessed. */
 export const longEnough = 32
 
 export function newToken(): string {
   return `clq_${randomBytes(32).toString('base64url')}`
 }
 
-/** The owner's token: read, or made if there is none. */
+/** Returns the file of the owner's token: in the folder of the store, or else in the project's own. */
+export function tokenPlace(store: string, root: string): string {
+  const path = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : ''
+  return join(path === '' || path === ':memory:' ? join(root, '.colloquy') : dirname(resolve(path)), 'token')
+}
+
+/** Reads the owner's token, or makes one if there is none. */
 export function ownersToken(file: string): string {
   if (!existsSync(file)) {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    // `wx`: of two first starts at once one makes it, the other reads it.
+    // `wx`: of two processes that start first at once, one makes the token and the other reads it.
     try {
       writeFileSync(file, `${newToken()}\n`, { mode: 0o600, flag: 'wx' })
     } catch (error) {
@@ -48,26 +54,26 @@ export type BookEntry = z.infer<typeof BookEntry>
 
 export interface TokenBook {
   list(): BookEntry[]
-  /** The token is told once and kept nowhere. */
+  /** Returns the token this once; it is stored nowhere. */
   add(entry: { name: string; scope: TokenScope; projects: 'all' | string[] }): { token: string; entry: BookEntry }
-  /** False when there is none with this id or name that still holds. */
+  /** Returns false when no valid token has this id or name. */
   revoke(idOrName: string): boolean
 }
 
-/** The book beside a token file. Read again whenever the file changed, so that revoking works at once. */
+/** Opens the book next to a token file. It is read again when the file has changed, so revoking works at once. */
 export function tokenBook(tokenFile: string, clock: () => number = Date.now): TokenBook {
   const file = join(dirname(tokenFile), 'tokens.json')
   let read: { stamp: string; entries: BookEntry[] } | undefined
 
   function list(): BookEntry[] {
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (!found) return []
-    const stamp = `${found.mtimeMs} ${found.size} ${found.ino}`
+    const stats = statSync(file, { throwIfNoEntry: false })
+    if (!stats) return []
+    const stamp = `${stats.mtimeMs} ${stats.size} ${stats.ino}`
     if (read?.stamp !== stamp) {
       try {
         read = { stamp, entries: z.array(BookEntry).parse(JSON.parse(readFileSync(file, 'utf8'))) }
       } catch {
-        // Whoever cannot be told apart is nobody: a damaged book opens no door.
+        // A damaged book lets no token in.
         read = { stamp, entries: [] }
       }
     }
@@ -108,7 +114,7 @@ export function tokenBook(tokenFile: string, clock: () => number = Date.now): To
   }
 }
 
-/** Who a token stands for. Digests of equal length are compared, in constant time. */
+/** Returns the holder of a token. Digests of equal length are compared, in constant time. */
 export function whoHolds(
   token: string,
   owner: { digest: Uint8Array; name: string },
@@ -127,6 +133,6 @@ export function whoHolds(
 }
 
 export function digestOf(token: string): Buffer {
-  // As text first: a buffer made by the hash is a piece of memory of its own.
+  // By way of text: a buffer made by the hash would take a piece of memory of its own.
   return Buffer.from(hash('sha256', token, 'binary'), 'latin1')
 }

@@ -4,7 +4,7 @@ import { IllegalState } from '../../errors.ts'
 import type { Colloquy, Swept } from '../../index.ts'
 import { timerMs } from '../../timers.ts'
 import type { Job } from '../contract/operations.ts'
-import type { Figures } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 type JobState = z.input<typeof Job>
 
@@ -24,10 +24,10 @@ export interface Jobs {
 export function jobs(parts: {
   colloquy: Colloquy
   everyMs: number | null
-  figures: Figures
+  metrics: Metrics
   onFailure: (error: unknown, project: string) => void
 }): Jobs {
-  const { colloquy, everyMs, figures, onFailure } = parts
+  const { colloquy, everyMs, metrics, onFailure } = parts
   const sweeps = new Map<string, JobState>()
   const performed = new Map<string, JobState>()
   const caretaker = colloquy.as({ actor: 'maintenance', channel: 'server' })
@@ -67,13 +67,13 @@ export function jobs(parts: {
     running = running.then(sweepAll).catch(error => onFailure(error, colloquy.project))
   }
   const timer = everyMs === null ? undefined : setInterval(sweep, timerMs(everyMs)).unref()
-  // What came due while nobody was here need not wait for the first sweep.
+  // Work may have come due while no server ran, so the first sweep does not wait.
   if (everyMs !== null) sweep()
 
   return {
     list: isVisible => [
       ...[...sweeps.values(), ...performed.values()].filter(({ project }) => isVisible(project)),
-      ...figures
+      ...metrics
         .compacting()
         .flatMap(({ sessionId, project, since }) =>
           isVisible(project) ? [compaction(sessionId, project, since)] : [],

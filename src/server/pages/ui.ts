@@ -15,7 +15,7 @@ import { webFiles } from './web-files.ts'
 /** A token and its name; anything longer is none. */
 const formBytes = 4096
 
-export interface Ui {
+interface Ui {
   /** `GET /`: with a ticket the cookie and an address without the ticket, with a cookie the UI. */
   home(context: Context): Promise<Response>
   /** `POST /enter`: the form of the page for who was not let in. */

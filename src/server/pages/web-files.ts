@@ -23,7 +23,7 @@ const types: Readonly<Record<string, string>> = {
 /** Formats that are small already. */
 const packed: ReadonlySet<string> = new Set(['.png', '.woff2'])
 
-export interface WebFiles {
+interface WebFiles {
   /** Whether the UI was built at all. */
   readonly isThere: boolean
   /** The file at a path such as `/assets/index-x1y2.js`, or undefined when there is none. */
@@ -38,7 +38,7 @@ interface WebFile {
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
 }
 
-export const builtUi = fileURLToPath(new URL('./web/', import.meta.url))
+const builtUi = fileURLToPath(new URL('./web/', import.meta.url))
 
 export function webFiles(folder: string = builtUi): WebFiles {
   const files = new Map<string, string>()

@@ -1,7 +1,6 @@
 /** Conversations over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
-import { lines } from './ndjson.ts'
 
 export function conversationHandlers(): Handlers<'conversations'> {
   return {
@@ -52,9 +51,9 @@ export function conversationHandlers(): Handlers<'conversations'> {
     compare: ({ colloquy, params }) => colloquy.conversations.compare(params.conversationId, params.other),
     merge: ({ colloquy, params, body = {}, write }) => colloquy.conversations.merge(params.conversationId, body, write),
     async export({ colloquy, params }) {
-      // One that is not there is told before the stream begins.
+      // A missing conversation is reported as such, which a stream that has begun could not do.
       await colloquy.conversations.getConversation(params.conversationId)
-      return new Response(lines(colloquy.conversations.export(params.conversationId)), {
+      return new Response(ReadableStream.from(bytesOf(colloquy.conversations.export(params.conversationId))), {
         headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
       })
     },
@@ -63,4 +62,19 @@ export function conversationHandlers(): Handlers<'conversations'> {
 
 async function* linesOf(text: string): AsyncGenerator<string> {
   for (const line of text.split('\n')) if (line.trim() !== '') yield line
+}
+
+/** Sends many short lines as one piece: a write per line would cost more than reading it. */
+const pieceCharacters = 64 * 1024
+
+async function* bytesOf(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  let piece = ''
+  for await (const line of lines) {
+    piece += line.endsWith('\n') ? line : `${line}\n`
+    if (piece.length < pieceCharacters) continue
+    yield encoder.encode(piece)
+    piece = ''
+  }
+  if (piece !== '') yield encoder.encode(piece)
 }

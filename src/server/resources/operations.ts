@@ -1,4 +1,4 @@
-/** The server itself over HTTP: health, figures, its description, live events, jobs. */
+/** The server itself over HTTP: health, metrics, its description, live events, jobs. */
 import type { HttpBindings } from '@hono/node-server'
 import { ServerStopping } from '../../errors.ts'
 import { demandAllProjects } from '../access/principal.ts'
@@ -22,9 +22,9 @@ export function operationHandlers({
       await server.colloquy.stats()
       return { status: 'ok' }
     },
-    async metrics({ colloquy, principal, server }) {
+    async metrics({ principal, server }) {
       demandAllProjects(principal)
-      const text = await server.figures.render(colloquy, server.streams)
+      const text = await server.metrics.render(server.streams)
       return new Response(text, { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' } })
     },
     describe: async () => describe(),

@@ -15,7 +15,7 @@ interface Asked {
   choice?: { label: string; options: readonly string[] }
 }
 
-export interface Given {
+interface Given {
   text: string
   choice: string
 }

@@ -1,7 +1,7 @@
 /** A text field with a list that arrow keys move through, shared by search and the palette. */
 import { type KeyboardEvent, useId, useState } from 'react'
 
-export interface Combobox {
+interface Combobox {
   active: number
   setActive(index: number): void
   /** Attributes for the field. */

@@ -2,7 +2,7 @@
 import { type KeyboardEvent, type ReactNode, useId, useRef } from 'react'
 import './tabs.css'
 
-export interface Tab<Name extends string> {
+interface Tab<Name extends string> {
   name: Name
   label: ReactNode
 }

@@ -7,7 +7,7 @@ import { type LiveConnection, liveConnection } from './live.ts'
 /** For calls outside any project, such as listing projects. */
 export const server: Client = connect({ url: base() })
 
-export type Me = Awaited<ReturnType<Client['operations']['whoami']>>
+type Me = Awaited<ReturnType<Client['operations']['whoami']>>
 
 let known: Promise<Me> | undefined
 

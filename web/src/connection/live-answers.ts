@@ -4,7 +4,7 @@
  */
 import type { LiveEvent, LiveWords } from 'colloquy/client'
 
-export interface LiveAnswer {
+interface LiveAnswer {
   runId: string
   sessionId: string
   conversationId: string

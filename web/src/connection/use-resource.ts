@@ -7,7 +7,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { useLiveConnection } from './client.tsx'
 import { useLiveEvents } from './use-live.ts'
 
-export interface Resource<T> {
+interface Resource<T> {
   data: T | undefined
   error: unknown
   isLoading: boolean

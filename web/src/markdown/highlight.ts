@@ -1,6 +1,6 @@
 /** Light syntax highlighting: comments, strings, numbers, keywords. One rough pass serves all languages. */
 
-export interface Token {
+interface Token {
   kind: 'plain' | 'comment' | 'string' | 'number' | 'keyword' | 'added' | 'removed'
   text: string
 }

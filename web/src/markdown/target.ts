@@ -1,6 +1,6 @@
 /** Validates link targets from messages: web pages and mail addresses, never code. */
 
-export interface Target {
+interface Target {
   href: string
   /** Shown next to the link text, so that the destination is visible. */
   place: string

@@ -4,7 +4,7 @@ import './author.css'
 const colours = 8
 
 /** FNV-1a: similar short names get different colours. */
-export function colourOf(name: string): number {
+function colourOf(name: string): number {
   let hash = 0x811c9dc5
   for (const letter of name) hash = Math.imul(hash ^ letter.codePointAt(0)!, 0x01000193) >>> 0
   return ((hash ^ (hash >>> 16)) >>> 0) % colours

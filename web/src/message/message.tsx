@@ -9,7 +9,7 @@ import { Author } from './author.tsx'
 import './message.css'
 import { Parts } from './parts.tsx'
 
-export interface MessageProps {
+interface MessageProps {
   message: MessageAdded
   version: number
   at: string

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import type { MenuItem } from '../components/menu.tsx'
 import { store } from '../connection/store.ts'
 
-export interface CommandGroup {
+interface CommandGroup {
   title: string
   items(): readonly MenuItem[]
 }

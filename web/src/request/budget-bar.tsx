@@ -3,7 +3,7 @@ import { short, whole } from '../format.ts'
 import './budget-bar.css'
 import { bySection, type LedgerEntry, sectionNames } from './part-key.ts'
 
-export interface Budget {
+interface Budget {
   budget: number
   used: number
   /** Expected count of the provider. */

@@ -25,7 +25,7 @@ export function keyOf({ what, versions }: Pick<Piece, 'what' | 'versions'>): str
 }
 
 /** Sections of the ledger in the order of the request; the budget bar draws these. */
-export type SectionName =
+type SectionName =
   | 'description'
   | 'context'
   | 'checkpoint'
@@ -50,7 +50,7 @@ export const sectionNames: Record<SectionName, string> = {
   message: 'This message',
 }
 
-export function sectionOf({ what, why, versions, range }: LedgerEntry): SectionName {
+function sectionOf({ what, why, versions, range }: LedgerEntry): SectionName {
   if (what === 'notice' || what === 'messages' || range !== undefined)
     return what === 'catch-up' ? 'catch-up' : 'messages'
   if (what !== 'message') return what in sectionNames ? (what as SectionName) : 'messages'
@@ -60,7 +60,7 @@ export function sectionOf({ what, why, versions, range }: LedgerEntry): SectionN
     : 'messages'
 }
 
-export interface SectionSum {
+interface SectionSum {
   name: SectionName
   tokens: number
   entries: LedgerEntry[]

@@ -8,7 +8,7 @@ import { oncePerFrame } from '../connection/store.ts'
 /** The fields of an event that a row needs. */
 export type LogEvent = Pick<RecordedEvent, 'version' | 'at' | 'actor' | 'channel' | 'event'>
 
-export type LogReader = (from: number, to: number, signal: AbortSignal) => Promise<readonly LogEvent[]>
+type LogReader = (from: number, to: number, signal: AbortSignal) => Promise<readonly LogEvent[]>
 
 interface Page {
   events: Map<number, LogEvent>

@@ -12,7 +12,7 @@ export type Row =
   /** Shown only in the full log. */
   | { kind: 'fact'; text: string }
 
-export type DividerRow = Extract<Row, { kind: 'divider' }>
+type DividerRow = Extract<Row, { kind: 'divider' }>
 
 /** @param details shown one below the other; undefined ones are left out */
 export function divider(tone: Tone, text: string, ...details: readonly (string | undefined)[]): DividerRow {

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { GitFailed } from '../../../errors.ts'
 import { gitEnvironment, harmless } from '../../../request/context/git.ts'
 
-export interface GitAnswer {
+interface GitAnswer {
   exitCode: number | null
   stdout: string
   stderr: string
@@ -62,7 +62,7 @@ export async function identity(folder: string): Promise<string[]> {
   return ['-c', 'user.name=Colloquy', '-c', 'user.email=colloquy@localhost']
 }
 
-export interface CommitState {
+interface CommitState {
   commit: string
   tree: string
 }
@@ -91,7 +91,7 @@ export async function commitState(folder: string, revision = 'HEAD'): Promise<Co
   return { commit, tree }
 }
 
-export interface ListedWorktree {
+interface ListedWorktree {
   path: string
   /** Without `refs/heads/`; undefined where no branch is checked out. */
   branch?: string

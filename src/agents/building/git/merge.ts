@@ -23,7 +23,7 @@ export interface MergePlace {
   subject: string
 }
 
-export type Merge =
+type Merge =
   /** The base has all of the branch already. */
   | { state: 'landed'; commit: string }
   /** Made and committed in the worktree; the base has not moved yet. */
@@ -96,7 +96,7 @@ export async function commitResolution(path: string, files: readonly string[]): 
   return []
 }
 
-export type Landed =
+type Landed =
   | { landed: true }
   /** The base moved on meanwhile: merge again. */
   | { landed: false; why: 'moved' }

@@ -24,7 +24,7 @@ export interface Worktree {
   isNew: boolean
 }
 
-export interface OpenWorktree {
+interface OpenWorktree {
   /** The project's folder. */
   root: string
   featureId: string
@@ -104,7 +104,7 @@ export async function repositoryOf(root: string): Promise<{ repository: string; 
 }
 
 /** The branch that is checked out. @throws {RepositoryMissing} when none is */
-export async function checkedOut(root: string): Promise<string> {
+async function checkedOut(root: string): Promise<string> {
   await repositoryOf(root)
   const branch = await gitOr(root, 'symbolic-ref', '--short', '--quiet', 'HEAD')
   if (branch !== undefined) return branch

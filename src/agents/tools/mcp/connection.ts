@@ -1,7 +1,10 @@
-/** A connection to an MCP server that runs as a program: JSON-RPC, a message per line, over its standard streams. */
+/**
+ * A connection to an MCP server that runs as a program: JSON-RPC, a message per line, over its standard streams.
+ *
+ * Lenient where the official client refuses, and without its 9 MB: see docs/decisions/dependencies.md.
+ */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { timerMs } from '../../../timers.ts'
 
 export interface McpConnection {
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<unknown>
@@ -21,8 +24,8 @@ interface Pending {
 }
 
 const answerWithinMs = 60_000
-/** Of what a server says when it fails. */
-const mostWords = 2_000
+/** Kept of the end of a server's standard error, for the message of its failure. */
+const maxErrorCharacters = 2_000
 
 export function mcpConnection({ command, args = [], env = {} }: McpProgram, folder: string): McpConnection {
   const child: ChildProcessWithoutNullStreams = spawn(command, [...args], {
@@ -31,20 +34,20 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
     env: { ...process.env, ...env },
   })
   const pending = new Map<number, Pending>()
-  let next = 0
-  let words = ''
-  let gone: Error | undefined
-  // Whoever waits is told; a pipe that breaks says no more than the end of the process does.
-  const end = (reason: string) => {
-    gone ??= new Error(`${reason}${words === '' ? '' : `: ${words.trim()}`}`)
-    for (const { reject } of pending.values()) reject(gone)
+  let lastId = 0
+  let errorOutput = ''
+  let failure: Error | undefined
+  const fail = (reason: string) => {
+    failure ??= new Error(`${reason}${errorOutput === '' ? '' : `: ${errorOutput.trim()}`}`)
+    for (const { reject } of pending.values()) reject(failure)
     pending.clear()
   }
-  child.on('error', error => end(error.message))
-  child.on('close', code => end(`it ended with exit code ${code}`))
+  child.on('error', error => fail(error.message))
+  child.on('close', code => fail(`it ended with exit code ${code}`))
+  // A broken pipe adds nothing: the process has ended, which is reported above.
   child.stdin.on('error', () => undefined)
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-mostWords)
+    errorOutput = (errorOutput + text).slice(-maxErrorCharacters)
   })
   const send = (message: Record<string, unknown>) =>
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
@@ -54,47 +57,32 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
     if (!message) return
     const { id, method, result, error } = message
     if (method !== undefined) {
-      // It may ask whether we are there; of everything else we can do nothing.
-      if (id !== undefined)
-        send(method === 'ping' ? { id, result: {} } : { id, error: { code: -32601, message: 'Not here.' } })
+      if (id !== undefined) send(method === 'ping' ? { id, result: {} } : { id, error: methodUnknown })
       return
     }
-    const waiting = typeof id === 'number' ? pending.get(id) : undefined
-    if (!waiting) return
+    const caller = typeof id === 'number' ? pending.get(id) : undefined
+    if (!caller) return
     pending.delete(id as number)
-    if (error) waiting.reject(new Error(error.message ?? 'it failed without a word'))
-    else waiting.resolve(result)
+    if (error) caller.reject(new Error(error.message ?? 'it failed and gave no reason'))
+    else caller.resolve(result)
   })
 
   return {
     request(method, params, signal) {
-      if (gone) return Promise.reject(gone)
-      const id = ++next
-      return new Promise((resolve, reject) => {
-        const giveUp = (why: string) => {
-          pending.delete(id)
-          send({ method: 'notifications/cancelled', params: { requestId: id, reason: why } })
-          settle()
-          reject(new Error(why))
-        }
-        const stop = () => giveUp('the run was stopped')
-        const timer = setTimeout(giveUp, timerMs(answerWithinMs), 'it did not answer in time').unref()
-        const settle = () => {
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', stop)
-        }
-        signal?.addEventListener('abort', stop, { once: true })
-        pending.set(id, {
-          resolve(result) {
-            settle()
-            resolve(result)
-          },
-          reject(error) {
-            settle()
-            reject(error)
-          },
-        })
-        send({ id, method, params })
+      if (failure) return Promise.reject(failure)
+      const id = ++lastId
+      const answer = new Promise((resolve, reject) => pending.set(id, { resolve, reject }))
+      const cancel = (reason: string) => {
+        pending.get(id)?.reject(new Error(reason))
+        if (pending.delete(id)) send({ method: 'notifications/cancelled', params: { requestId: id, reason } })
+      }
+      const stop = () => cancel('the run was stopped')
+      const timer = setTimeout(cancel, answerWithinMs, 'it did not answer in time').unref()
+      signal?.addEventListener('abort', stop, { once: true })
+      send({ id, method, params })
+      return answer.finally(() => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
       })
     },
     notify: (method, params = {}) => void send({ method, params }),
@@ -105,6 +93,8 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
   }
 }
 
+const methodUnknown = { code: -32601, message: 'This client offers no methods but ping.' }
+
 interface Message {
   id?: unknown
   method?: string
@@ -112,7 +102,7 @@ interface Message {
   error?: { message?: string }
 }
 
-/** A server that prints something else among its messages is not worth failing for. */
+/** Parses a message; undefined for other output, which a server may mix in. */
 function parsed(line: string): Message | undefined {
   try {
     const value = JSON.parse(line) as unknown

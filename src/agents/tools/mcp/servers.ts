@@ -1,4 +1,4 @@
-/** The MCP servers of a project: each is started when an agent that has its tools is first run, and ended at the end. */
+/** The MCP servers of a project. Each starts when an agent with its tools first runs, and ends with the project. */
 import type { Tool } from '../tool.ts'
 import { type McpServer, type McpTools, mcpTools } from './tools.ts'
 
@@ -12,21 +12,21 @@ export function mcpServers(servers: Readonly<Record<string, McpServer>>, folder:
   const started = new Map<string, Promise<McpTools>>()
 
   function start(name: string, server: McpServer): Promise<McpTools> {
-    let found = started.get(name)
-    if (!found) {
-      found = mcpTools(name, server, folder)
-      started.set(name, found)
-      // What failed to start may start the next time.
-      found.catch(() => started.delete(name))
+    let tools = started.get(name)
+    if (!tools) {
+      tools = mcpTools(name, server, folder)
+      started.set(name, tools)
+      // A server that failed to start may start the next time.
+      tools.catch(() => started.delete(name))
     }
-    return found
+    return tools
   }
 
   return {
     async toolsFor(agentType) {
-      const meant = Object.entries(servers).filter(([, { agents }]) => !agents || agents.includes(agentType))
-      const found = await Promise.all(meant.map(([name, server]) => start(name, server)))
-      return found.flatMap(({ tools }) => tools)
+      const offered = Object.entries(servers).filter(([, { agents }]) => !agents || agents.includes(agentType))
+      const lists = await Promise.all(offered.map(([name, server]) => start(name, server)))
+      return lists.flatMap(({ tools }) => tools)
     },
     async close() {
       const all = await Promise.allSettled(started.values())

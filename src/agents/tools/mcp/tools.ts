@@ -4,7 +4,7 @@ import { shortened, type Tool } from '../tool.ts'
 import { type McpConnection, type McpProgram, mcpConnection } from './connection.ts'
 
 export interface McpServer extends McpProgram {
-  /** The types of agents that have its tools. Default: all. */
+  /** The types of agents that get its tools. Default: all. */
   agents?: readonly string[]
 }
 
@@ -24,7 +24,7 @@ interface Called {
   isError?: boolean
 }
 
-/** Of the protocol, the newest version we know; a server answers with the one it speaks. */
+/** The newest version of the protocol that we know; a server answers with its own. */
 const protocolVersion = '2025-06-18'
 
 /** @throws {ToolServerFailed} when it cannot be started, or does not speak the protocol */

@@ -1,7 +1,7 @@
 /** An issue as a line of `.beads/issues.jsonl` has it. Fields we do not know are kept. */
 import { z } from 'zod'
 
-export const BeadsDependency = z.looseObject({
+const BeadsDependency = z.looseObject({
   /** Depends on the other; of `parent-child` it is the child. */
   issue_id: z.string().min(1),
   depends_on_id: z.string().min(1),

@@ -9,7 +9,7 @@ import { legalMoves } from '../../views/work/state-transitions.ts'
 import type { Decision } from '../decision.ts'
 import { type Beginning, begin, moveWork, openWorkIn, reportWork } from './work.ts'
 
-export interface DispatchStart {
+interface DispatchStart {
   item: WorkItem
   dispatchId: string
   agent: string
@@ -79,7 +79,7 @@ export function startDispatch(start: DispatchStart): Decision {
   }
 }
 
-export interface DispatchEnd {
+interface DispatchEnd {
   item: WorkItem
   dispatchId: string
   agent: string

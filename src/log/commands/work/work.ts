@@ -261,7 +261,7 @@ function retitled({ conversation }: Heads, title: string | undefined): Conversat
   return [{ type: 'conversation.annotated', title }]
 }
 
-export function idOf(item: WorkItem): string {
+function idOf(item: WorkItem): string {
   switch (item.type) {
     case 'feature':
       return item.featureId

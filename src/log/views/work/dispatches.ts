@@ -26,7 +26,7 @@ export interface DispatchesState {
   clearedAt?: number
 }
 
-export interface OpenDispatch {
+interface OpenDispatch {
   id: string
   agent: string
   node: string

@@ -87,7 +87,7 @@ export function dependentsOf(nodes: readonly GraphNode[]): Map<string, string[]>
   return dependents
 }
 
-export interface StatedNode extends GraphNode {
+interface StatedNode extends GraphNode {
   state: string
 }
 

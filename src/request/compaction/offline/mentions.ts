@@ -16,7 +16,7 @@ export interface Mention {
   versions: number[]
 }
 
-export interface Commit {
+interface Commit {
   message: string
   version: number
 }

@@ -279,7 +279,7 @@ function jsonSafe(parts: Part[]): Part[] {
   )
 }
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..')
 const session = join(root, '..', 'shared', 'data', 'pi-sessions', 'before-compaction.jsonl')
 
 describe.skipIf(!existsSync(session))('summariseOffline on a real session (skipped without ../shared/data)', () => {

@@ -18,7 +18,7 @@ import { achieved, completedOf, goalOf, inProgressOf } from './outcomes.ts'
 import { constraintsOf, deadEndsOf, decisionsOf, pendingOf, type Said, sentencesIn } from './statements.ts'
 import { type Turn, turnsOf } from './turns.ts'
 
-export interface OfflineInput {
+interface OfflineInput {
   /** Of the last checkpoint. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]
@@ -27,7 +27,7 @@ export interface OfflineInput {
   estimator?: TokenEstimator
 }
 
-export const largestSummary = 6_000
+const largestSummary = 6_000
 
 export function summariseOffline({
   items,

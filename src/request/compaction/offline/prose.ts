@@ -48,7 +48,7 @@ function sentencesOfLine(line: string): Sentence[] {
 }
 
 /** Without headings, bullets, quotation marks of Markdown, bold and links. */
-export function plainText(line: string): string {
+function plainText(line: string): string {
   return line
     .replace(/^\s*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+/, '')
     .replace(/\*\*|__/g, '')

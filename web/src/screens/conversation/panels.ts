@@ -11,7 +11,7 @@ export interface PanelProps {
   at: number | undefined
 }
 
-export interface Panel {
+interface Panel {
   id: string
   title: string
   Content: ComponentType<PanelProps>

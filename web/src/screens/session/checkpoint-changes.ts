@@ -13,7 +13,7 @@ export const sectionTitles = {
   facts: 'Facts',
 } as const
 
-export interface Change {
+interface Change {
   word: string
   kind: 'good' | 'note' | 'warn' | 'bad' | 'accent'
   /** The earlier text, where it changed. */

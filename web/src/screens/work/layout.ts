@@ -11,25 +11,25 @@ const gap = { x: 32, y: 14 } as const
 const laneHeight = 14
 const sweeps = 6
 
-export interface GraphTask {
+interface GraphTask {
   taskId: string
   dependencies: readonly string[]
 }
 
-export interface Placed {
+interface Placed {
   taskId: string
   x: number
   y: number
 }
 
-export interface Edge {
+interface Edge {
   from: string
   to: string
   /** SVG path. */
   path: string
 }
 
-export interface Layout {
+interface Layout {
   width: number
   height: number
   nodes: Placed[]

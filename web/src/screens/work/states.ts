@@ -1,5 +1,5 @@
 /** Colours of work states. The word always accompanies the colour. */
-export type Tone = 'plain' | 'accent' | 'note' | 'good' | 'warn' | 'bad'
+type Tone = 'plain' | 'accent' | 'note' | 'good' | 'warn' | 'bad'
 
 const tones: Readonly<Record<string, Tone>> = {
   planning: 'plain',

@@ -11,7 +11,7 @@ export interface Entry {
   fields: Fields
 }
 
-export interface Entries {
+interface Entries {
   list: readonly Entry[]
   /** Title given in the document, if any. */
   title: string | undefined

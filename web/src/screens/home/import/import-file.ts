@@ -6,7 +6,7 @@ import { ApiError, type Client } from 'colloquy/client'
 import { counted } from '../../../format.ts'
 import { type ReadFile, readFile } from './read-file.ts'
 
-export interface Imported {
+interface Imported {
   conversationId: string
   /** Summary of what was imported and what was not. */
   note: string

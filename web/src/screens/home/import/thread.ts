@@ -4,7 +4,7 @@
  */
 import { type Entry, isFields, textIn } from './entries.ts'
 
-export interface Thread {
+interface Thread {
   entries: readonly Entry[]
   /** Number of records with text on other lines. */
   aside: number
