@@ -26,7 +26,7 @@ await bundle(
 const ofProgram = { external: /^(?!zod$)[^./]/ }
 await bundle({ cli: 'src/cli/main.ts' }, ofProgram, { chunkFileNames: 'cli-[name]-[hash].js' })
 // One file: a program that bundles the package has to take it along.
-await bundle({ 'sqlite-worker': 'src/stores/sqlite/beside/worker.ts' }, ofProgram, { codeSplitting: false })
+await bundle({ 'sqlite-worker': 'src/stores/sqlite/worker/worker.ts' }, ofProgram, { codeSplitting: false })
 copyFileSync(join(root, 'node_modules', 'zod', 'LICENSE'), join(root, 'dist', 'LICENSE-zod'))
 
 /** `external` is what is installed beside the package, and Node's own. */

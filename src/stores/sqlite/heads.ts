@@ -20,7 +20,7 @@ import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/v
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { Database } from './database.ts'
 import { damaged } from './errors.ts'
-import { inVersionOrder, lastUse, newestPosition, standing } from './places.ts'
+import { inVersionOrder, lastUse, newestPosition, standing } from './read/places.ts'
 import { refolder } from './refold.ts'
 
 export interface ConversationEntry {

@@ -1,0 +1,50 @@
+/** A file that is busy for a moment, because somebody puts its write-ahead log right, is waited for. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { archiveLines } from '../../../../test/support/archives.ts'
+import { type Database, openDatabase } from '../database.ts'
+import { headStore } from '../heads.ts'
+import { migrate } from '../migrate.ts'
+import { importer } from '../upkeep/import.ts'
+import { feed } from './subscribe.ts'
+
+const place = { project: 'shop', conversationId: 'c' }
+
+/** A log of one event, and a reader of it that finds the file busy so often. */
+function given(busy: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-readers-'))
+  const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
+  migrate(database, 0)
+  const body = { title: 'Login', workItem: { type: 'thread', threadId: 't' } }
+  const lines = archiveLines(place, [{ type: 'conversation.created', schema: 1, body }])
+  importer(database).page({ ticket: 't', project: place.project, lines, last: true, now: 0 })
+  let left = busy
+  const often: Database = {
+    ...database,
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      const iterate: typeof statement.iterate = (...values) => {
+        if (left-- > 0) throw Object.assign(new Error('database is locked'), { errcode: 261 })
+        return statement.iterate(...values)
+      }
+      return new Proxy(statement, {
+        get: (target, name) => (name === 'iterate' ? iterate : Reflect.get(target, name).bind(target)),
+      })
+    },
+  }
+  const events = feed({ database: often, heads: headStore(database), epoch: () => 'e' })
+  onTestFinished(() => {
+    events.close()
+    database.close()
+    rmSync(folder, { recursive: true })
+  })
+  return events
+}
+
+it.each([{}, { conversationId: 'c' }])('who follows the log with %j reads on when it is free again', async where => {
+  const reader = given(3).subscribe({ project: 'shop', from: 'start', ...where })
+  expect(await reader.next()).toMatchObject({ value: { version: 1, event: { type: 'conversation.created' } } })
+  await reader.return?.()
+})

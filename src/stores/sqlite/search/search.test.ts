@@ -1,0 +1,59 @@
+/** What a search shows is on its way to whoever asked: no text stays with the index. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { archiveLines } from '../../../../test/support/archives.ts'
+import { openDatabase } from '../database.ts'
+import { readEpoch } from '../epoch.ts'
+import { migrate } from '../migrate.ts'
+import { importer } from '../upkeep/import.ts'
+import { openSearchIndex } from './open-search-index.ts'
+import { searcher } from './search.ts'
+
+const project = 'shop'
+const everyone = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
+const message = { role: 'user', tokens: [3, 'characters'], text: 'the secret is xylophone' }
+
+async function given() {
+  const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
+  const path = join(folder, 'colloquy.db')
+  const log = openDatabase({ path, durability: 'relaxed' })
+  migrate(log, 0)
+  const lines = archiveLines({ project, conversationId: 'c' }, [
+    {
+      type: 'conversation.created',
+      schema: 1,
+      body: { title: 'Login', workItem: { type: 'thread', threadId: 't' } },
+    },
+    {
+      type: 'message.added',
+      schema: 1,
+      body: message,
+      messageId: 'm',
+      lane: everyone,
+      adds: { messages: 1, tokens: 3, input: 0, output: 0 },
+    },
+  ])
+  importer(log).page({ ticket: 't', project, lines, last: true, now: 0 })
+  const settings = { path, durability: 'relaxed', epoch: readEpoch(log), readOnly: false } as const
+  const index = openSearchIndex({ ...settings, busyTimeoutMs: 1000 })
+  onTestFinished(() => {
+    index.close()
+    log.close()
+    rmSync(folder, { recursive: true })
+  })
+  await index.feed()
+  return index
+}
+
+it('[P4] texts that were shown are gone when the answer is, and were never in a file', async () => {
+  const index = await given()
+  const { messages } = searcher(index)
+  // Every time: what was compiled for the first one is good for the next.
+  for (const text of ['xylophone', 'secret']) {
+    expect(messages({ project, text })).toMatchObject([{ messageId: 'm', snippet: 'the secret is xylophone' }])
+    expect(index.database.prepare('select name from temp.sqlite_schema').all()).toEqual([])
+  }
+  expect(index.database.prepare('pragma temp_store').get()).toEqual([2])
+})

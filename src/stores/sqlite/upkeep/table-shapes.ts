@@ -1,0 +1,75 @@
+/**
+ * What a file says its tables look like, beside what they were made like. One turned bit there, and SQLite reads every row
+ * of a table wrong without noticing: a key of type `integgr` is no number of the row any more.
+ */
+import { type Database, openDatabase } from '../database.ts'
+import { isBroken } from '../errors.ts'
+import { migrate, newestSchema, schemaVersion } from '../migrate.ts'
+
+interface Shape {
+  /** Columns, types and keys. */
+  looks: string
+  /** What makes it. */
+  sql: string
+}
+
+type Shapes = ReadonlyMap<string, Shape>
+
+/** Tables of ours that the file describes differently, or not at all. */
+export function misshapenTables(database: Database): string[] {
+  return [...shapesOf(schemaVersion(database))].flatMap(([table, { looks }]) =>
+    looksOf(database, table) === looks ? [] : [table],
+  )
+}
+
+/** Describes them as they were made. Writes to the file: it must be a copy, and nobody's but ours. */
+export function mendShapes(file: string): void {
+  try {
+    const database = openDatabase({ path: file, durability: 'relaxed', cutOff: true })
+    try {
+      const shapes = shapesOf(schemaVersion(database))
+      const misshapen = misshapenTables(database)
+      // Somebody else's, that has a table of the same name.
+      if (misshapen.length > shapes.size / 2) return
+      const mend = database.prepare(`update sqlite_schema set sql = ? where type = 'table' and name = ?`)
+      for (const table of misshapen) mend.run(shapes.get(table)!.sql, table)
+      database.exec('pragma wal_checkpoint(truncate)')
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    // Then it is read as it is.
+    if (!isBroken(error)) throw error
+  }
+}
+
+const known = new Map<number, Shapes>()
+
+/** A version that no file of ours has is damage too; then it is most likely one of today. */
+function shapesOf(version: number): Shapes {
+  const likely = version >= 1 && version <= newestSchema ? version : newestSchema
+  const shapes = known.get(likely) ?? madeAnew(likely)
+  known.set(likely, shapes)
+  return shapes
+}
+
+function madeAnew(version: number): Shapes {
+  const database = openDatabase({ path: ':memory:', durability: 'relaxed' })
+  try {
+    migrate(database, 0, version)
+    const tables = database.prepare(
+      `select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite_%'`,
+    )
+    return new Map(
+      (tables.all() as Array<[string, string]>).map(([name, sql]) => [name, { looks: looksOf(database, name), sql }]),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+function looksOf(database: Database, table: string): string {
+  const columns = database.prepare(`pragma main.table_xinfo(${table})`).all()
+  const kinds = database.prepare(`pragma main.table_list(${table})`).all()
+  return JSON.stringify([columns, kinds])
+}
