@@ -91,7 +91,7 @@ async function take(one: Step, { sessions, conversations }: Colloquy, threadId: 
       return
     case 'reset': {
       const first = windowOf(session, model).find(
-        ({ role: of, internal: isInternal }) => of === 'system' && !isInternal,
+        ({ role: of, internal: isInternal, missing }) => of === 'system' && !isInternal && !missing,
       )
       await sessions.resetSession(id, {}, write)
       Object.assign(session, { start: await version(), kept: first?.version })
