@@ -1,6 +1,6 @@
 /** Loop detection on recorded runs of a real orchestrator: which stalls it names, which runs it interrupts for nothing. */
 import { openColloquy } from 'colloquy'
-import { type Replayed, recordedRuns, recordedRunsAreThere, replay } from '../test/support/recorded-runs.ts'
+import { type ReplayedRun, recordedRuns, recordedRunsAreThere, replay } from '../test/support/recorded-runs.ts'
 import type { Benchmark, Finding } from './benchmark.ts'
 
 export const loops: Benchmark = {
@@ -16,7 +16,7 @@ export const loops: Benchmark = {
       tokens: 'fast',
       sweepEveryMs: null,
     })
-    const replayed: Replayed[] = []
+    const replayed: ReplayedRun[] = []
     for (const run of recordedRuns()) {
       tell(run.name)
       replayed.push(await replay(colloquy, run))
@@ -26,8 +26,8 @@ export const loops: Benchmark = {
   },
 }
 
-function findings(replayed: readonly Replayed[]): Finding[] {
-  const isStalled = ({ run }: Replayed) => run.stalledAfter.length > 0
+function findings(replayed: readonly ReplayedRun[]): Finding[] {
+  const isStalled = ({ run }: ReplayedRun) => run.stalledAfter.length > 0
   const stalled = replayed.filter(isStalled)
   const others = replayed.filter(one => !isStalled(one))
   const kinds = new Map<string, number>()
@@ -54,8 +54,8 @@ function findings(replayed: readonly Replayed[]): Finding[] {
   ]
 }
 
-const blockedIn = ({ blocked }: Replayed) => blocked !== undefined
+const blockedIn = ({ blocked }: ReplayedRun) => blocked !== undefined
 
-function share(what: string, of: readonly Replayed[], isMeant: (one: Replayed) => boolean): Finding {
+function share(what: string, of: readonly ReplayedRun[], isMeant: (one: ReplayedRun) => boolean): Finding {
   return { what, ours: `${of.filter(isMeant).length} of ${of.length}` }
 }

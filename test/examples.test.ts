@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { OpenOptions } from 'colloquy'
 import { expect, it } from 'vitest'
-import { run as colloquy } from './support/cli.ts'
+import { runCli as colloquy } from './support/cli.ts'
 
 const run = promisify(execFile)
 const root = dirname(dirname(fileURLToPath(import.meta.url)))

@@ -9,7 +9,7 @@ const request: ModelRequest = { system: '', messages: [] }
 const settled = () => new Promise(resolve => setImmediate(resolve))
 
 /** A model whose calls end when the test lets them. */
-function held(): { model: Model; begun: string[]; release(name: string): void } {
+function heldModel(): { model: Model; begun: string[]; release(name: string): void } {
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const model = scriptedModel(async ({ system }) => {
@@ -22,7 +22,7 @@ function held(): { model: Model; begun: string[]; release(name: string): void } 
 
 describe('a limited model', () => {
   it('is asked by so many at a time, in the order they came', async () => {
-    const { model, begun, release } = held()
+    const { model, begun, release } = heldModel()
     const one = limited(model, gate(2))
     const calls = ['a', 'b', 'c', 'd'].map(system => answerOf(one, { ...request, system }))
     await settled()
@@ -40,7 +40,7 @@ describe('a limited model', () => {
   })
 
   it('lets a person go before the work of agents, and that before background work', async () => {
-    const { model, begun, release } = held()
+    const { model, begun, release } = heldModel()
     const entrance = gate(1)
     const one = limited(model, entrance)
     const ask = (system: string, priority?: ModelPriority) =>

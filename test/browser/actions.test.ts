@@ -2,11 +2,11 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 
 async function onStory() {
-  const server = await served()
+  const server = await freshServer()
   const story = await tellStory(server.colloquy)
   const { page } = await visit(server, { path: `/#/shop/conversations/${story.conversationId}` })
   await page.getByText('The checks pass: 14 of 14.').waitFor()

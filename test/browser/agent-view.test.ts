@@ -1,10 +1,10 @@
 /** A conversation as one agent will see it. */
 import { expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { servedDemo } from '../support/ui.ts'
+import { demoServer } from '../support/ui.ts'
 
 it('shows what came while the agent was away, what is left out, and the words it will read', async () => {
-  const server = await servedDemo()
+  const server = await demoServer()
   const { demo, client } = server
   const { conversationId } = demo
   const { page } = await visit(server, { path: `/#/shop/conversations/${conversationId}/view?agent=pm` })
@@ -22,7 +22,7 @@ it('shows what came while the agent was away, what is left out, and the words it
 })
 
 it('shows an agent that was never there what it would be told, and leaves no trace of having looked', async () => {
-  const server = await servedDemo()
+  const server = await demoServer()
   const { demo, client } = server
   const { conversationId } = demo
   const { page } = await visit(server, { path: `/#/shop/conversations/${conversationId}/view` })
@@ -36,7 +36,7 @@ it('shows an agent that was never there what it would be told, and leaves no tra
 })
 
 it('shows the view as it was at a version', async () => {
-  const server = await servedDemo()
+  const server = await demoServer()
   const { conversationId } = server.demo
   const { page } = await visit(server, { path: `/#/shop/conversations/${conversationId}/view?agent=pm&at=8` })
   await page.getByText('as at version 8').waitFor()

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { cutLine } from '../support/cut-line.ts'
 import { heldModel } from '../support/held-model.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 const thread = { type: 'thread', agentType: 'assistant', threadId: 'hello', title: 'Hello' } as const
 
 async function withChat(model: Model | undefined) {
-  const server = await served(model ? { open: { agents: { model } } } : {})
+  const server = await freshServer(model ? { open: { agents: { model } } } : {})
   const session = await server.colloquy.sessions.getOrCreateSession(thread)
   return { server, session, path: `/#/shop/conversations/${session.conversationId}` }
 }
@@ -98,7 +98,7 @@ describe('a chat', () => {
   it('asks for leave, which is given where it stands', async () => {
     const run = { calls: [{ name: 'run_command', input: { command: 'node --version' } }] }
     const model = scriptedModel([run, 'It ran.'])
-    const server = await served({ open: { root: temporaryFolder(), agents: { model } } })
+    const server = await freshServer({ open: { root: temporaryFolder(), agents: { model } } })
     const session = await server.colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'dev' })
     const { page } = await visit(server, { path: `/#/shop/conversations/${session.conversationId}` })
     await page.getByRole('textbox', { name: 'Message to dev' }).fill('Which version?')
@@ -134,7 +134,7 @@ describe('a chat', () => {
   it('goes on without a gap when the line is cut in the middle of an answer', async () => {
     const model = heldModel('Before the cut', ', after the cut')
     const line = await cutLine()
-    const server = await served({
+    const server = await freshServer({
       open: { agents: { model } },
       configuration: { hosts: [`127.0.0.1:${line.port}`], origins: [`http://127.0.0.1:${line.port}`] },
     })

@@ -3,10 +3,10 @@ import { createServer, listen } from 'colloquy/server'
 import { expect, it, onTestFinished } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { clientBundle } from '../support/client-bundle.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 
 it('streams every event once across a restart of the server, and repeats a write that was lost on the way', async () => {
-  const server = await served()
+  const server = await freshServer()
   const { colloquy, token, running } = server
   const { id: conversationId } = await colloquy.conversations.createConversation({ title: 'x' })
   const say = (content: string) => colloquy.conversations.addEvent(conversationId, { role: 'user', content })

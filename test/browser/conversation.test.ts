@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
 import { heldModel } from '../support/held-model.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 import { type Story, tellStory } from '../support/story.ts'
 
 const process_ = join(import.meta.dirname, '..', 'support', 'say-process.mjs')
 
 async function withStory() {
-  const server = await served()
+  const server = await freshServer()
   const story = await tellStory(server.colloquy)
   return { server, story }
 }
@@ -129,7 +129,7 @@ describe('a conversation', () => {
 
   it('says that a session is being compacted, after a reload too, and no longer when it failed', async () => {
     const model = heldModel('half', ' a summary that is none')
-    const server = await served({ open: { model } })
+    const server = await freshServer({ open: { model } })
     const { sessions } = server.colloquy
     const session = await sessions.getOrCreateSession({ type: 'thread', threadId: 't', agentType: 'assistant' })
     for (const number of [1, 2, 3, 4]) {

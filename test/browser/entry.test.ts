@@ -1,11 +1,11 @@
 /** How a person gets in: the printed address, the cookie it becomes, and what who has neither is told. */
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 
 describe('a browser that opens the printed address', () => {
   it('lands in the UI, with a cookie and without the ticket in its address', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { page } = await visit(server)
     expect(new URL(page.url()).search).toBe('')
     expect(await page.title()).toContain('Colloquy')
@@ -15,7 +15,7 @@ describe('a browser that opens the printed address', () => {
 describe('a browser without a ticket', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`is told what to do, and can let itself in with the token (${colorScheme})`, async () => {
-      const server = await served()
+      const server = await freshServer()
       const { page } = await visit(server, { isStranger: true, path: '/', colorScheme, expects: /401/ })
       expect(await page.textContent('main')).toContain('npm start')
       expect(await accessibilityProblems(page)).toEqual([])

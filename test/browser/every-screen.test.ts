@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
 import type { Demo } from '../support/demo-store.ts'
-import { freshPlace } from '../support/postgres.ts'
-import { servedDemo } from '../support/ui.ts'
+import { freshSchema } from '../support/postgres.ts'
+import { demoServer } from '../support/ui.ts'
 
 interface Screen {
   name: string
@@ -55,7 +55,7 @@ async function show(page: Page, url: string, { path, sign }: Screen, demo: Demo)
 describe('every screen', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has nothing that automated checks of accessibility find (${colorScheme})`, async () => {
-      const server = await servedDemo()
+      const server = await demoServer()
       await server.client.conversations.create({ project: 'elsewhere', body: { title: 'Another project' } })
       const { page } = await visit(server, { colorScheme })
       const found: Record<string, string[]> = {}
@@ -69,7 +69,7 @@ describe('every screen', () => {
   }
 
   it('fits a screen of 360 pixels, without anything to scroll sideways but graphs and code', async () => {
-    const server = await servedDemo()
+    const server = await demoServer()
     const { page } = await visit(server, { viewport: { width: 360, height: 740 } })
     const wide: Record<string, number> = {}
     for (const screen of screens) {
@@ -86,8 +86,8 @@ describe('every screen', () => {
   })
 
   it('works below a path and on PostgreSQL, with everything it loads and every call it makes, live', async () => {
-    const { url } = await freshPlace()
-    const server = await servedDemo({ open: { store: url }, configuration: { basePath: '/tools/colloquy' } })
+    const { url } = await freshSchema()
+    const server = await demoServer({ open: { store: url }, configuration: { basePath: '/tools/colloquy' } })
     const { page } = await visit(server)
     const elsewhere: string[] = []
     page.on('request', request => {

@@ -2,13 +2,13 @@
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 describe("a project's page", () => {
   it('lists its conversations with what is in them, live', async () => {
-    const server = await served()
+    const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
     const list = page.getByRole('list', { name: 'Conversations' })
@@ -22,7 +22,7 @@ describe("a project's page", () => {
   })
 
   it('keeps its theme when one was chosen', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { page } = await visit(server, { colorScheme: 'light' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     const light = await ground()
@@ -38,7 +38,7 @@ describe("a project's page", () => {
 
 describe('an empty project', () => {
   it('offers the demo, which builds a feature before one’s eyes, in a project of its own', async () => {
-    const server = await served({ configuration: { root: temporaryFolder() } })
+    const server = await freshServer({ configuration: { root: temporaryFolder() } })
     const { page } = await visit(server)
     await page.getByRole('heading', { name: 'shop is empty' }).waitFor()
     await page.getByRole('button', { name: 'Start the demo' }).click()
@@ -60,7 +60,7 @@ describe('an empty project', () => {
   })
 
   it('offers an example, which is written and shown', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { page } = await visit(server)
     await page.getByRole('button', { name: 'Write the example' }).click()
     await page.getByRole('heading', { name: 'Example: a login page' }).waitFor()
@@ -68,7 +68,7 @@ describe('an empty project', () => {
   })
 
   it('tells who may only read that there is nothing to begin with', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { token } = server.book.add({ name: 'reader', scope: 'read', projects: ['shop'] })
     // As a proxy in front does that knows who is who.
     const extraHTTPHeaders = { authorization: `Bearer ${token}` }
@@ -81,7 +81,7 @@ describe('an empty project', () => {
   })
 
   it('begins with a first chat, by keyboard alone', async () => {
-    const server = await served({ open: { agents: { model: scriptedModel('Good day.') } } })
+    const server = await freshServer({ open: { agents: { model: scriptedModel('Good day.') } } })
     const { page } = await visit(server)
     await page.getByRole('heading', { name: 'shop is empty' }).waitFor()
     await page.keyboard.press('Control+k')
@@ -100,7 +100,7 @@ describe('an empty project', () => {
 
 describe('search', () => {
   it('is reached with /, walked with arrows, and opens a message where it was said', async () => {
-    const server = await served()
+    const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
     await page.getByText('Login page', { exact: true }).first().waitFor()
@@ -123,7 +123,7 @@ describe('search', () => {
   })
 
   it('shows the best first, and more where there are more, by button and by arrows', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { conversations } = server.colloquy
     const { id } = await conversations.createConversation({ title: 'Many words' })
     for (let number = 0; number < 130; number++) {
@@ -143,7 +143,7 @@ describe('search', () => {
 
 describe('the palette', () => {
   it('goes to a conversation by a few letters, and does what can be done there', async () => {
-    const server = await served()
+    const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
     await page.getByText('Login page', { exact: true }).first().waitFor()
@@ -162,7 +162,7 @@ describe('the palette', () => {
   })
 
   it('follows what happens while it is open, keeps what is chosen, and closes when one goes elsewhere', async () => {
-    const server = await served()
+    const server = await freshServer()
     const story = await tellStory(server.colloquy)
     const { page } = await visit(server, { path: `/#/shop/conversations/${story.conversationId}` })
     await page.goto(`${server.running.url}/#/shop`)
@@ -183,7 +183,7 @@ describe('the palette', () => {
   })
 
   it('finds conversations that are too many to be listed', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { conversations } = server.colloquy
     await conversations.createConversation({ title: 'The needle of long ago' })
     for (let number = 0; number < 210; number++) await conversations.createConversation({ title: `Straw ${number}` })

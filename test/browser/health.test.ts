@@ -1,12 +1,12 @@
 /** How the server does, drawn from its own figures. */
 import { expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { freshPlace } from '../support/postgres.ts'
-import { served } from '../support/server.ts'
-import { servedDemo } from '../support/ui.ts'
+import { freshSchema } from '../support/postgres.ts'
+import { freshServer } from '../support/server.ts'
+import { demoServer } from '../support/ui.ts'
 
 it('shows subscribers, latencies, what was recorded and what runs, and goes on by itself', async () => {
-  const server = await servedDemo()
+  const server = await demoServer()
   const { client, demo } = server
   const { page } = await visit(server, { path: '/#/shop/health' })
   const tile = (name: string) => page.getByRole('region', { name, exact: true })
@@ -29,9 +29,9 @@ it('shows subscribers, latencies, what was recorded and what runs, and goes on b
 })
 
 it('shows every server of a store on PostgreSQL, and forgets one that goes', async () => {
-  const { url } = await freshPlace()
-  const server = await served({ open: { store: url } })
-  const other = await served({ open: { store: url } })
+  const { url } = await freshSchema()
+  const server = await freshServer({ open: { store: url } })
+  const other = await freshServer({ open: { store: url } })
   const { page } = await visit(server, { path: '/#/shop/health' })
   const nodes = page.getByRole('region', { name: 'Nodes' })
   await nodes.getByText('2 servers of this store').waitFor()

@@ -1,7 +1,7 @@
 /** Content is untrusted: whatever a message says, it shows as text and does nothing. */
 import { expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 
 const corpus = [
   '<script>window.hacked = 1</script>',
@@ -28,7 +28,7 @@ const corpus = [
 ]
 
 it('shows a corpus of hostile messages as text, runs nothing, asks nobody', async () => {
-  const server = await served()
+  const server = await freshServer()
   const { conversations } = server.colloquy
   const { id } = await conversations.createConversation({ title: '<img src=x onerror="window.hacked=1"> “title”' })
   for (const content of corpus) {

@@ -5,18 +5,18 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { type Served, served } from '../support/server.ts'
+import { type FreshServer, freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 
 const lines = (...values: unknown[]) => values.map(value => JSON.stringify(value)).join('\n')
 
-function bring({ folder }: Served, page: Page, name: string, content: string | Buffer, label = 'Choose a file') {
+function bring({ folder }: FreshServer, page: Page, name: string, content: string | Buffer, label = 'Choose a file') {
   const file = join(folder, name)
   writeFileSync(file, content)
   return page.getByLabel(label).setInputFiles(file)
 }
 
-async function exported({ client }: Served, conversationId: string, project = 'shop'): Promise<string> {
+async function archiveOf({ client }: FreshServer, conversationId: string, project = 'shop'): Promise<string> {
   const found: string[] = []
   for await (const line of client.exportLines({ project, conversationId })) found.push(line)
   return found.join('\n')
@@ -24,10 +24,10 @@ async function exported({ client }: Served, conversationId: string, project = 's
 
 describe('a file that is brought along', () => {
   it('is an archive of this project: back as it was, every hash, packed or not', async () => {
-    const elsewhere = await served()
+    const elsewhere = await freshServer()
     const { conversationId } = await tellStory(elsewhere.colloquy)
-    const archive = await exported(elsewhere, conversationId)
-    const server = await served()
+    const archive = await archiveOf(elsewhere, conversationId)
+    const server = await freshServer()
     const { page } = await visit(server, { expects: /409/ })
     await bring(server, page, 'changed.jsonl', archive.replace('Ship it on Friday', 'Ship it on Monday'))
     await page.getByText('does not match its digest. Nothing was restored').waitFor()
@@ -36,7 +36,7 @@ describe('a file that is brought along', () => {
     await page.getByRole('heading', { name: 'Login page' }).waitFor()
     await page.getByText('every hash checked').waitFor()
     await page.getByText('28 → 4 messages').waitFor()
-    expect(await exported(server, conversationId)).toBe(archive)
+    expect(await archiveOf(server, conversationId)).toBe(archive)
     expect(await server.colloquy.verify()).toMatchObject({ clean: true })
     await page.goto(`${server.running.url}/#/shop`)
     await bring(server, page, 'again.jsonl', archive, 'Bring along')
@@ -44,11 +44,11 @@ describe('a file that is brought along', () => {
   })
 
   it('is an archive of another project: a conversation of its own, and that is said', async () => {
-    const elsewhere = await served()
+    const elsewhere = await freshServer()
     const within = elsewhere.colloquy.as({ project: 'bank' })
     const { conversationId } = await tellStory(within)
-    const archive = await exported(elsewhere, conversationId, 'bank')
-    const server = await served()
+    const archive = await archiveOf(elsewhere, conversationId, 'bank')
+    const server = await freshServer()
     const { page } = await visit(server)
     await bring(server, page, 'story.jsonl', archive)
     await page.getByText('It is of project bank').waitFor()
@@ -68,7 +68,7 @@ describe('a file that is brought along', () => {
       { ...record, type: 'assistant', uuid: 'b', parentUuid: 'a', message: { role: 'assistant', content: [tool] } },
       { ...record, type: 'user', uuid: 'c', parentUuid: 'b', message: { role: 'user', content: [result] } },
     )
-    const server = await served()
+    const server = await freshServer()
     const { page } = await visit(server)
     await bring(server, page, 'session.jsonl', session)
     await page.getByRole('heading', { name: 'Look at the till' }).waitFor()
@@ -79,7 +79,7 @@ describe('a file that is brought along', () => {
   })
 
   it('leaves nothing behind when it cannot be read, and says where; what is no message is counted', async () => {
-    const server = await served()
+    const server = await freshServer()
     const { page } = await visit(server)
     const good = { role: 'user', content: 'Long ago' }
     await bring(server, page, 'chat.jsonl', `${lines(good)}\nnonsense`)
@@ -95,7 +95,7 @@ describe('a file that is brought along', () => {
   })
 
   it('that is broken off in the middle says what is kept, and leads there', async () => {
-    const server = await served({ open: { maxMessageBytes: 1000 } })
+    const server = await freshServer({ open: { maxMessageBytes: 1000 } })
     const { page } = await visit(server, { expects: /413/ })
     const messages = [
       { role: 'user', content: 'Short' },

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { longConversation } from '../support/long-conversation.ts'
-import { served } from '../support/server.ts'
+import { freshServer } from '../support/server.ts'
 
 const rows = (page: Page) => page.locator('.scroller__row').count()
 const settled = (page: Page) =>
@@ -11,7 +11,7 @@ const settled = (page: Page) =>
 
 describe('a conversation of 10,000 messages', () => {
   it('is scrolled through with few rows, jumped to, and keeps the place one looks at', async () => {
-    const server = await served()
+    const server = await freshServer()
     const id = await longConversation(server.colloquy, 10_000)
     const { page } = await visit(server, { path: `/#/shop/conversations/${id}` })
     await page.getByText('Message number 10000.').waitFor()

@@ -4,10 +4,10 @@ import { openColloquy } from 'colloquy'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { servedDemo } from '../support/ui.ts'
+import { demoServer } from '../support/ui.ts'
 
 async function inspector(query = '', options = {}) {
-  const server = await servedDemo(options)
+  const server = await demoServer(options)
   const sessionId = server.demo.developerSessionId
   const { page, context } = await visit(server, {
     path: `/#/shop/sessions/${sessionId}${query}`,

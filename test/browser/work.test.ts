@@ -2,11 +2,11 @@
 import { openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
-import { servedDemo } from '../support/ui.ts'
+import { demoServer } from '../support/ui.ts'
 
 describe('a task graph', () => {
   it('is drawn with its states and edges, and each task opens by mouse and by keyboard', async () => {
-    const server = await servedDemo()
+    const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work' })
     const graph = page.getByRole('region', { name: 'Task graph' })
     await graph.getByRole('button', { name: /^Sign in with a passkey ?, in dev/ }).waitFor()
@@ -27,7 +27,7 @@ describe('a task graph', () => {
   })
 
   it('follows what another process does, without moving', async () => {
-    const server = await servedDemo()
+    const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?feature=passkeys' })
     const task = page.locator('[data-task="sign-in"]')
     await task.waitFor()
@@ -40,7 +40,7 @@ describe('a task graph', () => {
   })
 
   it('says why a task is held', async () => {
-    const server = await servedDemo()
+    const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?feature=checkout&task=address' })
     await page.getByText('The design of the address field is not decided').waitFor()
     const states = page.getByRole('group', { name: 'Show tasks by state' })
@@ -51,7 +51,7 @@ describe('a task graph', () => {
 
 describe('beads', () => {
   it('are listed by urgency, found by state and words, and follow what happens', async () => {
-    const server = await servedDemo()
+    const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?show=beads' })
     const rows = page.locator('.work__rows li')
     await rows.first().waitFor()
@@ -66,7 +66,7 @@ describe('beads', () => {
   })
 
   it('that are not there yet are explained', async () => {
-    const { served } = await import('../support/server.ts')
+    const { freshServer: served } = await import('../support/server.ts')
     const server = await served()
     const { page } = await visit(server, { path: '/#/shop/work' })
     await page.getByText('No features yet').waitFor()

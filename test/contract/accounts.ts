@@ -2,7 +2,7 @@
 import type { AuditEntry, AuditQuery, Store } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, into, joined, said } from '../support/builders.ts'
+import { conversationCreated, messageAdded, proposal, sessionCreated } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -25,14 +25,16 @@ export function describeAccounts(name: string, open: OpenStore): void {
   describe(`accounts on ${name}`, () => {
     it('tell who did what, newest first, in pages, of one project', async () => {
       const { store, clock } = await open()
-      await store.append(into('a', [begun(), joined('s')]))
-      await store.append(into('x', begun(), { project: 'elsewhere' }))
+      await store.append(proposal('a', [conversationCreated(), sessionCreated('s')]))
+      await store.append(proposal('x', conversationCreated(), { project: 'elsewhere' }))
       clock.now += 60_000
       const requestId = 'r-1'
       await store.append(
-        into('b', [begun(), said('One', { sessionId: 's' })], { origin: { actor: 'ada', channel: 'http', requestId } }),
+        proposal('b', [conversationCreated(), messageAdded('One', { sessionId: 's' })], {
+          origin: { actor: 'ada', channel: 'http', requestId },
+        }),
       )
-      await store.append(into('a', said('Two')))
+      await store.append(proposal('a', messageAdded('Two')))
       const found = await all(store)
       expect(places(found)).toEqual(['a3', 'b2', 'b1', 'a2', 'a1'])
       expect(found[1]).toEqual({
@@ -60,7 +62,7 @@ export function describeAccounts(name: string, open: OpenStore): void {
 
     it('refuse a cursor that no list gave, and say that it is the cursor', async () => {
       const { store } = await open()
-      await store.append(into('a', begun()))
+      await store.append(proposal('a', conversationCreated()))
       for (const cursor of ['[]', 'null', '9007199254740992', '1.2.3.4', '../../etc/passwd'])
         await expect(store.audit({ project, cursor })).rejects.toMatchObject({ code: 'input/invalid', field: 'cursor' })
     })
@@ -69,14 +71,14 @@ export function describeAccounts(name: string, open: OpenStore): void {
       const { store, clock } = await open()
       const hour = 3_600_000
       const origin = { actor: 'owner', channel: 'test' }
-      await store.append(into('old', [begun(), said('Long ago')]))
+      await store.append(proposal('old', [conversationCreated(), messageAdded('Long ago')]))
       const to = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'old', to, origin })
       clock.now += 48 * hour
       const since = new Date(clock.now - hour / 2).toISOString()
-      await store.append(into('a', [begun(), said('One')]))
+      await store.append(proposal('a', [conversationCreated(), messageAdded('One')]))
       clock.now -= 2 * hour
-      await store.append(into('b', begun()))
+      await store.append(proposal('b', conversationCreated()))
       expect(places(await all(store, { since }))).toEqual(['a2', 'a1'])
       await store.restore({ project, lines: to.read(archive), origin })
       expect(places(await all(store, { since }))).toEqual(['a2', 'a1'])
@@ -85,7 +87,7 @@ export function describeAccounts(name: string, open: OpenStore): void {
 
     it('end where nothing is old enough any more', async () => {
       const { store, clock } = await open()
-      await store.append(into('a', begun()))
+      await store.append(proposal('a', conversationCreated()))
       clock.now += 48 * 3_600_000
       expect(await all(store, { since: new Date(clock.now).toISOString() })).toEqual([])
     })
@@ -94,16 +96,18 @@ export function describeAccounts(name: string, open: OpenStore): void {
       const { store, reopen } = await open()
       if (!store.spending || !store.spendingOf) return
       const answer = (author: string, cost?: number) =>
-        said('Done', {
+        messageAdded('Done', {
           role: 'assistant',
           author,
           usage: { input: 100, output: 10, cacheRead: 5, ...(cost !== undefined && { cost }) },
           metadata: { model: `${author}:m` },
         })
       const erasable = answer('qa', 1)
-      await store.append(into('a', [begun(), said('Go'), answer('dev', 0.5), answer('qa'), erasable]))
-      await store.append(into('b', [begun(), answer('dev', 0.25)]))
-      await store.append(into('x', [begun(), answer('dev', 9)], { project: 'elsewhere' }))
+      await store.append(
+        proposal('a', [conversationCreated(), messageAdded('Go'), answer('dev', 0.5), answer('qa'), erasable]),
+      )
+      await store.append(proposal('b', [conversationCreated(), answer('dev', 0.25)]))
+      await store.append(proposal('x', [conversationCreated(), answer('dev', 9)], { project: 'elsewhere' }))
       expect(await store.spending(project)).toEqual({
         project: { messages: 5, tokens: 18, input: 420, output: 40, cost: 1.75, calls: 4, unpriced: 1 },
         agents: {

@@ -2,7 +2,15 @@
 import { IllegalState, NotFound, type Store, type Viewer } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, into, joined, origin, refusal, said, textsIn } from '../support/builders.ts'
+import {
+  conversationCreated,
+  errorOf,
+  messageAdded,
+  origin,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -11,16 +19,18 @@ export function describeBranches(name: string, open: OpenStore): void {
   describe(`branches on ${name}`, () => {
     const parent = async (): Promise<Store> => {
       const { store } = await open()
-      await store.append(into('parent', [begun(), said('one'), said('two'), said('three')]))
+      await store.append(
+        proposal('parent', [conversationCreated(), messageAdded('one'), messageAdded('two'), messageAdded('three')]),
+      )
       return store
     }
-    const branchAt = (version: number) => begun({ branchOf: { conversationId: 'parent', version } })
+    const branchAt = (version: number) => conversationCreated({ branchOf: { conversationId: 'parent', version } })
 
     it('[P2] its versions go on from the branch point, without a gap', async () => {
       const store = await parent()
-      const { events } = await store.append(into('branch', [branchAt(2), said('else')]))
+      const { events } = await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
       expect(events.map(event => event.version)).toEqual([3, 4])
-      await store.append(into('branch', said('more')))
+      await store.append(proposal('branch', messageAdded('more')))
       expect((await store.conversation(project, 'branch'))?.version).toBe(5)
       const own = await store.read({ project, conversationId: 'branch' })
       expect(own.map(event => event.version)).toEqual([3, 4, 5])
@@ -29,37 +39,37 @@ export function describeBranches(name: string, open: OpenStore): void {
 
     it('[P13] its hashes go on from the parent, and verify follows them', async () => {
       const store = await parent()
-      await store.append(into('branch', [branchAt(2), said('else')]))
-      await store.append(into('other', branchAt(3)))
+      await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
+      await store.append(proposal('other', branchAt(3)))
       expect(await store.verify()).toMatchObject({ conversations: 3, events: 7, damages: [], clean: true })
     })
 
     it('is counted by what it says itself', async () => {
       const store = await parent()
-      await store.append(into('branch', [branchAt(2), said('else')]))
+      await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
       expect(await store.totals(project)).toMatchObject({ conversations: 2, events: 6, messages: 4 })
     })
 
     it('a key gives the same branch again', async () => {
       const store = await parent()
       const once = { key: 'k', digest: 'd' }
-      const first = await store.append(into('branch', [branchAt(2), said('else')], { once }))
-      const again = await store.append(into('branch', [branchAt(2), said('else')], { once }))
+      const first = await store.append(proposal('branch', [branchAt(2), messageAdded('else')], { once }))
+      const again = await store.append(proposal('branch', [branchAt(2), messageAdded('else')], { once }))
       expect(again).toMatchObject({ replayed: true })
       expect(again.events.map(event => event.version)).toEqual(first.events.map(event => event.version))
     })
 
     it('refuses to branch off a version that is not there', async () => {
       const store = await parent()
-      expect(await refusal(() => store.append(into('branch', branchAt(9))))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => store.append(proposal('branch', branchAt(9))))).toBeInstanceOf(NotFound)
       expect(await store.conversation(project, 'branch')).toBeUndefined()
     })
 
     it('[P4] what a branch hangs on is not purged; the branch is, and comes back', async () => {
       const store = await parent()
       const to = memoryArchives()
-      await store.append(into('branch', [branchAt(2), said('else')]))
-      const refused = await refusal(() => store.purge({ project, conversationId: 'parent', to, origin }))
+      await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
+      const refused = await errorOf(() => store.purge({ project, conversationId: 'parent', to, origin }))
       expect(refused).toBeInstanceOf(IllegalState)
       expect(to.files.size).toBe(0)
 
@@ -67,7 +77,7 @@ export function describeBranches(name: string, open: OpenStore): void {
       const whole = await store.purge({ project, conversationId: 'parent', to, origin })
       const restore = (archive: string) => store.restore({ project, lines: to.read(archive), origin })
       // The branch alone has nothing to hang on.
-      expect(await refusal(() => restore(branch.archive))).toBeInstanceOf(IllegalState)
+      expect(await errorOf(() => restore(branch.archive))).toBeInstanceOf(IllegalState)
       await restore(whole.archive)
       expect(await restore(branch.archive)).toMatchObject({ version: 4 })
       expect(textsIn(await store.read({ project, conversationId: 'branch' }))).toEqual(['else'])
@@ -76,8 +86,8 @@ export function describeBranches(name: string, open: OpenStore): void {
 
     it('lists the branches of a conversation, and no others', async () => {
       const store = await parent()
-      await store.append(into('branch', branchAt(2)))
-      await store.append(into('twig', begun({ branchOf: { conversationId: 'branch', version: 3 } })))
+      await store.append(proposal('branch', branchAt(2)))
+      await store.append(proposal('twig', conversationCreated({ branchOf: { conversationId: 'branch', version: 3 } })))
       const ids = async (branchesOf: string) =>
         (await store.conversations({ project, branchesOf })).items.map(({ info }) => info.id)
       expect(await ids('parent')).toEqual(['branch'])
@@ -87,7 +97,16 @@ export function describeBranches(name: string, open: OpenStore): void {
 
     it('reads the events that are not messages, on any page', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('a'), joined('s'), said('b'), said('c'), joined('t')]))
+      await store.append(
+        proposal('c', [
+          conversationCreated(),
+          messageAdded('a'),
+          sessionCreated('s'),
+          messageAdded('b'),
+          messageAdded('c'),
+          sessionCreated('t'),
+        ]),
+      )
       const versions = async (more: object) =>
         (await store.read({ project, conversationId: 'c', facts: true, ...more })).map(event => event.version)
       expect(await versions({})).toEqual([1, 3, 6])
@@ -102,7 +121,7 @@ export function describeBranches(name: string, open: OpenStore): void {
         type: 'conversation.annotated' as const,
         title: `Title ${index}`,
       }))
-      await store.append(into('c', [begun(), joined('s'), ...titles]))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), ...titles]))
       expect(await store.landmark(project, 'c', 1)).toBeUndefined()
       expect(await store.landmark(project, 'other', 600)).toBeUndefined()
       const landmark = await store.landmark(project, 'c', 600)
@@ -114,7 +133,12 @@ export function describeBranches(name: string, open: OpenStore): void {
 
     it('[P12] a session that goes on from another sees what was said to that one', async () => {
       const store = await parent()
-      await store.append(into('parent', [joined('s'), said('secret', { audience: { to: 'session', sessionId: 's' } })]))
+      await store.append(
+        proposal('parent', [
+          sessionCreated('s'),
+          messageAdded('secret', { audience: { to: 'session', sessionId: 's' } }),
+        ]),
+      )
       const place = { project, conversationId: 'parent' }
       const seen = async (continues?: readonly string[]) => {
         const viewer: Viewer = { sees: 'as-session', sessionId: 't', agentName: 't', ...(continues && { continues }) }

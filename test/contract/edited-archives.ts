@@ -3,7 +3,16 @@ import { IllegalState, type Store } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, eachOf, into, joined, linesOf, origin, refusal, said } from '../support/builders.ts'
+import {
+  asyncItems,
+  conversationCreated,
+  errorOf,
+  linesOf,
+  messageAdded,
+  origin,
+  proposal,
+  sessionCreated,
+} from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -18,8 +27,8 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
       'lacks its last event': lines => lines.toSpliced(-2, 1),
       'lacks all events': lines => [lines[0]!, lines.at(-1)!],
       'lacks all events and says so': lines => [
-        changed(lines[0]!, { events: 0 }),
-        changed(lines.at(-1)!, { events: 0, hash: '' }),
+        changedLine(lines[0]!, { events: 0 }),
+        changedLine(lines.at(-1)!, { events: 0, hash: '' }),
       ],
       'lacks events in the middle': lines => lines.toSpliced(3, 2),
       'has an event twice': lines => lines.toSpliced(3, 0, lines[2]!),
@@ -27,7 +36,7 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
       'has the closing line of another archive': (lines, others) => [...lines.slice(0, -1), others.at(-1)!],
       'has a closing line of another hash': lines => [
         ...lines.slice(0, -1),
-        changed(lines.at(-1)!, { hash: Buffer.alloc(32).toString('base64') }),
+        changedLine(lines.at(-1)!, { hash: Buffer.alloc(32).toString('base64') }),
       ],
       'has the heading of another archive': (lines, others) => [others[0]!, ...lines.slice(1)],
       'has another archive behind it': (lines, others) => [...lines, ...others],
@@ -35,50 +44,50 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
       'has lines behind its closing line': lines => [...lines, lines[2]!],
       'has two closing lines': lines => [...lines, lines.at(-1)!],
       'tells of fewer events than it has': lines => [
-        changed(lines[0]!, { events: 3 }),
+        changedLine(lines[0]!, { events: 3 }),
         ...lines.slice(1, -1),
-        changed(lines.at(-1)!, { events: 3 }),
+        changedLine(lines.at(-1)!, { events: 3 }),
       ],
       'has a message for somebody else': lines =>
         lines.map(line => line.replace('"audience":{"to":"everyone"}', '"audience":{"to":"internal"}')),
       'has a content without its text': lines =>
-        lines.map(line => (line.includes('"a word') ? changed(line, { body: null }) : line)),
+        lines.map(line => (line.includes('"a word') ? changedLine(line, { body: null }) : line)),
     }
 
     it.each(Object.keys(edits))('[P4][P13] that %s is refused, and nothing changes', async what => {
-      const { store, lines, others } = await purged(open)
+      const { store, lines, others } = await purgedStore(open)
       const edited = edits[what]!(lines, others)
       expect(edited).not.toEqual(lines)
       await expectRefused(store, edited)
-      await store.restore({ project, lines: eachOf(lines), origin })
+      await store.restore({ project, lines: asyncItems(lines), origin })
       expect(await linesOf(store.export({ project, conversationId: 'c' }))).toEqual(lines)
     })
 
     it('[P4][P13] of a branch that lacks its last events is refused; the whole one comes back', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('one'), said('two')]))
-      const branch = begun({ branchOf: { conversationId: 'c', version: 2 } })
-      await store.append(into('branch', [branch, said('three'), said('four')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one'), messageAdded('two')]))
+      const branch = conversationCreated({ branchOf: { conversationId: 'c', version: 2 } })
+      await store.append(proposal('branch', [branch, messageAdded('three'), messageAdded('four')]))
       const to = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'branch', to, origin })
       const lines = to.files.get(archive)!
       for (const left of [0, 1, 2]) {
         const edited = [...lines.slice(0, 1 + left), lines.at(-1)!]
-        expect(await refusal(() => store.restore({ project, lines: eachOf(edited), origin }))).toBeInstanceOf(
+        expect(await errorOf(() => store.restore({ project, lines: asyncItems(edited), origin }))).toBeInstanceOf(
           IllegalState,
         )
         expect(await store.purges(project)).toHaveLength(1)
       }
-      expect(await store.restore({ project, lines: eachOf(lines), origin })).toMatchObject({ version: 5 })
+      expect(await store.restore({ project, lines: asyncItems(lines), origin })).toMatchObject({ version: 5 })
       expect((await store.verify()).damages).toEqual([])
     })
 
     it('[P4][P13] in any way is refused with nothing changed, or restored byte for byte', async () => {
-      const { store, lines, others } = await purged(open)
+      const { store, lines, others } = await purgedStore(open)
       await fc.assert(
         fc.asyncProperty(edit, async how => {
-          const edited = applied(how, lines, others)
-          const error = await refusal(() => store.restore({ project, lines: eachOf(edited), origin }))
+          const edited = editedLines(how, lines, others)
+          const error = await errorOf(() => store.restore({ project, lines: asyncItems(edited), origin }))
           if (error !== undefined) {
             expect(error).toBeInstanceOf(IllegalState)
             await expectPurged(store)
@@ -95,13 +104,23 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
 }
 
 /** A conversation that was purged, and another: their archives. */
-async function purged(open: OpenStore): Promise<{ store: Store; lines: string[]; others: string[] }> {
+async function purgedStore(open: OpenStore): Promise<{ store: Store; lines: string[]; others: string[] }> {
   const { store } = await open()
   const to = memoryArchives()
   const words = ['a word', 'and another', 'and a third']
   for (const conversation of ['c', 'other']) {
-    const events = [begun(), joined(`${conversation} s`), ...words.map(text => said(text))]
-    await store.append(into(conversation, [...events, said('', { parts: [large] }), ...words.map(text => said(text))]))
+    const events = [
+      conversationCreated(),
+      sessionCreated(`${conversation} s`),
+      ...words.map(text => messageAdded(text)),
+    ]
+    await store.append(
+      proposal(conversation, [
+        ...events,
+        messageAdded('', { parts: [large] }),
+        ...words.map(text => messageAdded(text)),
+      ]),
+    )
   }
   const [lines, others] = await Promise.all([
     store.purge({ project, conversationId: 'c', to, origin }),
@@ -111,7 +130,7 @@ async function purged(open: OpenStore): Promise<{ store: Store; lines: string[];
 }
 
 async function expectRefused(store: Store, edited: readonly string[]): Promise<void> {
-  const error = await refusal(() => store.restore({ project, lines: eachOf(edited), origin }))
+  const error = await errorOf(() => store.restore({ project, lines: asyncItems(edited), origin }))
   expect(error).toBeInstanceOf(IllegalState)
   expect(String(error)).toMatch(/Nothing was restored|It was not brought back/)
   await expectPurged(store)
@@ -123,7 +142,7 @@ async function expectPurged(store: Store): Promise<void> {
   expect((await store.purges(project)).map(one => one.conversationId)).toEqual(['c'])
 }
 
-function changed(line: string, fields: object): string {
+function changedLine(line: string, fields: object): string {
   return JSON.stringify({ ...JSON.parse(line), ...fields })
 }
 
@@ -136,7 +155,7 @@ const edit = fc.record({
   character: fc.constantFrom('0', '7', 'x', 'A', '"', '}', ' ', '='),
 })
 
-function applied(
+function editedLines(
   { what, from, to, count, character }: typeof edit extends fc.Arbitrary<infer E> ? E : never,
   lines: readonly string[],
   others: readonly string[],

@@ -18,16 +18,16 @@ import { describe, expect, it } from 'vitest'
 import { sessionKey } from '../../src/log/views/session.ts'
 import { archiveLines, memoryArchives } from '../support/archives.ts'
 import {
-  begun,
-  eachOf,
-  fresh,
-  into,
-  joined,
+  asyncItems,
+  conversationCreated,
+  errorOf,
+  freshName,
   linesOf,
+  messageAdded,
+  nextEvents,
   origin,
-  refusal,
-  said,
-  take,
+  proposal,
+  sessionCreated,
   textsIn,
 } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
@@ -58,8 +58,8 @@ function describeAppend(open: OpenStore): void {
   describe('append', () => {
     it('records events at the versions after what is there', async () => {
       const { store } = await open()
-      const first = await store.append(into('c', [begun(), said('one')]))
-      const second = await store.append(into('c', said('two')))
+      const first = await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
+      const second = await store.append(proposal('c', messageAdded('two')))
       expect(first.events.map(event => event.version)).toEqual([1, 2])
       expect(second.events.map(event => event.version)).toEqual([3])
       expect(second.conversation?.version).toBe(3)
@@ -67,14 +67,16 @@ function describeAppend(open: OpenStore): void {
 
     it('gives back what reading gives', async () => {
       const { store } = await open()
-      const appended = await store.append(into('c', [begun({ metadata: { a: [1, null] } }), joined('s'), said('one')]))
+      const appended = await store.append(
+        proposal('c', [conversationCreated({ metadata: { a: [1, null] } }), sessionCreated('s'), messageAdded('one')]),
+      )
       expect(await allOf(store, 'c')).toEqual(appended.events)
     })
 
     it('carries who did it, through what, on which request, and when', async () => {
       const { store, clock } = await open()
       const who = { actor: 'grace', channel: 'http', requestId: 'request-7' }
-      const { events } = await store.append(into('c', begun(), { origin: who }))
+      const { events } = await store.append(proposal('c', conversationCreated(), { origin: who }))
       const [recorded] = await allOf(store, 'c')
       expect(events).toEqual([recorded])
       expect(recorded).toMatchObject({ ...who, at: new Date(clock.now).toISOString(), project, conversationId: 'c' })
@@ -86,24 +88,26 @@ function describeAppend(open: OpenStore): void {
       ['requestId', { requestId: '' }],
     ])('refuses a message whose %s cannot be kept, changing nothing', async (field, odd) => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('one')]))
-      const error = await refusal(() => store.append(into('c', said('two'), { origin: { ...origin, ...odd } })))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
+      const error = await errorOf(() =>
+        store.append(proposal('c', messageAdded('two'), { origin: { ...origin, ...odd } })),
+      )
       expect(error).toMatchObject({ code: 'input/invalid', facts: { field } })
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
     it('one by one takes what is pinned, large, of another kind or for others, and is whole', async () => {
       const { store, reopen } = await open()
-      await store.append(into('c', [begun(), joined('s'), said('one')]))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('one')]))
       const messages = [
-        said('two'),
-        said('kept', { pinned: true }),
-        said('large'.repeat(100_000)),
-        said('rules', { role: 'system' }),
-        said('aside', { audience: { to: 'session', sessionId: 's' } }),
-        said('three'),
+        messageAdded('two'),
+        messageAdded('kept', { pinned: true }),
+        messageAdded('large'.repeat(100_000)),
+        messageAdded('rules', { role: 'system' }),
+        messageAdded('aside', { audience: { to: 'session', sessionId: 's' } }),
+        messageAdded('three'),
       ]
-      for (const message of messages) await store.append(into('c', message))
+      for (const message of messages) await store.append(proposal('c', message))
       const again = await reopen()
       expect((await allOf(again, 'c')).slice(3).map(({ event }) => event)).toEqual(messages)
       expect((await again.verify()).damages).toEqual([])
@@ -111,13 +115,13 @@ function describeAppend(open: OpenStore): void {
 
     it('[P3] takes the expected version and refuses any other, changing nothing', async () => {
       const { store } = await open()
-      await store.append(into('c', begun(), { expected: 0 }))
-      await store.append(into('c', said('one'), { expected: 1 }))
+      await store.append(proposal('c', conversationCreated(), { expected: 0 }))
+      await store.append(proposal('c', messageAdded('one'), { expected: 1 }))
       const before = await allOf(store, 'c')
 
-      const tooOld = await refusal(() => store.append(into('c', said('late'), { expected: 1 })))
-      const tooNew = await refusal(() => store.append(into('c', said('early'), { expected: 9 })))
-      const notNew = await refusal(() => store.append(into('c', begun(), { expected: 0 })))
+      const tooOld = await errorOf(() => store.append(proposal('c', messageAdded('late'), { expected: 1 })))
+      const tooNew = await errorOf(() => store.append(proposal('c', messageAdded('early'), { expected: 9 })))
+      const notNew = await errorOf(() => store.append(proposal('c', conversationCreated(), { expected: 0 })))
 
       expect(tooOld).toBeInstanceOf(VersionConflict)
       expect(tooOld).toMatchObject({ expected: 1, actual: 2, status: 409 })
@@ -128,16 +132,18 @@ function describeAppend(open: OpenStore): void {
 
     it('[P3] a conversation that does not exist is at version 0', async () => {
       const { store } = await open()
-      expect(await refusal(() => store.append(into('none', said('x'), { expected: 3 })))).toMatchObject({ actual: 0 })
+      expect(await errorOf(() => store.append(proposal('none', messageAdded('x'), { expected: 3 })))).toMatchObject({
+        actual: 0,
+      })
       expect(await store.conversation(project, 'none')).toBeUndefined()
     })
 
     it('of writers that saw the same version, one wins', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const tried = [store, other, store, other, store].map((handle, index) =>
-        handle.append(into('c', said(`try ${index}`), { expected: 1 })),
+        handle.append(proposal('c', messageAdded(`try ${index}`), { expected: 1 })),
       )
       const outcomes = await Promise.allSettled(tried)
       const refused = outcomes.filter(outcome => outcome.status === 'rejected')
@@ -148,15 +154,15 @@ function describeAppend(open: OpenStore): void {
 
     it('a decision that throws writes nothing, and those that share its commit go on', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const [before, thrown, after] = await Promise.allSettled([
-        store.append(into('c', said('before'))),
+        store.append(proposal('c', messageAdded('before'))),
         store.append(
-          into('c', () => {
+          proposal('c', () => {
             throw new TypeError('a mistake in a decision')
           }),
         ),
-        store.append(into('c', said('after'))),
+        store.append(proposal('c', messageAdded('after'))),
       ])
       expect([before.status, after.status]).toEqual(['fulfilled', 'fulfilled'])
       expect(thrown).toMatchObject({ status: 'rejected', reason: new TypeError('a mistake in a decision') })
@@ -169,50 +175,50 @@ function describeAppend(open: OpenStore): void {
       const decide = () => {
         throw new NotFound('session', 's')
       }
-      expect(await refusal(() => store.append(into('c', decide)))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => store.append(proposal('c', decide)))).toBeInstanceOf(NotFound)
       expect(await store.projects()).toEqual([])
       expect(await store.conversation(project, 'c')).toBeUndefined()
     })
 
     it('a decision for nothing writes nothing', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const appended = await store.append(into('c', []))
+      await store.append(proposal('c', conversationCreated()))
+      const appended = await store.append(proposal('c', []))
       expect(appended).toMatchObject({ events: [], replayed: false, conversation: { version: 1 } })
-      expect((await store.append(into('new', []))).conversation).toBeUndefined()
+      expect((await store.append(proposal('new', []))).conversation).toBeUndefined()
     })
 
     it('all events of a proposal are there or none is', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), joined('s', { agentName: 'dev' })]))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s', { agentName: 'dev' })]))
       const position = await store.position()
       // The last of them cannot be: the agent has an active session on this work item already.
-      const impossible = [said('one'), said('two'), joined('rival', { agentName: 'dev' })]
-      expect(await refusal(() => store.append(into('c', impossible)))).toBeInstanceOf(Error)
+      const impossible = [messageAdded('one'), messageAdded('two'), sessionCreated('rival', { agentName: 'dev' })]
+      expect(await errorOf(() => store.append(proposal('c', impossible)))).toBeInstanceOf(Error)
       expect(await allOf(store, 'c')).toHaveLength(2)
       expect(await store.position()).toBe(position)
       expect(await store.measure(wholeOf('c'))).toMatchObject({ messages: 0, tokens: 0 })
 
-      await store.append(into('c', [said('three'), said('four')]))
+      await store.append(proposal('c', [messageAdded('three'), messageAdded('four')]))
       expect((await allOf(store, 'c')).map(event => event.version)).toEqual([1, 2, 3, 4])
       expect((await store.verify()).damages).toEqual([])
     })
 
     it('nothing can be said in a conversation that did not begin', async () => {
       const { store } = await open()
-      expect(await refusal(() => store.append(into('none', said('x'))))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => store.append(proposal('none', messageAdded('x'))))).toBeInstanceOf(NotFound)
     })
 
     it('decides on the heads as they are at the moment of writing', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', [begun(), joined('s')]))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s')]))
       await store.read({ project, conversationId: 'c' })
-      await other.append(into('c', [said('x'), { type: 'session.archived', sessionId: 's' }]))
+      await other.append(proposal('c', [messageAdded('x'), { type: 'session.archived', sessionId: 's' }]))
       // A decision may be asked again; the last time counts.
       let seen: unknown[] = []
       await store.append(
-        into(
+        proposal(
           'c',
           heads => {
             seen = [heads.conversation?.version, heads.session?.head.status]
@@ -227,24 +233,32 @@ function describeAppend(open: OpenStore): void {
     it('finds the conversation by its work item, and the one a session is on', async () => {
       const { store } = await open()
       const workItem = { type: 'feature', featureId: 'login' } as const
-      await store.append(into('first', [begun({ workItem }), joined('s')]))
-      const byItem = await store.append(into('second', said('x'), { conversation: { id: 'second', workItem } }))
-      const bySession = await store.append(into('', said('y'), { conversation: 'of-session', session: { id: 's' } }))
+      await store.append(proposal('first', [conversationCreated({ workItem }), sessionCreated('s')]))
+      const byItem = await store.append(
+        proposal('second', messageAdded('x'), { conversation: { id: 'second', workItem } }),
+      )
+      const bySession = await store.append(
+        proposal('', messageAdded('y'), { conversation: 'of-session', session: { id: 's' } }),
+      )
       expect([byItem, bySession].map(appended => appended.events[0]?.conversationId)).toEqual(['first', 'first'])
       expect(
-        await refusal(() => store.append(into('', said('z'), { conversation: 'of-session', session: { id: 't' } }))),
+        await errorOf(() =>
+          store.append(proposal('', messageAdded('z'), { conversation: 'of-session', session: { id: 't' } })),
+        ),
       ).toBeInstanceOf(NotFound)
     })
 
     it('a session gives its place to another, and gets it back, in one write each', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), joined('s')]))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s')]))
       const key = sessionKey((await store.session(project, 's'))!)
       const active = async () => (await store.sessionByKey(project, key))?.id
-      await store.append(into('c', [{ type: 'session.archived', sessionId: 's' }, joined('t', { agentName: 's' })]))
+      await store.append(
+        proposal('c', [{ type: 'session.archived', sessionId: 's' }, sessionCreated('t', { agentName: 's' })]),
+      )
       expect(await active()).toBe('t')
       await store.append(
-        into('c', [
+        proposal('c', [
           { type: 'session.archived', sessionId: 't' },
           { type: 'session.reopened', sessionId: 's' },
         ]),
@@ -255,9 +269,9 @@ function describeAppend(open: OpenStore): void {
 
     it('records nothing of what somebody does to the heads it hands out', async () => {
       const { store } = await open()
-      const joining = joined('s', { metadata: { list: [1] } })
-      const made = await store.append(into('a', [begun({ metadata: { list: [1] } }), joining]))
-      const more = await store.append(into('a', said('more')))
+      const joining = sessionCreated('s', { metadata: { list: [1] } })
+      const made = await store.append(proposal('a', [conversationCreated({ metadata: { list: [1] } }), joining]))
+      const more = await store.append(proposal('a', messageAdded('more')))
       const found = [(await store.conversation(project, 'a'))?.info, await store.session(project, 's')]
       for (const head of [made.conversation?.info, made.session, more.conversation?.info, ...found]) {
         // They may be frozen, or copies.
@@ -265,8 +279,8 @@ function describeAppend(open: OpenStore): void {
         Reflect.set(head!.metadata.list as number[], 1, 2)
         Reflect.set(head!.workItem, 'threadId', 'other')
       }
-      await store.append(into('a', { type: 'conversation.annotated', metadata: { b: 2 } }))
-      await store.append(into('a', { type: 'session.annotated', sessionId: 's', metadata: { b: 2 } }))
+      await store.append(proposal('a', { type: 'conversation.annotated', metadata: { b: 2 } }))
+      await store.append(proposal('a', { type: 'session.annotated', sessionId: 's', metadata: { b: 2 } }))
       expect((await store.conversation(project, 'a'))?.info.metadata).toEqual({ list: [1], b: 2 })
       expect((await store.session(project, 's'))?.metadata).toEqual({ list: [1], b: 2 })
       expect(await store.verify()).toMatchObject({ clean: true })
@@ -275,9 +289,11 @@ function describeAppend(open: OpenStore): void {
     it('[P2] concurrent appends through two handles get versions without gaps', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const writers = Array.from({ length: 60 }, (_, index) =>
-        (index % 2 === 0 ? store : other).append(into('c', [said(`${index} a`), said(`${index} b`)])),
+        (index % 2 === 0 ? store : other).append(
+          proposal('c', [messageAdded(`${index} a`), messageAdded(`${index} b`)]),
+        ),
       )
       const appended = await Promise.all(writers)
       const events = await allOf(store, 'c')
@@ -289,10 +305,10 @@ function describeAppend(open: OpenStore): void {
     it('[P2] a handle that read what another wrote goes on writing after it', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
-      await other.append(into('c', said('from the other')))
+      await store.append(proposal('c', conversationCreated()))
+      await other.append(proposal('c', messageAdded('from the other')))
       expect(await allOf(store, 'c')).toHaveLength(2)
-      await store.append(into('c', said('from this one')))
+      await store.append(proposal('c', messageAdded('from this one')))
       expect(textsIn(await allOf(other, 'c'))).toEqual(['from the other', 'from this one'])
     })
 
@@ -301,14 +317,14 @@ function describeAppend(open: OpenStore): void {
       const place = memoryArchives()
       const add: Proposal['decide'] = heads => {
         if (!heads.conversation) throw new NotFound('conversation', 'c')
-        return [said('a')]
+        return [messageAdded('a')]
       }
       const refused = async (more: Partial<Proposal> = {}) => {
-        const error = await refusal(() => store.append(into('c', add, more)))
+        const error = await errorOf(() => store.append(proposal('c', add, more)))
         return error instanceof ColloquyError && error.code
       }
       expect(await refused()).toBe('not-found')
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
       expect([
         await refused(),
@@ -323,10 +339,10 @@ function describeAppend(open: OpenStore): void {
 
     it('[P2] versions and order do not depend on the clock', async () => {
       const { store, clock } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       for (const text of ['one', 'two', 'three']) {
         clock.now -= 3_600_000
-        await store.append(into('c', said(text)))
+        await store.append(proposal('c', messageAdded(text)))
       }
       expect(textsIn(await allOf(store, 'c'))).toEqual(['one', 'two', 'three'])
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
@@ -334,16 +350,16 @@ function describeAppend(open: OpenStore): void {
 
     it('[P2] one message more is heard by who follows', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('one')]))
-      const heard = take(store.subscribe({ project, from: 'now' }), 2)
-      for (const text of ['two', 'three']) await store.append(into('c', said(text)))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
+      const heard = nextEvents(store.subscribe({ project, from: 'now' }), 2)
+      for (const text of ['two', 'three']) await store.append(proposal('c', messageAdded(text)))
       expect(textsIn(await heard)).toEqual(['two', 'three'])
     })
 
     it('[P1] closing waits for one message more', async () => {
       const { store, reopen } = await open()
-      await store.append(into('c', [begun(), said('one')]))
-      const writing = store.append(into('c', said('two')))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
+      const writing = store.append(proposal('c', messageAdded('two')))
       await store.close()
       expect((await writing).events).toHaveLength(1)
       expect(textsIn(await allOf(await reopen(), 'c'))).toEqual(['one', 'two'])
@@ -351,7 +367,7 @@ function describeAppend(open: OpenStore): void {
 
     it('closing again waits for what the first closing waits for', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       await store.search({ project, text: 'x' })
       let isClosed = false
       const first = store.close().then(() => {
@@ -365,7 +381,9 @@ function describeAppend(open: OpenStore): void {
 
     it('[P1] what was acknowledged is there after the store was opened again', async () => {
       const { store, reopen } = await open()
-      const { events } = await store.append(into('c', [begun(), joined('s'), said('kept')]))
+      const { events } = await store.append(
+        proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('kept')]),
+      )
       const again = await reopen()
       expect(await allOf(again, 'c')).toEqual(events)
       expect(await again.session(project, 's')).toMatchObject({ id: 's', status: 'active' })
@@ -379,10 +397,10 @@ function describeOnce(open: OpenStore): void {
   describe('once', () => {
     it('[P3] the same key gives the first result for ever', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const first = await store.append(into('c', [said('a'), said('b')], { once }))
-      await store.append(into('c', said('later')))
-      const second = await store.append(into('c', said('not written'), { once }))
+      await store.append(proposal('c', conversationCreated()))
+      const first = await store.append(proposal('c', [messageAdded('a'), messageAdded('b')], { once }))
+      await store.append(proposal('c', messageAdded('later')))
+      const second = await store.append(proposal('c', messageAdded('not written'), { once }))
       expect(first.replayed).toBe(false)
       expect(second.replayed).toBe(true)
       expect(second.events).toEqual(first.events)
@@ -391,8 +409,8 @@ function describeOnce(open: OpenStore): void {
 
     it('[P3] also when the expected version has gone by since', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const ask = () => store.append(into('c', said('a'), { once, expected: 1 }))
+      await store.append(proposal('c', conversationCreated()))
+      const ask = () => store.append(proposal('c', messageAdded('a'), { once, expected: 1 }))
       const first = await ask()
       expect((await ask()).events).toEqual(first.events)
     })
@@ -400,9 +418,9 @@ function describeOnce(open: OpenStore): void {
     it('[P3] also of calls at the same moment, through two handles', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const asked = Array.from({ length: 20 }, (_, index) =>
-        (index % 2 === 0 ? store : other).append(into('c', said(`try ${index}`), { once })),
+        (index % 2 === 0 ? store : other).append(proposal('c', messageAdded(`try ${index}`), { once })),
       )
       const results = await Promise.all(asked)
       expect(results.filter(result => !result.replayed)).toHaveLength(1)
@@ -412,20 +430,20 @@ function describeOnce(open: OpenStore): void {
 
     it('[P3] also after the store was opened again', async () => {
       const { store, reopen } = await open()
-      await store.append(into('c', begun()))
-      const first = await store.append(into('c', [joined('s'), said('a')], { once }))
+      await store.append(proposal('c', conversationCreated()))
+      const first = await store.append(proposal('c', [sessionCreated('s'), messageAdded('a')], { once }))
       const again = await reopen()
-      const second = await again.append(into('c', said('b'), { once }))
+      const second = await again.append(proposal('c', messageAdded('b'), { once }))
       expect(second).toMatchObject({ replayed: true, session: { id: 's' } })
       expect(second.events).toEqual(first.events)
     })
 
     it('[P3] also of a proposal with very many events', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const many = Array.from({ length: 1200 }, (_, index) => said(`${index}`))
-      const first = await store.append(into('c', many, { once }))
-      const second = await store.append(into('c', many, { once }))
+      await store.append(proposal('c', conversationCreated()))
+      const many = Array.from({ length: 1200 }, (_, index) => messageAdded(`${index}`))
+      const first = await store.append(proposal('c', many, { once }))
+      const second = await store.append(proposal('c', many, { once }))
       expect(second.events).toHaveLength(first.events.length)
     })
 
@@ -434,60 +452,63 @@ function describeOnce(open: OpenStore): void {
       const other = await another()
       const complete: Proposal['decide'] = heads =>
         heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
-      await store.append(into('c', [begun(), { type: 'conversation.completed' }]))
-      await other.append(into('c', { type: 'conversation.reopened' }))
-      const late = into('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
+      await store.append(proposal('c', [conversationCreated(), { type: 'conversation.completed' }]))
+      await other.append(proposal('c', { type: 'conversation.reopened' }))
+      const late = proposal('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
       await expect(store.append(late)).rejects.toThrow(VersionConflict)
-      await other.append(into('c', complete))
-      await store.append(into('c', complete))
-      await other.append(into('c', { type: 'conversation.reopened' }))
-      const { events } = await store.append(into('c', complete, { once }))
+      await other.append(proposal('c', complete))
+      await store.append(proposal('c', complete))
+      await other.append(proposal('c', { type: 'conversation.reopened' }))
+      const { events } = await store.append(proposal('c', complete, { once }))
       expect(events).toMatchObject([{ version: 6, event: { type: 'conversation.completed' } }])
     })
 
     it('[P3] a key that recorded nothing records nothing later', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const complete: Proposal['decide'] = heads =>
         heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
-      await store.append(into('c', complete))
-      await store.append(into('c', complete, { once }))
-      await store.append(into('c', { type: 'conversation.reopened' }))
-      const retried = await store.append(into('c', complete, { once }))
+      await store.append(proposal('c', complete))
+      await store.append(proposal('c', complete, { once }))
+      await store.append(proposal('c', { type: 'conversation.reopened' }))
+      const retried = await store.append(proposal('c', complete, { once }))
       expect(retried.events).toEqual([])
       expect((await store.conversation(project, 'c'))?.info.status).toBe('active')
     })
 
     it('[P3] a refused proposal leaves its key free', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      await refusal(() => store.append(into('c', said('x'), { once, expected: 7 })))
-      expect((await store.append(into('c', said('y'), { once }))).replayed).toBe(false)
+      await store.append(proposal('c', conversationCreated()))
+      await errorOf(() => store.append(proposal('c', messageAdded('x'), { once, expected: 7 })))
+      expect((await store.append(proposal('c', messageAdded('y'), { once }))).replayed).toBe(false)
     })
 
     it('[P3] a different body under the same key is an error and changes nothing', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      await store.append(into('c', said('a'), { once }))
-      const error = await refusal(() => store.append(into('c', said('b'), { once: { ...once, digest: 'other' } })))
+      await store.append(proposal('c', conversationCreated()))
+      await store.append(proposal('c', messageAdded('a'), { once }))
+      const error = await errorOf(() =>
+        store.append(proposal('c', messageAdded('b'), { once: { ...once, digest: 'other' } })),
+      )
       expect(error).toBeInstanceOf(KeyReused)
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
     it('[P3] a call is known by the digest that an earlier program recorded for it', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const first = await store.append(into('c', said('a'), { once }))
+      await store.append(proposal('c', conversationCreated()))
+      const first = await store.append(proposal('c', messageAdded('a'), { once }))
       const today = { key: once.key, digest: 'of today', earlierDigest: once.digest }
-      const second = await store.append(into('c', said('b'), { once: today }))
+      const second = await store.append(proposal('c', messageAdded('b'), { once: today }))
       expect(second).toMatchObject({ replayed: true, events: first.events })
     })
 
     it('[P12] each project has its own keys', async () => {
       const { store } = await open()
-      for (const one of ['shop', 'bank']) await store.append(into('c', begun(), { project: one, once }))
+      for (const one of ['shop', 'bank'])
+        await store.append(proposal('c', conversationCreated(), { project: one, once }))
       const [inShop, inBank] = await Promise.all(
-        ['shop', 'bank'].map(one => store.append(into('c', said('x'), { project: one, once }))),
+        ['shop', 'bank'].map(one => store.append(proposal('c', messageAdded('x'), { project: one, once }))),
       )
       expect(inShop!.events[0]).toMatchObject({ project: 'shop', version: 1 })
       expect(inBank!.events[0]).toMatchObject({ project: 'bank', version: 1 })
@@ -495,9 +516,11 @@ function describeOnce(open: OpenStore): void {
 
     it('[P3] keys that differ in one odd character are different keys', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       for (const key of ['a\0b', 'a\0c', 'a', '\ud800', '\ud801', '\ufffd', '"', "'"]) {
-        const outcome = await store.append(into('c', said(key), { once: { key, digest: key } })).catch(error => error)
+        const outcome = await store
+          .append(proposal('c', messageAdded(key), { once: { key, digest: key } }))
+          .catch(error => error)
         // Refusing a key that is not well-formed text is fine; taking it for another one is not.
         if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'input/invalid' })
         else expect(outcome.replayed).toBe(false)
@@ -506,32 +529,34 @@ function describeOnce(open: OpenStore): void {
 
     it('[P3] a key outlives the purge of its conversation, and says so', async () => {
       const { store, reopen } = await open()
-      await store.append(into('c', begun()))
-      const first = await store.append(into('c', said('a'), { once }))
+      await store.append(proposal('c', conversationCreated()))
+      const first = await store.append(proposal('c', messageAdded('a'), { once }))
       const nothing = { key: 'records nothing', digest: 'nothing' }
-      await store.append(into('c', [], { once: nothing }))
+      await store.append(proposal('c', [], { once: nothing }))
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
 
       const again = await reopen()
-      const error = await refusal(() => again.append(into('c', [begun(), said('a')], { once })))
+      const error = await errorOf(() =>
+        again.append(proposal('c', [conversationCreated(), messageAdded('a')], { once })),
+      )
       expect(error).toBeInstanceOf(ConversationPurged)
       expect(error).toMatchObject({ facts: { conversationId: 'c', archive }, status: 410 })
       expect(await again.conversation(project, 'c')).toBeUndefined()
 
-      expect(await refusal(() => again.append(into('c', [], { once: nothing })))).toMatchObject({
+      expect(await errorOf(() => again.append(proposal('c', [], { once: nothing })))).toMatchObject({
         code: 'conversation/purged',
         facts: { conversationId: 'c', archive },
       })
 
       await again.restore({ project, lines: place.read(archive), origin })
-      expect(await again.append(into('c', [], { once: nothing }))).toMatchObject({ events: [], replayed: true })
-      const replayed = await again.append(into('c', said('a'), { once }))
+      expect(await again.append(proposal('c', [], { once: nothing }))).toMatchObject({ events: [], replayed: true })
+      const replayed = await again.append(proposal('c', messageAdded('a'), { once }))
       expect(replayed.replayed).toBe(true)
       expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))
 
       const { archive: newest } = await again.purge({ project, conversationId: 'c', to: place, origin })
-      expect(await refusal(() => again.append(into('c', said('a'), { once })))).toMatchObject({
+      expect(await errorOf(() => again.append(proposal('c', messageAdded('a'), { once })))).toMatchObject({
         facts: { conversationId: 'c', archive: newest },
       })
     })
@@ -541,7 +566,9 @@ function describeOnce(open: OpenStore): void {
 function describeRead(open: OpenStore): void {
   const tenEvents = async () => {
     const { store } = await open()
-    await store.append(into('c', [begun(), ...Array.from({ length: 9 }, (_, index) => said(`${index + 2}`))]))
+    await store.append(
+      proposal('c', [conversationCreated(), ...Array.from({ length: 9 }, (_, index) => messageAdded(`${index + 2}`))]),
+    )
     return async (range: Partial<EventRange>) =>
       (await store.read({ project, conversationId: 'c', ...range })).map(event => event.version)
   }
@@ -580,7 +607,9 @@ function describeRead(open: OpenStore): void {
 
     it('at most 1000 events where no limit is given', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), ...Array.from({ length: 1100 }, () => said('x'))]))
+      await store.append(
+        proposal('c', [conversationCreated(), ...Array.from({ length: 1100 }, () => messageAdded('x'))]),
+      )
       expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1000)
       expect(await store.read({ project, conversationId: 'c', limit: 2000 })).toHaveLength(1101)
     })
@@ -588,13 +617,13 @@ function describeRead(open: OpenStore): void {
     it('an unknown conversation has no events', async () => {
       const { store } = await open()
       expect(await store.read({ project, conversationId: 'none' })).toEqual([])
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       expect(await store.read({ project, conversationId: 'none' })).toEqual([])
     })
 
     it('an id is never taken for another one', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       for (const id of ['c\0', 'c\0d', 'C', 'c ', '', '\ud800']) {
         expect(await store.read({ project, conversationId: id })).toEqual([])
         expect(await store.read({ project: `${project}${id.slice(1)}!`, conversationId: 'c' })).toEqual([])
@@ -604,7 +633,7 @@ function describeRead(open: OpenStore): void {
     it('ids in any script, with slashes, dots and quotes', async () => {
       const { store, reopen } = await open()
       const ids = ['a/b', '..', 'it\'s "quoted"', '登录', 'ñandú', '🜁', 'x'.repeat(512), "'; drop table events; --"]
-      for (const id of ids) await store.append(into(id, [begun(), said(id)]))
+      for (const id of ids) await store.append(proposal(id, [conversationCreated(), messageAdded(id)]))
       const again = await reopen()
       for (const id of ids) expect(textsIn(await allOf(again, id))).toEqual([id])
     })
@@ -612,7 +641,9 @@ function describeRead(open: OpenStore): void {
     it('NUL bytes and lone surrogates come back as they were', async () => {
       const { store, reopen } = await open()
       const odd = 'a\0b \ud800 \udfff\ud83d é \u2028 \u0001'
-      await store.append(into('c', [begun({ title: odd, metadata: { [odd]: odd } }), said(odd)]))
+      await store.append(
+        proposal('c', [conversationCreated({ title: odd, metadata: { [odd]: odd } }), messageAdded(odd)]),
+      )
       const again = await reopen()
       const events = await allOf(again, 'c')
       expect(events[0]?.event).toMatchObject({ title: odd, metadata: { [odd]: odd } })
@@ -637,7 +668,7 @@ function describeNewer(open: OpenStore): void {
       { type: 'message.added', schema: 9, body: { scroll: 'unknown form' }, messageId: 'm2', lane, adds },
       { type: 'session.created', schema: 2, body: { sessionId: 's', more: true } },
     ])
-    await opened.store.restore({ project, lines: eachOf(lines), origin })
+    await opened.store.restore({ project, lines: asyncItems(lines), origin })
     return { ...opened, store: opened.store, lines }
   }
   const unknown = (storedType: string, storedSchema: number, data: unknown) => ({
@@ -650,7 +681,7 @@ function describeNewer(open: OpenStore): void {
   describe('what a newer program wrote', () => {
     it('is kept and passed through by read and subscribe', async () => {
       const { store, reopen } = await withNewer()
-      await store.append(into('c', said('after')))
+      await store.append(proposal('c', messageAdded('after')))
       const again = await reopen()
       const events = await allOf(again, 'c')
       expect(events.map(event => event.event)).toEqual([
@@ -661,12 +692,12 @@ function describeNewer(open: OpenStore): void {
         unknown('session.created', 2, { sessionId: 's', more: true }),
         expect.objectContaining({ type: 'message.added' }),
       ])
-      expect(await take(again.subscribe({ project, from: 'start' }), 6)).toEqual(events)
+      expect(await nextEvents(again.subscribe({ project, from: 'start' }), 6)).toEqual(events)
     })
 
     it('is proved by the same chain and leaves the store clean', async () => {
       const { store } = await withNewer()
-      await store.append(into('c', said('after')))
+      await store.append(proposal('c', messageAdded('after')))
       expect((await store.verify()).damages).toEqual([])
     })
 
@@ -678,7 +709,7 @@ function describeNewer(open: OpenStore): void {
 
     it('a message of an unknown form has its place in windows and does not hide the others', async () => {
       const { store } = await withNewer()
-      await store.append(into('c', said('after')))
+      await store.append(proposal('c', messageAdded('after')))
       const shown = await store.messages(wholeOf('c'), { limit: 10 })
       expect(shown.map(message => message?.id).slice(0, 2)).toEqual(['m1', 'm2'])
       expect(shown.at(-1)?.content).toBe('after')
@@ -702,8 +733,12 @@ function describeProjects(open: OpenStore): void {
     it('[P12] nothing of one is seen in another, whatever their ids', async () => {
       const { store } = await open()
       const workItem = { type: 'feature', featureId: 'login' } as const
-      const inShop = await store.append(into('c', [begun({ workItem }), joined('s'), said('of the shop')]))
-      const inBank = await store.append(into('c', [begun({ workItem }), joined('s')], { project: 'bank' }))
+      const inShop = await store.append(
+        proposal('c', [conversationCreated({ workItem }), sessionCreated('s'), messageAdded('of the shop')]),
+      )
+      const inBank = await store.append(
+        proposal('c', [conversationCreated({ workItem }), sessionCreated('s')], { project: 'bank' }),
+      )
 
       expect(textsIn(await store.read({ project: 'bank', conversationId: 'c' }))).toEqual([])
       expect(textsIn(await store.read({ project: 'shop', conversationId: 'c' }))).toEqual(['of the shop'])
@@ -720,10 +755,10 @@ function describeProjects(open: OpenStore): void {
       clock.now = Math.ceil(clock.now / 60_000) * 60_000
       for (const id of ['a', 'b', 'c']) {
         clock.now += 1000
-        await store.append(into(id, begun()))
+        await store.append(proposal(id, conversationCreated()))
       }
       clock.now += 1000
-      await store.append(into('a', said('once more')))
+      await store.append(proposal('a', messageAdded('once more')))
       const idsOf = ({ items }: Awaited<ReturnType<Store['conversations']>>) => items.map(({ info }) => info.id)
       expect(idsOf(await store.conversations({ project: 'shop' }))).toEqual(['a', 'c', 'b'])
       const first = await store.conversations({ project: 'shop', limit: 2 })
@@ -735,13 +770,13 @@ function describeProjects(open: OpenStore): void {
     it('[P12] a subscriber sees its own project only, however busy the others are', async () => {
       const { store } = await open()
       const shop = store.subscribe({ project: 'shop', from: 'start' })
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       for (let i = 0; i < 20; i++) {
-        const texts = Array.from({ length: 30 }, () => said('noise'))
-        await store.append(into(`other-${i}`, [begun(), ...texts], { project: 'bank' }))
+        const texts = Array.from({ length: 30 }, () => messageAdded('noise'))
+        await store.append(proposal(`other-${i}`, [conversationCreated(), ...texts], { project: 'bank' }))
       }
-      await store.append(into('c', said('signal')))
-      const seen = await take(shop, 2)
+      await store.append(proposal('c', messageAdded('signal')))
+      const seen = await nextEvents(shop, 2)
       expect(seen.map(event => [event.project, event.version])).toEqual([
         ['shop', 1],
         ['shop', 2],
@@ -754,29 +789,31 @@ function describeSubscriptions(open: OpenStore): void {
   describe('subscribe', () => {
     it("from 'start': what the log has, then what comes", async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('old')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('old')]))
       const events = store.subscribe({ project, from: 'start' })
-      expect(textsIn(await take(events, 2))).toEqual(['old'])
+      expect(textsIn(await nextEvents(events, 2))).toEqual(['old'])
       const next = events.next()
-      await store.append(into('c', said('new')))
+      await store.append(proposal('c', messageAdded('new')))
       expect(textsIn([(await next).value!])).toEqual(['new'])
     })
 
     it("from 'now', the default: only what comes after the call", async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('old')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('old')]))
       const byName = store.subscribe({ project, from: 'now' })
       const byDefault = store.subscribe({ project })
-      await store.append(into('c', said('new')))
-      expect(textsIn(await take(byName, 1))).toEqual(['new'])
-      expect(textsIn(await take(byDefault, 1))).toEqual(['new'])
+      await store.append(proposal('c', messageAdded('new')))
+      expect(textsIn(await nextEvents(byName, 1))).toEqual(['new'])
+      expect(textsIn(await nextEvents(byDefault, 1))).toEqual(['new'])
     })
 
     it('[P2] from a position: exactly what comes after it', async () => {
       const { store } = await open()
-      const { events } = await store.append(into('c', [begun(), said('a'), said('b'), said('c')]))
+      const { events } = await store.append(
+        proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b'), messageAdded('c')]),
+      )
       for (const [index, { position }] of events.entries()) {
-        const rest = await take(store.subscribe({ project, from: position }), events.length - index - 1)
+        const rest = await nextEvents(store.subscribe({ project, from: position }), events.length - index - 1)
         expect(rest).toEqual(events.slice(index + 1))
       }
     })
@@ -784,18 +821,20 @@ function describeSubscriptions(open: OpenStore): void {
     it('[P2] from the position the log gives: what comes next', async () => {
       const { store } = await open()
       const atTheVeryStart = await store.position()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const afterOne = await store.position()
-      await store.append(into('c', said('next')))
-      expect(await take(store.subscribe({ project, from: atTheVeryStart }), 2)).toEqual(await allOf(store, 'c'))
-      expect(textsIn(await take(store.subscribe({ project, from: afterOne }), 1))).toEqual(['next'])
+      await store.append(proposal('c', messageAdded('next')))
+      expect(await nextEvents(store.subscribe({ project, from: atTheVeryStart }), 2)).toEqual(await allOf(store, 'c'))
+      expect(textsIn(await nextEvents(store.subscribe({ project, from: afterOne }), 1))).toEqual(['next'])
     })
 
     it('[P2] events are the ones that reading gives, positions included', async () => {
       const { store } = await open()
       const live = store.subscribe({ project, from: 'now' })
-      const appended = await store.append(into('c', [begun(), joined('s'), said('a')]))
-      expect(await take(live, 3)).toEqual(appended.events)
+      const appended = await store.append(
+        proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('a')]),
+      )
+      expect(await nextEvents(live, 3)).toEqual(appended.events)
       expect(await allOf(store, 'c')).toEqual(appended.events)
     })
 
@@ -803,14 +842,15 @@ function describeSubscriptions(open: OpenStore): void {
       const { store, another } = await open()
       const other = await another()
       const conversations = ['a', 'b', 'c', 'd']
-      for (const id of conversations) await store.append(into(id, [begun(), ...manySaid(150)]))
+      for (const id of conversations) await store.append(proposal(id, [conversationCreated(), ...manySaid(150)]))
       const count = 4 * 151 + 4 * 60
       const writing = conversations.map(async (id, index) => {
-        for (let i = 0; i < 60; i++) await (index % 2 === 0 ? store : other).append(into(id, said(`${id} ${i}`)))
+        for (let i = 0; i < 60; i++)
+          await (index % 2 === 0 ? store : other).append(proposal(id, messageAdded(`${id} ${i}`)))
       })
       const readers = [
-        ...[1, 2, 3].map(() => take(store.subscribe({ project, from: 'start' }), count)),
-        take(other.subscribe({ project, from: 'start' }), count),
+        ...[1, 2, 3].map(() => nextEvents(store.subscribe({ project, from: 'start' }), count)),
+        nextEvents(other.subscribe({ project, from: 'start' }), count),
       ]
       await Promise.all(writing)
       for (const seen of await Promise.all(readers)) expectEveryEventOnce(seen, { a: 211, b: 211, c: 211, d: 211 })
@@ -819,16 +859,16 @@ function describeSubscriptions(open: OpenStore): void {
     it('[P2] all readers see one order across conversations, the order of the log', async () => {
       const { store, another } = await open()
       const other = await another()
-      const live = take(store.subscribe({ project }), 80)
-      const elsewhere = take(other.subscribe({ project }), 80)
+      const live = nextEvents(store.subscribe({ project }), 80)
+      const elsewhere = nextEvents(other.subscribe({ project }), 80)
       await Promise.all(
         ['a', 'b', 'c', 'd'].map(async (id, index) => {
           const handle = index % 2 === 0 ? store : other
-          await handle.append(into(id, begun()))
-          for (let i = 0; i < 19; i++) await handle.append(into(id, said(`${i}`)))
+          await handle.append(proposal(id, conversationCreated()))
+          for (let i = 0; i < 19; i++) await handle.append(proposal(id, messageAdded(`${i}`)))
         }),
       )
-      const orders = [await live, await elsewhere, await take(store.subscribe({ project, from: 'start' }), 80)]
+      const orders = [await live, await elsewhere, await nextEvents(store.subscribe({ project, from: 'start' }), 80)]
       const [first, ...rest] = orders.map(seen => seen.map(event => event.position))
       expect(new Set(first).size).toBe(80)
       for (const order of rest) expect(order).toEqual(first)
@@ -838,16 +878,16 @@ function describeSubscriptions(open: OpenStore): void {
       const { store, another } = await open()
       const other = await another()
       const next = store.subscribe({ project }).next()
-      await other.append(into('c', begun()))
+      await other.append(proposal('c', conversationCreated()))
       expect((await next).value).toMatchObject({ version: 1, conversationId: 'c' })
     }, 10_000)
 
     it('[P2] wakes a reader also when its handle read the news before', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const next = store.subscribe({ project }).next()
-      await other.append(into('c', said('news')))
+      await other.append(proposal('c', messageAdded('news')))
       expect(await allOf(store, 'c')).toHaveLength(2)
       expect((await next).value).toMatchObject({ version: 2 })
     }, 10_000)
@@ -855,16 +895,16 @@ function describeSubscriptions(open: OpenStore): void {
     it('[P2] resumes exactly, over and over, while appends go on', async () => {
       const { store, another, reopen } = await open()
       const other = await another()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const writing = (async () => {
-        for (let i = 0; i < 100; i++) await other.append(into('c', said(`${i}`)))
+        for (let i = 0; i < 100; i++) await other.append(proposal('c', messageAdded(`${i}`)))
       })()
       const seen: RecordedEvent[] = []
       let handle = store
       let from = 'start'
       for (let round = 1; seen.length < 101; round++) {
         const events = handle.subscribe({ project, from })
-        seen.push(...(await take(events, Math.min(1 + (round % 7), 101 - seen.length))))
+        seen.push(...(await nextEvents(events, Math.min(1 + (round % 7), 101 - seen.length))))
         await events.return?.()
         from = seen.at(-1)!.position
         if (round % 10 === 0) handle = await reopen()
@@ -877,57 +917,57 @@ function describeSubscriptions(open: OpenStore): void {
       const { store, another } = await open()
       const other = await another()
       // Before there is such a conversation.
-      const live = take(store.subscribe({ project, conversationId: 'b' }), 46)
-      const elsewhere = take(other.subscribe({ project, conversationId: 'b' }), 46)
+      const live = nextEvents(store.subscribe({ project, conversationId: 'b' }), 46)
+      const elsewhere = nextEvents(other.subscribe({ project, conversationId: 'b' }), 46)
       const slow = store.subscribe({ project, conversationId: 'b', from: 'start' })
-      await store.append(into('a', begun()))
-      await store.append(into('b', [begun(), said('first')], { project: 'bank' }))
-      await store.append(into('b', begun()))
+      await store.append(proposal('a', conversationCreated()))
+      await store.append(proposal('b', [conversationCreated(), messageAdded('first')], { project: 'bank' }))
+      await store.append(proposal('b', conversationCreated()))
       const middles = [await store.position()]
       expect((await slow.next()).value).toMatchObject({ conversationId: 'b', version: 1 })
       for (let round = 0; round < 15; round++) {
         const handle = round % 2 === 0 ? store : other
-        await handle.append(into('a', manySaid(150)))
-        await handle.append(into('b', manySaid(2)))
-        await handle.append(into('b', said('elsewhere'), { project: 'bank' }))
-        await (round % 3 === 0 ? store : other).append(into('b', said(`${round}`)))
+        await handle.append(proposal('a', manySaid(150)))
+        await handle.append(proposal('b', manySaid(2)))
+        await handle.append(proposal('b', messageAdded('elsewhere'), { project: 'bank' }))
+        await (round % 3 === 0 ? store : other).append(proposal('b', messageAdded(`${round}`)))
         middles.push(await store.position())
       }
       const all = await allOf(store, 'b')
       expect(all).toHaveLength(46)
       expect(await live).toEqual(all)
       expect(await elsewhere).toEqual(all)
-      expect(await take(slow, 45)).toEqual(all.slice(1))
+      expect(await nextEvents(slow, 45)).toEqual(all.slice(1))
       const follow = (from: string) => store.subscribe({ project, conversationId: 'b', from })
-      expect(await take(follow('start'), 46)).toEqual(all)
+      expect(await nextEvents(follow('start'), 46)).toEqual(all)
       for (const [round, from] of middles.entries()) {
-        expect(await take(follow(from), 45 - 3 * round)).toEqual(all.slice(1 + 3 * round))
+        expect(await nextEvents(follow(from), 45 - 3 * round)).toEqual(all.slice(1 + 3 * round))
       }
     })
 
     it('a slow reader gets everything', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const slow = store.subscribe({ project, from: 'start' })
       const seen: RecordedEvent[] = []
       for (let round = 0; round < 20; round++) {
-        await store.append(into('c', manySaid(150)))
-        seen.push(...(await take(slow, 2)))
+        await store.append(proposal('c', manySaid(150)))
+        seen.push(...(await nextEvents(slow, 2)))
       }
-      seen.push(...(await take(slow, 3001 - seen.length)))
+      seen.push(...(await nextEvents(slow, 3001 - seen.length)))
       expectEveryEventOnce(seen, { c: 3001 })
     })
 
     it('a reader that never reads costs a cursor, not a queue', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const readers = Array.from({ length: 20 }, () => store.subscribe({ project, from: 'start' }))
       const before = heapUsed()
       const text = 'x'.repeat(10_000)
-      for (let i = 0; i < 10; i++) await store.append(into('c', manySaid(300, text)))
+      for (let i = 0; i < 10; i++) await store.append(proposal('c', manySaid(300, text)))
       // 3,000 events of 10 kB are 30 MB; what readers share of the newest may stay.
       expect(heapUsed() - before).toBeLessThan(18_000_000)
-      expectEveryEventOnce(await take(readers[7]!, 3001), { c: 3001 })
+      expectEveryEventOnce(await nextEvents(readers[7]!, 3001), { c: 3001 })
     })
 
     it('return() ends it, also while an event is waited for', async () => {
@@ -937,7 +977,7 @@ function describeSubscriptions(open: OpenStore): void {
       await nextTurn()
       await events.return?.()
       expect(await Promise.all(waiting)).toEqual([ended, ended])
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
@@ -954,7 +994,7 @@ function describeSubscriptions(open: OpenStore): void {
 
     it('one that ended is let go of at once, although nothing is appended', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       // One that stays: what all share does not go with the last of them.
       const staying = store.subscribe({ project }).next()
       const ended: Array<WeakRef<AbortSignal>> = []
@@ -969,20 +1009,20 @@ function describeSubscriptions(open: OpenStore): void {
       await nextTurn()
       heapUsed()
       expect(ended.filter(one => one.deref() !== undefined).length).toBeLessThan(3)
-      await store.append(into('c', said('on')))
+      await store.append(proposal('c', messageAdded('on')))
       await staying
     })
 
     it('a signal that was given before ends it at once', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const events = store.subscribe({ project, from: 'start', signal: AbortSignal.abort() })
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
     it('leaving the loop ends it', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('a'), said('b')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b')]))
       const events = store.subscribe({ project, from: 'start' })
       const seen: number[] = []
       for await (const { version } of events) {
@@ -1010,7 +1050,7 @@ function describePositions(open: OpenStore): void {
   describe('positions', () => {
     it('[P2] garbage is not a position', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const position = await store.position()
       for (const from of [
         '',
@@ -1025,48 +1065,48 @@ function describePositions(open: OpenStore): void {
         '\0',
         '\ud800',
       ]) {
-        expect(await refusal(() => store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+        expect(await errorOf(() => store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
       }
     })
 
     it("[P2] another store's position is unknown here", async () => {
       const [one, two] = [await open(), await open()]
-      await one.store.append(into('c', begun()))
-      await two.store.append(into('c', begun()))
+      await one.store.append(proposal('c', conversationCreated()))
+      await two.store.append(proposal('c', conversationCreated()))
       const from = await one.store.position()
-      expect(await refusal(() => two.store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+      expect(await errorOf(() => two.store.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
     })
 
     it('[P2] a position holds after the store was opened again and through other handles', async () => {
       const { store, another, reopen } = await open()
-      await store.append(into('c', [begun(), said('a')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('a')]))
       const from = await store.position()
       const other = await another()
       const again = await reopen()
-      await again.append(into('c', said('b')))
-      expect(textsIn(await take(other.subscribe({ project, from }), 1))).toEqual(['b'])
-      expect(textsIn(await take(again.subscribe({ project, from }), 1))).toEqual(['b'])
+      await again.append(proposal('c', messageAdded('b')))
+      expect(textsIn(await nextEvents(other.subscribe({ project, from }), 1))).toEqual(['b'])
+      expect(textsIn(await nextEvents(again.subscribe({ project, from }), 1))).toEqual(['b'])
     })
 
     it('[P2] a position holds when the event it names was purged since', async () => {
       const { store } = await open()
-      await store.append(into('kept', begun()))
-      const gone = await store.append(into('gone', [begun(), said('x')]))
+      await store.append(proposal('kept', conversationCreated()))
+      const gone = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
       await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
-      await store.append(into('kept', said('after')))
+      await store.append(proposal('kept', messageAdded('after')))
       for (const { position } of gone.events) {
-        expect(textsIn(await take(store.subscribe({ project, from: position }), 1))).toEqual(['after'])
+        expect(textsIn(await nextEvents(store.subscribe({ project, from: position }), 1))).toEqual(['after'])
       }
     })
 
     it('[P2] positions are never used again, also after the newest events were purged', async () => {
       const { store, another, reopen } = await open()
-      await store.append(into('kept', begun()))
-      const gone = await store.append(into('gone', [begun(), said('x')]))
+      await store.append(proposal('kept', conversationCreated()))
+      const gone = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
       await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
-      const here = await store.append(into('kept', said('here')))
-      await (await another()).append(into('kept', said('elsewhere')))
-      const later = await (await reopen()).append(into('kept', said('later')))
+      const here = await store.append(proposal('kept', messageAdded('here')))
+      await (await another()).append(proposal('kept', messageAdded('elsewhere')))
+      const later = await (await reopen()).append(proposal('kept', messageAdded('later')))
       const positions = [...gone.events, ...here.events, ...later.events].map(event => event.position)
       expect(new Set(positions).size).toBe(positions.length)
     })
@@ -1085,7 +1125,7 @@ function wholeOf(conversationId: string) {
 }
 
 function manySaid(count: number, text = 'x') {
-  return Array.from({ length: count }, () => said(text, { messageId: fresh('m') }))
+  return Array.from({ length: count }, () => messageAdded(text, { messageId: freshName('m') }))
 }
 
 /** Each conversation's versions are all there, in order, none twice. */

@@ -1,7 +1,7 @@
 /** What every store promises about leases: see `src/log/leases.ts`. */
 import { InvalidInput, LeaseHeld, LeaseLost, type Store } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { begun, fenceOf, into, refusal, said } from '../support/builders.ts'
+import { conversationCreated, errorOf, fenceOf, messageAdded, proposal } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -39,7 +39,7 @@ function describeHolding(open: OpenStore): void {
   it('is refused while somebody else holds it, and says who and until when', async () => {
     const { store } = await open()
     const { expiresAt } = await claim(store, 'holder')
-    const error = await refusal(() => claim(store, 'grace'))
+    const error = await errorOf(() => claim(store, 'grace'))
     expect(error).toBeInstanceOf(LeaseHeld)
     expect(error).toMatchObject({ facts: { name, holder: 'holder', expiresAt }, status: 409 })
     expect(await holderOf(store)).toMatchObject({ holder: 'holder' })
@@ -59,7 +59,7 @@ function describeHolding(open: OpenStore): void {
     const { store, clock } = await open()
     await claim(store, 'holder')
     clock.now += minute - 1
-    expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
+    expect(await errorOf(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
     clock.now += 1
     expect(await holderOf(store)).toBeUndefined()
     expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
@@ -77,24 +77,24 @@ function describeHolding(open: OpenStore): void {
       expiresAt: new Date(clock.now + minute).toISOString(),
     })
     clock.now += minute - 1
-    expect(await refusal(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
+    expect(await errorOf(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
   })
 
   it('cannot be renewed when it ran out, although nobody took it', async () => {
     const { store, clock } = await open()
     const { generation } = await claim(store, 'holder')
     clock.now += minute
-    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await errorOf(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
     expect(await holderOf(store)).toBeUndefined()
   })
 
   it('cannot be renewed when somebody else took it, or it never was', async () => {
     const { store, clock } = await open()
-    expect(await refusal(() => renew(store, 1))).toBeInstanceOf(LeaseLost)
+    expect(await errorOf(() => renew(store, 1))).toBeInstanceOf(LeaseLost)
     const { generation } = await claim(store, 'holder')
     clock.now += minute
     await claim(store, 'grace')
-    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await errorOf(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
     expect(await holderOf(store)).toMatchObject({ holder: 'grace' })
   })
 
@@ -109,7 +109,7 @@ function describeHolding(open: OpenStore): void {
         () => store.claimAny({ ...request, names: ['another'] }),
         () => store.renew({ ...request, generation }),
       ]) {
-        const error = await refusal(attempt)
+        const error = await errorOf(attempt)
         expect(error).toBeInstanceOf(InvalidInput)
         expect(error).toMatchObject({ field: 'forMs' })
       }
@@ -123,7 +123,7 @@ function describeHolding(open: OpenStore): void {
     const { generation } = await claim(store, 'holder')
     await release(store, generation)
     expect(await holderOf(store)).toBeUndefined()
-    expect(await refusal(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
+    expect(await errorOf(() => renew(store, generation))).toBeInstanceOf(LeaseLost)
     expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
   })
 
@@ -142,7 +142,7 @@ function describeHolding(open: OpenStore): void {
     const lease = await claim(store, 'holder')
     const again = await reopen()
     expect(await holderOf(again)).toEqual(lease)
-    expect(await refusal(() => claim(again, 'grace'))).toBeInstanceOf(LeaseHeld)
+    expect(await errorOf(() => claim(again, 'grace'))).toBeInstanceOf(LeaseHeld)
   })
 
   it('[P11] of many claims at the same moment through two handles, exactly one wins', async () => {
@@ -177,13 +177,13 @@ function describeGenerations(open: OpenStore): void {
 
   it('[P11] a holder that claims again fences off its earlier self', async () => {
     const { store } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const earlier = await claim(store, 'holder')
     const later = await claim(store, 'holder')
     expect(later.generation).toBeGreaterThan(earlier.generation)
-    const write = (lease: typeof later) => store.append(into('c', said('x'), { fence: fenceOf(lease) }))
-    expect(await refusal(() => write(earlier))).toBeInstanceOf(LeaseLost)
-    expect(await refusal(() => renew(store, earlier.generation))).toBeInstanceOf(LeaseLost)
+    const write = (lease: typeof later) => store.append(proposal('c', messageAdded('x'), { fence: fenceOf(lease) }))
+    expect(await errorOf(() => write(earlier))).toBeInstanceOf(LeaseLost)
+    expect(await errorOf(() => renew(store, earlier.generation))).toBeInstanceOf(LeaseLost)
     await release(store, earlier.generation)
     expect((await write(later)).events).toHaveLength(1)
   })
@@ -228,32 +228,32 @@ function describeQueue(open: OpenStore): void {
 
   it('[P11] fences off whoever held it before', async () => {
     const { store, clock } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const old = (await next(store, 'holder'))!
     clock.now += minute
     const taken = (await next(store, 'grace'))!
     expect(taken.name).toBe(old.name)
-    expect(await refusal(() => store.append(into('c', said('stale'), { fence: fenceOf(old) })))).toBeInstanceOf(
-      LeaseLost,
-    )
-    await store.append(into('c', said('mine'), { fence: fenceOf(taken) }))
+    expect(
+      await errorOf(() => store.append(proposal('c', messageAdded('stale'), { fence: fenceOf(old) }))),
+    ).toBeInstanceOf(LeaseLost)
+    await store.append(proposal('c', messageAdded('mine'), { fence: fenceOf(taken) }))
   })
 }
 
 function describeFence(open: OpenStore): void {
   it('[P11] a fenced append is written while the lease is held', async () => {
     const { store } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const fence = fenceOf(await claim(store, 'holder'))
-    expect((await store.append(into('c', said('x'), { fence }))).events).toHaveLength(1)
+    expect((await store.append(proposal('c', messageAdded('x'), { fence }))).events).toHaveLength(1)
   })
 
   it('[P11] is refused after expiry, release, take-over, and without any lease, and writes nothing', async () => {
     const { store, clock } = await open()
-    await store.append(into('c', [begun(), said('before')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('before')]))
     const expectRefused = async (fence: { name: string; generation: number }) => {
-      for (const what of [said('x'), [said('x'), said('y')], []]) {
-        const error = await refusal(() => store.append(into('c', what, { fence })))
+      for (const what of [messageAdded('x'), [messageAdded('x'), messageAdded('y')], []]) {
+        const error = await errorOf(() => store.append(proposal('c', what, { fence })))
         expect(error).toBeInstanceOf(LeaseLost)
         expect(error).toMatchObject({ facts: fence, status: 409 })
       }
@@ -273,38 +273,40 @@ function describeFence(open: OpenStore): void {
   it('[P11] is checked in the transaction of the append: a take-over just before it counts', async () => {
     const { store, another, clock } = await open()
     const other = await another()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const old = await claim(store, 'holder')
     clock.now += minute
     const [taken, stale] = await Promise.allSettled([
       claim(store, 'grace'),
-      store.append(into('c', said('stale'), { fence: fenceOf(old) })),
+      store.append(proposal('c', messageAdded('stale'), { fence: fenceOf(old) })),
     ])
     expect(taken.status).toBe('fulfilled')
     expect(stale).toMatchObject({ status: 'rejected', reason: expect.any(LeaseLost) })
-    expect(await refusal(() => other.append(into('c', said('stale'), { fence: fenceOf(old) })))).toBeInstanceOf(
-      LeaseLost,
-    )
+    expect(
+      await errorOf(() => other.append(proposal('c', messageAdded('stale'), { fence: fenceOf(old) }))),
+    ).toBeInstanceOf(LeaseLost)
     expect(await store.read({ project, conversationId: 'c' })).toHaveLength(1)
   })
 
   it('[P11] the fence of another project does not count', async () => {
     const { store } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const lease = await store.claim({ project: 'bank', name, holder: 'holder', forMs: minute })
-    expect(await refusal(() => store.append(into('c', said('x'), { fence: fenceOf(lease) })))).toBeInstanceOf(LeaseLost)
+    expect(
+      await errorOf(() => store.append(proposal('c', messageAdded('x'), { fence: fenceOf(lease) }))),
+    ).toBeInstanceOf(LeaseLost)
   })
 
   it('[P11] two workers that take turns never write between each other', async () => {
     const { store, another, clock } = await open()
     const handles = [store, await another()]
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const work = async (handle: Store, holder: string) => {
       let written = 0
       while (written < 5) {
         const lease = await claim(handle, holder).catch(() => undefined)
         if (!lease) continue
-        const write = (text: string) => handle.append(into('c', said(text), { fence: fenceOf(lease) }))
+        const write = (text: string) => handle.append(proposal('c', messageAdded(text), { fence: fenceOf(lease) }))
         await write(`${holder} begins`)
         clock.now += 1
         await write(`${holder} ends`)

@@ -48,14 +48,14 @@ describeModel('command', {
 })
 
 describeModel('scripted', {
-  playing: async (...scenes) => scriptedModel(scenes.map(scripted)),
+  playing: async (...scenes) => scriptedModel(scenes.map(scriptedAnswer)),
   refusedWith: async ({ kind, retryAfterSeconds }) =>
     scriptedModel({ failure: { kind, ...(retryAfterSeconds && { retryAfterMs: retryAfterSeconds * 1000 }) } }),
   has: { reasoning: true, usage: true },
 })
 
 /** The scene as a script; what stalls waits until it is cancelled or left. */
-function scripted(scene: Scene): ScriptedAnswer {
+function scriptedAnswer(scene: Scene): ScriptedAnswer {
   const { text, reasoning, calls, stop, usage, ending } = scene
   const turn = {
     ...(text !== undefined && { text }),

@@ -2,7 +2,7 @@
 import type { Store } from 'colloquy'
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
 import { onTestFinished } from 'vitest'
-import { freshPlace } from '../support/postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
 import { type StoreUnderTest, settableClock } from './store-under-test.ts'
 
 export interface PostgresUnderTest extends StoreUnderTest {
@@ -11,7 +11,7 @@ export interface PostgresUnderTest extends StoreUnderTest {
 }
 
 export async function openPostgres(options: Partial<PostgresOptions> = {}): Promise<PostgresUnderTest> {
-  const place = await freshPlace()
+  const place = await freshSchema()
   const clock = settableClock()
   async function another(): Promise<Store> {
     const store = await postgresStore(place.url, { clock, connections: 6, ...options })

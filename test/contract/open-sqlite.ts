@@ -11,7 +11,7 @@ export interface SqliteUnderTest extends StoreUnderTest {
 }
 
 export function openSqlite(): Promise<SqliteUnderTest> {
-  return opened(async () => undefined)
+  return sqliteUnderTest(async () => undefined)
 }
 
 /** The first writes of a store have a transaction each; what comes after them may be a single statement. */
@@ -19,12 +19,12 @@ const transactionsFirst = 50
 
 /** One that has been written to for a while, as any is that a program keeps open. */
 export function openSqliteInUse(): Promise<SqliteUnderTest> {
-  return opened(async store => {
+  return sqliteUnderTest(async store => {
     for (let done = 0; done < transactionsFirst; done++) await store.forgetNode('nobody')
   })
 }
 
-async function opened(use: (store: Store) => Promise<void>): Promise<SqliteUnderTest> {
+async function sqliteUnderTest(use: (store: Store) => Promise<void>): Promise<SqliteUnderTest> {
   const path = join(temporaryFolder(), 'colloquy.db')
   const clock = settableClock()
   async function another(): Promise<Store> {

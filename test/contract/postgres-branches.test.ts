@@ -2,7 +2,16 @@
 import { type ArchivePlace, IllegalState, NotFound } from 'colloquy'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { begun, eachOf, into, linesOf, origin, refusal, said, textsIn } from '../support/builders.ts'
+import {
+  asyncItems,
+  conversationCreated,
+  errorOf,
+  linesOf,
+  messageAdded,
+  origin,
+  proposal,
+  textsIn,
+} from '../support/builders.ts'
 import { openPostgres } from './open-postgres.ts'
 
 const project = 'shop'
@@ -15,7 +24,8 @@ async function sqlAt({ url, schema }: { url: string; schema: string }): Promise<
   return client
 }
 
-const branchOff = (conversationId: string, version = 2) => begun({ branchOf: { conversationId, version } })
+const branchOff = (conversationId: string, version = 2) =>
+  conversationCreated({ branchOf: { conversationId, version } })
 
 describe('a branch on many nodes', () => {
   it('[P4] is made while another node purges its parent: one of the two is refused', async () => {
@@ -23,10 +33,10 @@ describe('a branch on many nodes', () => {
     const other = await another()
     for (let round = 0; round < 15; round++) {
       const [parent, branch] = [`parent ${round}`, `branch ${round}`]
-      await store.append(into(parent, [begun(), said('one'), said('two')]))
+      await store.append(proposal(parent, [conversationCreated(), messageAdded('one'), messageAdded('two')]))
       let branching: Promise<unknown> | undefined
       const begin = () => {
-        branching ??= refusal(() => other.append(into(branch, [branchOff(parent), said('else')])))
+        branching ??= errorOf(() => other.append(proposal(branch, [branchOff(parent), messageAdded('else')])))
       }
       const to: ArchivePlace = {
         async write(_name, lines) {
@@ -38,9 +48,9 @@ describe('a branch on many nodes', () => {
           return 'archive'
         },
         remove: async () => {},
-        read: () => eachOf([]),
+        read: () => asyncItems([]),
       }
-      const purging = refusal(() => store.purge({ project, conversationId: parent, to, origin }))
+      const purging = errorOf(() => store.purge({ project, conversationId: parent, to, origin }))
       if (round % 3 === 2) begin()
       const purged = await purging
       const branched = await branching
@@ -54,8 +64,8 @@ describe('a branch on many nodes', () => {
 
   it('[P13] verify tells that what it branches off is gone', async () => {
     const opened = await openPostgres()
-    await opened.store.append(into('parent', [begun(), said('one'), said('two')]))
-    await opened.store.append(into('branch', [branchOff('parent'), said('else')]))
+    await opened.store.append(proposal('parent', [conversationCreated(), messageAdded('one'), messageAdded('two')]))
+    await opened.store.append(proposal('branch', [branchOff('parent'), messageAdded('else')]))
     const sql = await sqlAt(opened)
     await sql.query(`delete from events where version = 2`)
     const { damages } = await opened.store.verify()

@@ -8,9 +8,20 @@ import { sqliteStore } from 'colloquy/sqlite'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, eachOf, into, joined, linesOf, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import {
+  asyncItems,
+  conversationCreated,
+  errorOf,
+  linesOf,
+  messageAdded,
+  nextEvents,
+  origin,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import { cliOn } from '../support/cli.ts'
-import { freshPlace } from '../support/postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { cutProxy } from '../support/tcp-proxy.ts'
 import { openPostgres } from './open-postgres.ts'
@@ -40,16 +51,16 @@ async function ownServer() {
 
 describe('a schema', () => {
   it('is refused when it is of another program or of another version, and nothing is written', async () => {
-    const { url, schema } = await freshPlace()
+    const { url, schema } = await freshSchema()
     const sql = await sqlAt(url)
     await sql.query(`create schema ${schema}; create table ${schema}.theirs (x integer)`)
-    const foreign = await refusal(() => postgresStore(url, { clock: Date.now }))
+    const foreign = await errorOf(() => postgresStore(url, { clock: Date.now }))
     expect(foreign).toBeInstanceOf(StoreUnusable)
     await sql.query(`drop schema ${schema} cascade`)
     await (await openAt(url)).close()
     for (const found of [11, 999]) {
       await sql.query(`update ${schema}.meta set value = '${found}' where name = 'schema'`)
-      const other = await refusal(() => postgresStore(url, { clock: Date.now }))
+      const other = await errorOf(() => postgresStore(url, { clock: Date.now }))
       expect(other).toMatchObject({ code: 'store/unusable', facts: { found } })
       expect((other as Error).message).toContain('Export its conversations')
       expect(await postgresStatus(url)).toMatchObject({ schema: found, projects: [] })
@@ -57,9 +68,9 @@ describe('a schema', () => {
   })
 
   it('is made once when many open it at the same moment', async () => {
-    const { url } = await freshPlace()
+    const { url } = await freshSchema()
     const stores = await Promise.all(Array.from({ length: 5 }, () => openAt(url)))
-    await Promise.all(stores.map((store, index) => store.append(into(`c${index}`, begun()))))
+    await Promise.all(stores.map((store, index) => store.append(proposal(`c${index}`, conversationCreated()))))
     expect((await stores[0]!.verify()).conversations).toBe(5)
   })
 
@@ -79,7 +90,7 @@ describe('a schema', () => {
       await (await openAt(url)).close()
       const sql = await sqlAt(server.urlOf('postgres'))
       const store = await openAt(url)
-      await store.append(into('c', [begun(), said('there')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('there')]))
       expect((await store.verify()).damages).toEqual([])
       await store.close()
       await sql.query('drop schema cut cascade')
@@ -93,13 +104,13 @@ describe('a connection that is cut', () => {
     const server = await ownServer()
     const proxy = await cutProxy(server.socketFolder)
     const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const texts: string[] = []
     for (let round = 0; round < 5; round++) {
       const words = `cut ${round} `
       proxy.cutNext(words, when)
       texts.push(words)
-      const { events } = await store.append(into('c', said(words)))
+      const { events } = await store.append(proposal('c', messageAdded(words)))
       expect(await store.read({ project, conversationId: 'c', from: round + 2 })).toEqual(events)
     }
     expect(proxy.cuts).toBe(5)
@@ -113,20 +124,20 @@ describe('a connection that is cut', () => {
     const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
     const once = { key: 'k', digest: 'd' }
     proxy.cutNext('commit', when)
-    const { events } = await store.append(into('c', [begun(), said('one')]))
+    const { events } = await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
     proxy.cutNext('commit', when)
     const appended = await Promise.all([
-      store.append(into('c', said('two'), { once })),
-      store.append(into('d', [begun(), said('three')])),
-      refusal(() => store.append(into('none', said('refused')))),
+      store.append(proposal('c', messageAdded('two'), { once })),
+      store.append(proposal('d', [conversationCreated(), messageAdded('three')])),
+      errorOf(() => store.append(proposal('none', messageAdded('refused')))),
     ])
     expect(appended).toMatchObject([{ replayed: false }, { replayed: false }, { code: 'not-found' }])
     expect(proxy.cuts).toBe(2)
     const log = await store.read({ project, conversationId: 'c' })
     expect(log).toEqual([...events, ...appended[0].events])
     expect(await store.read({ project, conversationId: 'd' })).toEqual(appended[1].events)
-    expect(await take(store.subscribe({ project, from: 'start' }), 5)).toEqual([...log, ...appended[1].events])
-    expect((await store.append(into('c', said('two'), { once }))).events).toEqual(appended[0].events)
+    expect(await nextEvents(store.subscribe({ project, from: 'start' }), 5)).toEqual([...log, ...appended[1].events])
+    expect((await store.append(proposal('c', messageAdded('two'), { once }))).events).toEqual(appended[0].events)
     expect((await store.verify()).damages).toEqual([])
   })
 })
@@ -136,7 +147,7 @@ describe('a server that crashes and comes back', () => {
     const server = await ownServer()
     const store = await openAt(server.urlOf('postgres'))
     const other = await openAt(server.urlOf('postgres'))
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const seen: string[] = []
     const following = (async () => {
       for await (const event of other.subscribe({ project, from: 'start' })) {
@@ -148,7 +159,7 @@ describe('a server that crashes and comes back', () => {
     const writing = Promise.all(
       [0, 1, 2].map(async writer => {
         for (let i = 0; i < 20; i++) {
-          await store.append(into('c', said(`${writer} ${i}`)))
+          await store.append(proposal('c', messageAdded(`${writer} ${i}`)))
           acknowledged++
         }
       }),
@@ -170,12 +181,12 @@ describe('a server that crashes and comes back', () => {
     const server = await ownServer()
     const store = await postgresStore(server.urlOf('postgres'), { clock: Date.now, busyTimeoutMs: 300 })
     onTestFinished(() => store.close())
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     await server.crash()
-    expect(await refusal(() => store.append(into('c', said('x'))))).toMatchObject({ code: 'store/failed' })
-    expect(await refusal(() => store.read({ project, conversationId: 'c' }))).toMatchObject({ code: 'store/failed' })
+    expect(await errorOf(() => store.append(proposal('c', messageAdded('x'))))).toMatchObject({ code: 'store/failed' })
+    expect(await errorOf(() => store.read({ project, conversationId: 'c' }))).toMatchObject({ code: 'store/failed' })
     await server.start()
-    await store.append(into('c', said('y')))
+    await store.append(proposal('c', messageAdded('y')))
     expect(textsIn(await store.read({ project, conversationId: 'c' })).at(-1)).toBe('y')
   })
 })
@@ -188,20 +199,20 @@ describe('transactions of others', () => {
     await sql.query('create table elsewhere (x integer)')
     await sql.query('begin; insert into elsewhere values (1)')
     const events = store.subscribe({ project, from: 'start' })
-    await other.append(into('c', [begun(), said('past the idle one')]))
-    expect(textsIn(await take(events, 2))).toEqual(['past the idle one'])
+    await other.append(proposal('c', [conversationCreated(), messageAdded('past the idle one')]))
+    expect(textsIn(await nextEvents(events, 2))).toEqual(['past the idle one'])
     expect(await store.search({ project, text: 'idle' })).toHaveLength(1)
     const from = await store.position()
-    await other.append(into('c', said('next')))
-    expect(textsIn(await take(store.subscribe({ project, from }), 1))).toEqual(['next'])
+    await other.append(proposal('c', messageAdded('next')))
+    expect(textsIn(await nextEvents(store.subscribe({ project, from }), 1))).toEqual(['next'])
     await sql.query('rollback; drop table elsewhere')
   })
 
   it('[P2] an append that commits late is seen in its place by all, and never missed', async () => {
     const { store, another, url, schema } = await openPostgres()
     const other = await another()
-    await store.append(into('slow', begun()))
-    await store.append(into('quick', begun()))
+    await store.append(proposal('slow', conversationCreated()))
+    await store.append(proposal('quick', conversationCreated()))
     const sql = await sqlAt(url)
     // An append of another node that has written and not yet committed.
     await sql.query(`set search_path = ${schema}`)
@@ -210,8 +221,8 @@ describe('transactions of others', () => {
       select project, conversation, 2, pg_current_xact_id()::text::bigint, 0, 'poll.opened', 1, 0, 'x', 'x', 0, sha256('x'), sha256('x')
       from conversations where id = 'slow'`)
     const [one, two] = [store.subscribe({ project, from: 'start' }), other.subscribe({ project, from: 'start' })]
-    await other.append(into('quick', said('later')))
-    const seen = Promise.all([take(one, 4), take(two, 4)])
+    await other.append(proposal('quick', messageAdded('later')))
+    const seen = Promise.all([nextEvents(one, 4), nextEvents(two, 4)])
     await store.read({ project, conversationId: 'quick' })
     await sql.query('commit')
     for (const events of await seen) {
@@ -234,15 +245,15 @@ describe('the events of a conversation', () => {
       where not exists (select 1 from ${schema}.conversations c where c.conversation = e.conversation)`
     for (let round = 0; round < 12; round++) {
       const id = `c ${round}`
-      await store.append(into(id, [begun(), said('one')]))
-      await other.append(into(id, said('known to the other')))
-      const purging = refusal(() => store.purge({ project, conversationId: id, to: memoryArchives(), origin }))
+      await store.append(proposal(id, [conversationCreated(), messageAdded('one')]))
+      await other.append(proposal(id, messageAdded('known to the other')))
+      const purging = errorOf(() => store.purge({ project, conversationId: id, to: memoryArchives(), origin }))
       for (let turn = 0; turn < round; turn++) await new Promise(setImmediate)
-      const texts = round % 2 === 0 ? [said('alone')] : [said('with'), said('another')]
-      const [refused] = await Promise.all([refusal(() => other.append(into(id, texts))), purging])
+      const texts = round % 2 === 0 ? [messageAdded('alone')] : [messageAdded('with'), messageAdded('another')]
+      const [refused] = await Promise.all([errorOf(() => other.append(proposal(id, texts))), purging])
       const isThere = (await store.conversation(project, id)) !== undefined
       if (!isThere)
-        expect(await refusal(() => other.append(into(id, said('too late'))))).toMatchObject({
+        expect(await errorOf(() => other.append(proposal(id, messageAdded('too late'))))).toMatchObject({
           code: 'conversation/purged',
         })
       if (isThere) expect(refused).toBeUndefined()
@@ -253,9 +264,9 @@ describe('the events of a conversation', () => {
 
   it('[P4] keep it from being removed', async () => {
     const { store, url, schema } = await openPostgres()
-    await store.append(into('c', [begun(), said('kept')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('kept')]))
     const sql = await sqlAt(url)
-    expect(await refusal(() => sql.query(`delete from ${schema}.conversations`))).toMatchObject({ code: '23503' })
+    expect(await errorOf(() => sql.query(`delete from ${schema}.conversations`))).toMatchObject({ code: '23503' })
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['kept'])
   })
 })
@@ -263,8 +274,8 @@ describe('the events of a conversation', () => {
 describe('a role that is not the owner', () => {
   it('[P12] sees and writes its own project only, whatever it asks for', async () => {
     const { store, url, schema } = await openPostgres()
-    await store.append(into('c', [begun(), said('of the shop')]))
-    await store.append(into('c', [begun(), said('of the bank')], { project: 'bank' }))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('of the shop')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('of the bank')], { project: 'bank' }))
     const sql = await sqlAt(url)
     const role = `tenant_${schema}_${process.pid}`
     await sql.query(`create role ${role} login; grant usage on schema ${schema} to ${role};
@@ -275,12 +286,14 @@ describe('a role that is not the owner', () => {
     })
     const asTenant = url.replace('postgres://postgres@', `postgres://${role}@`)
     const tenant = await openAt(`${asTenant}&project=shop`)
-    await tenant.append(into('c', said('by the tenant')))
+    await tenant.append(proposal('c', messageAdded('by the tenant')))
     expect(textsIn(await tenant.read({ project, conversationId: 'c' }))).toEqual(['of the shop', 'by the tenant'])
     expect(await tenant.search({ project, text: 'tenant' })).toHaveLength(1)
     expect(await tenant.projects()).toEqual(['shop'])
     expect(await tenant.read({ project: 'bank', conversationId: 'c' })).toEqual([])
-    expect(await refusal(() => tenant.append(into('d', begun(), { project: 'bank' })))).toBeInstanceOf(Error)
+    expect(
+      await errorOf(() => tenant.append(proposal('d', conversationCreated(), { project: 'bank' }))),
+    ).toBeInstanceOf(Error)
     const bare = await sqlAt(asTenant)
     expect((await bare.query(`select count(*)::integer as seen from ${schema}.events`)).rows).toEqual([{ seen: 0 }])
     expect(textsIn(await store.read({ project: 'bank', conversationId: 'c' }))).toEqual(['of the bank'])
@@ -290,7 +303,7 @@ describe('a role that is not the owner', () => {
 describe('a store that moved to another server', () => {
   it('[P2] is another store: old positions are unknown, new events come after the old ones', async () => {
     const { store, url, schema } = await openPostgres()
-    await store.append(into('c', [begun(), said('before')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('before')]))
     const from = await store.position()
     await store.close()
     const sql = await sqlAt(url)
@@ -298,10 +311,10 @@ describe('a store that moved to another server', () => {
     await sql.query(`update ${schema}.meta set value = 'another server' where name = 'server'`)
     await sql.query(`update ${schema}.events set tx = tx + 1000000000`)
     const moved = await openAt(url)
-    expect(await refusal(() => moved.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
+    expect(await errorOf(() => moved.subscribe({ project, from }).next())).toBeInstanceOf(PositionUnknown)
     const events = moved.subscribe({ project, from: 'start' })
-    await moved.append(into('c', said('after')))
-    expect(textsIn(await take(events, 3))).toEqual(['before', 'after'])
+    await moved.append(proposal('c', messageAdded('after')))
+    expect(textsIn(await nextEvents(events, 3))).toEqual(['before', 'after'])
   })
 })
 
@@ -311,9 +324,16 @@ describe('the two stores', () => {
     const other = await sqliteStore(':memory:', { clock: Date.now })
     onTestFinished(() => other.close())
     const odd = 'a\0b \ud800 \udfff 登录 🜁'
-    await other.append(into('c', [begun({ title: odd }), joined('s'), said(odd), said('plain')]))
+    await other.append(
+      proposal('c', [
+        conversationCreated({ title: odd }),
+        sessionCreated('s'),
+        messageAdded(odd),
+        messageAdded('plain'),
+      ]),
+    )
     const lines = await linesOf(other.export({ project, conversationId: 'c' }))
-    await store.restore({ project, lines: eachOf(lines), origin })
+    await store.restore({ project, lines: asyncItems(lines), origin })
     expect(await linesOf(store.export({ project, conversationId: 'c' }))).toEqual(lines)
     expect((await store.verify()).damages).toEqual([])
     expect((await store.read({ project, conversationId: 'c' })).map(event => event.hash)).toEqual(
@@ -332,7 +352,7 @@ describe('other processes', () => {
 
   it('[P2][P3] write the same conversation at once, one is killed: no gap, no duplicate, each key once', async () => {
     const { store, url } = await openPostgres()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const count = 30
     const seen: string[] = []
     const events = store.subscribe({ project })
@@ -341,7 +361,7 @@ describe('other processes', () => {
     expect([await one!.ended, await two!.ended, await one!.errors, await two!.errors]).toEqual([0, 0, '', ''])
     await doomed!.ended
     const log = await store.read({ project, conversationId: 'c', from: 2 })
-    for (const event of await take(events, log.length)) seen.push(`${event.version} ${event.hash}`)
+    for (const event of await nextEvents(events, log.length)) seen.push(`${event.version} ${event.hash}`)
     expect(seen).toEqual(log.map(event => `${event.version} ${event.hash}`))
     expect(log.map(event => event.version)).toEqual(Array.from({ length: log.length }, (_, index) => index + 2))
     const texts = textsIn(log)
@@ -356,7 +376,7 @@ describe('other processes', () => {
 
 describe('the front door', () => {
   it('opens a server by its URL, with everything above it', async () => {
-    const { url } = await freshPlace()
+    const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     onTestFinished(() => colloquy.close())
     const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
@@ -374,7 +394,7 @@ describe('the front door', () => {
   })
 
   it('and so does the command line, for reading only', async () => {
-    const { url } = await freshPlace()
+    const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
     const session = await colloquy.sessions.getOrCreateSession(key)
@@ -400,7 +420,15 @@ describe('damage to rows', () => {
     ['a missing session', `delete from sessions`],
   ])('[P13] verify finds %s; the rest is read as before', async (_what, change) => {
     const { store, url, schema } = await openPostgres()
-    await store.append(into('b', [begun(), joined('s'), said('one'), said('two'), said('three')]))
+    await store.append(
+      proposal('b', [
+        conversationCreated(),
+        sessionCreated('s'),
+        messageAdded('one'),
+        messageAdded('two'),
+        messageAdded('three'),
+      ]),
+    )
     const sql = await sqlAt(url)
     await sql.query(`set search_path = ${schema}; ${change}`)
     const { damages, clean } = await store.verify()
@@ -411,26 +439,26 @@ describe('damage to rows', () => {
 
   it('a head that names another id, or a changed key, keeps no append waiting', async () => {
     const { store, url, schema } = await openPostgres()
-    await store.append(into('b', [begun(), joined('s'), said('one')]))
+    await store.append(proposal('b', [conversationCreated(), sessionCreated('s'), messageAdded('one')]))
     const sql = await sqlAt(url)
     await sql.query(
       `set search_path = ${schema}; update conversations set info = replace(info, '"id":"b"', '"id":"x"'), work_key = 'x'`,
     )
-    await store.append(into('b', said('two')))
-    await store.append(into('', said('three'), { conversation: 'of-session', session: { id: 's' } }))
+    await store.append(proposal('b', messageAdded('two')))
+    await store.append(proposal('', messageAdded('three'), { conversation: 'of-session', session: { id: 's' } }))
     expect(textsIn(await store.read({ project, conversationId: 'b' }))).toEqual(['one', 'two', 'three'])
   })
 
   it('[P4] a conversation with a damaged record is not purged, until its content is given up', async () => {
     const { store, url, schema } = await openPostgres()
-    const message = said('two')
-    await store.append(into('b', [begun(), said('one'), message, said('three')]))
+    const message = messageAdded('two')
+    await store.append(proposal('b', [conversationCreated(), messageAdded('one'), message, messageAdded('three')]))
     const sql = await sqlAt(url)
     await sql.query(
       `set search_path = ${schema}; update events set body = replace(body, 'two', 'TWO') where version = 3`,
     )
     const to = memoryArchives()
-    const error = await refusal(() => store.purge({ project, conversationId: 'b', to, origin }))
+    const error = await errorOf(() => store.purge({ project, conversationId: 'b', to, origin }))
     expect(error).toMatchObject({ code: 'conversation/damaged', damages: [{ version: 3 }] })
     expect(to.files.size).toBe(0)
     await store.erase({ project, messageId: message.messageId, origin })
@@ -441,9 +469,9 @@ describe('damage to rows', () => {
 
   it('[P4] nothing of an erased or purged message is left in any table', async () => {
     const { store, url, schema } = await openPostgres()
-    const secret = said('qzxjvkbwq')
-    await store.append(into('c', [begun(), secret]))
-    await store.append(into('d', [begun({ title: 'qzxjvkbwq' }), said('qzxjvkbwq')]))
+    const secret = messageAdded('qzxjvkbwq')
+    await store.append(proposal('c', [conversationCreated(), secret]))
+    await store.append(proposal('d', [conversationCreated({ title: 'qzxjvkbwq' }), messageAdded('qzxjvkbwq')]))
     expect(await store.search({ project, text: 'qzxjvkbwq' })).toHaveLength(2)
     await store.erase({ project, messageId: secret.messageId, origin })
     await store.purge({ project, conversationId: 'd', to: memoryArchives(), origin })

@@ -3,7 +3,17 @@ import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, eachOf, into, joined, linesOf, origin, said, take, textsIn } from '../support/builders.ts'
+import {
+  asyncItems,
+  conversationCreated,
+  linesOf,
+  messageAdded,
+  nextEvents,
+  origin,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import { openPostgres } from './open-postgres.ts'
 
 const page = readFileSync(new URL('../../docs/scale.md', import.meta.url), 'utf8')
@@ -12,9 +22,13 @@ const statements = /```sql partitions\n([\s\S]*?)```/.exec(page)![1]!
 it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the project', async () => {
   const { store, url, schema, another } = await openPostgres()
   const projects = Array.from({ length: 12 }, (_, index) => `project ${index}`)
-  const large = said('large '.repeat(60_000))
+  const large = messageAdded('large '.repeat(60_000))
   for (const project of projects) {
-    await store.append(into('c', [begun(), joined('s'), said(`first of ${project}`), large], { project }))
+    await store.append(
+      proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded(`first of ${project}`), large], {
+        project,
+      }),
+    )
   }
   const client = new pg.Client({ connectionString: url.replace(/[?&]schema=\w+/, '') })
   await client.connect()
@@ -39,9 +53,11 @@ it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the projec
   const other = await another()
   const [project] = projects as [string]
   const events = other.subscribe({ project, from: 'start' })
-  await Promise.all([store, other].map((one, index) => one.append(into('c', said(`later ${index}`), { project }))))
-  await store.append(into('d', [begun(), said('new')], { project }))
-  expect((await take(events, 8)).map(event => event.version)).toEqual([1, 2, 3, 4, 5, 6, 1, 2])
+  await Promise.all(
+    [store, other].map((one, index) => one.append(proposal('c', messageAdded(`later ${index}`), { project }))),
+  )
+  await store.append(proposal('d', [conversationCreated(), messageAdded('new')], { project }))
+  expect((await nextEvents(events, 8)).map(event => event.version)).toEqual([1, 2, 3, 4, 5, 6, 1, 2])
   expect(await other.search({ project, text: 'later' })).toHaveLength(2)
   expect(textsIn(await store.read({ project: projects[5]!, conversationId: 'c', to: 3 }))).toEqual([
     'first of project 5',
@@ -50,6 +66,6 @@ it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the projec
   await store.erase({ project, messageId: hit!.messageId, origin })
   const lines = await linesOf(store.export({ project, conversationId: 'c' }))
   await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
-  await store.restore({ project, lines: eachOf(lines), origin })
+  await store.restore({ project, lines: asyncItems(lines), origin })
   expect((await other.verify()).damages).toEqual([])
 })

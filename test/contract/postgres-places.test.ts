@@ -3,7 +3,16 @@ import type { Store } from 'colloquy'
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
-import { begun, fenceOf, into, joined, refusal, said, take, textsIn } from '../support/builders.ts'
+import {
+  conversationCreated,
+  errorOf,
+  fenceOf,
+  messageAdded,
+  nextEvents,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import { type PostgresServer, startPostgres, startReplicated } from '../support/postgres-server.ts'
 import { transactionPooler } from '../support/transaction-pooler.ts'
 
@@ -40,16 +49,18 @@ describe('through a pooler that gives a connection for a transaction', () => {
     const url = `postgres://postgres@127.0.0.1:${pooler.port}/postgres?schema=one&pooler=transaction`
     const [store, other] = [await openAt(url), await openAt(url)]
     const events = other.subscribe({ project, from: 'start' })
-    await store.append(into('c', [begun(), joined('s'), said('one')]))
+    await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('one')]))
     await Promise.all(
-      [store, other].flatMap(node => Array.from({ length: 10 }, (_, i) => node.append(into('c', said(`two ${i}`))))),
+      [store, other].flatMap(node =>
+        Array.from({ length: 10 }, (_, i) => node.append(proposal('c', messageAdded(`two ${i}`)))),
+      ),
     )
     const once = { key: 'k', digest: 'd' }
-    await store.append(into('c', said('three'), { once }))
-    expect(await other.append(into('c', said('three'), { once }))).toMatchObject({ replayed: true })
+    await store.append(proposal('c', messageAdded('three'), { once }))
+    expect(await other.append(proposal('c', messageAdded('three'), { once }))).toMatchObject({ replayed: true })
     const lease = await store.claim({ project, name: 'work', holder: 'one', forMs: 60_000 })
-    await other.append(into('c', said('four'), { fence: fenceOf(lease) }))
-    const seen = await take(events, 24)
+    await other.append(proposal('c', messageAdded('four'), { fence: fenceOf(lease) }))
+    const seen = await nextEvents(events, 24)
     expect(seen.map(event => event.version)).toEqual(Array.from({ length: 24 }, (_, index) => index + 1))
     expect(await store.search({ project, text: 'four' })).toHaveLength(1)
     expect((await other.verify()).damages).toEqual([])
@@ -71,15 +82,15 @@ describe('through a pooler that gives a connection for a transaction', () => {
     // At that address there is nobody.
     const [store, other] = [await openAt(place), await openAt(`${place}&direct=127.0.0.1:1`)]
     const events = other.subscribe({ project, from: 'start' })
-    await store.append(into('c', [begun(), said('heard')]))
-    expect(textsIn(await take(events, 2))).toEqual(['heard'])
+    await store.append(proposal('c', [conversationCreated(), messageAdded('heard')]))
+    expect(textsIn(await nextEvents(events, 2))).toEqual(['heard'])
   })
 
   it('[P12] roles that share its connections see their own project each', async () => {
     const server = await ownServer()
     const owner = await openAt(`${server.urlOf('postgres')}&schema=talks`)
-    await owner.append(into('c', [begun(), said('of the shop')]))
-    await owner.append(into('c', [begun(), said('of the bank')], { project: 'bank' }))
+    await owner.append(proposal('c', [conversationCreated(), messageAdded('of the shop')]))
+    await owner.append(proposal('c', [conversationCreated(), messageAdded('of the bank')], { project: 'bank' }))
     const sql = await sqlAt(server.urlOf('postgres'))
     await sql.query(`create role teller login; grant usage on schema talks to teller;
       grant select, insert, update, delete on all tables in schema talks to teller;
@@ -92,7 +103,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
       await Promise.all(
         stores.map(async (store, index) => {
           const mine = names[index]!
-          await store.append(into('c', said(`${mine} ${round}`), { project: mine }))
+          await store.append(proposal('c', messageAdded(`${mine} ${round}`), { project: mine }))
           expect(await store.projects()).toEqual([mine])
           expect(await store.read({ project: names[1 - index]!, conversationId: 'c' })).toEqual([])
           const texts = textsIn(await store.read({ project: mine, conversationId: 'c' }))
@@ -100,7 +111,9 @@ describe('through a pooler that gives a connection for a transaction', () => {
         }),
       )
     }
-    expect(await refusal(() => stores[0]!.append(into('d', begun(), { project: 'bank' })))).toBeInstanceOf(Error)
+    expect(
+      await errorOf(() => stores[0]!.append(proposal('d', conversationCreated(), { project: 'bank' }))),
+    ).toBeInstanceOf(Error)
     // A connection on which nobody said which project sees none, whoever used it before.
     const bare = await sqlAt(`postgres://teller@127.0.0.1:${pooler.port}/postgres`)
     for (let i = 0; i < 4; i++) {
@@ -116,7 +129,7 @@ describe('a list of hosts', () => {
     onTestFinished(() => servers.remove())
     const store = await openAt(servers.url, { busyTimeoutMs: 30_000 })
     const other = await openAt(servers.url, { busyTimeoutMs: 30_000 })
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const events = other.subscribe({ project, from: 'start' })
     const acknowledged: string[] = []
     let isOver = false
@@ -124,16 +137,18 @@ describe('a list of hosts', () => {
       [0, 1, 2].map(async writer => {
         for (let i = 0; !isOver; i++) {
           const words = `${writer} ${i}`
-          await store.append(into('c', said(words)))
+          await store.append(proposal('c', messageAdded(words)))
           acknowledged.push(words)
         }
       }),
     )
     // A reader on the standby follows what is written to the primary.
     const behind = await openAt(servers.url.replace('read-write', 'standby'), { readOnly: true })
-    const followed = await take(behind.subscribe({ project, from: 'start' }), 30)
+    const followed = await nextEvents(behind.subscribe({ project, from: 'start' }), 30)
     expect(followed.map(event => event.version)).toEqual(Array.from({ length: 30 }, (_, index) => index + 1))
-    expect(await refusal(() => behind.append(into('c', said('no'))))).toMatchObject({ code: 'store/read-only' })
+    expect(await errorOf(() => behind.append(proposal('c', messageAdded('no'))))).toMatchObject({
+      code: 'store/read-only',
+    })
     await behind.close()
     while (acknowledged.length < 30) await new Promise(setImmediate)
     await servers.primary.crash()
@@ -146,7 +161,7 @@ describe('a list of hosts', () => {
     const texts = textsIn(log)
     expect(texts.filter(text => acknowledged.includes(text))).toHaveLength(acknowledged.length)
     expect(new Set(texts).size).toBe(texts.length)
-    expect(textsIn(await take(events, log.length))).toEqual(texts)
+    expect(textsIn(await nextEvents(events, log.length))).toEqual(texts)
     expect((await other.verify()).damages).toEqual([])
     // A reader that wants any server is content with what there is.
     const reader = await openAt(servers.url.replace('read-write', 'any'), { readOnly: true })
@@ -155,12 +170,12 @@ describe('a list of hosts', () => {
 
   it('of which none is there is a typed error, in time', async () => {
     const nowhere = 'postgres://postgres@127.0.0.1:1,127.0.0.1:2/postgres'
-    const error = await refusal(() => postgresStore(nowhere, { clock: Date.now, busyTimeoutMs: 200 }))
+    const error = await errorOf(() => postgresStore(nowhere, { clock: Date.now, busyTimeoutMs: 200 }))
     expect(error).toMatchObject({ code: 'store/failed' })
   })
 
   it('wants one of the known kinds of server', async () => {
-    const error = await refusal(() => postgresStore('postgres://a,b/c?target_session_attrs=best', { clock: Date.now }))
+    const error = await errorOf(() => postgresStore('postgres://a,b/c?target_session_attrs=best', { clock: Date.now }))
     expect(error).toMatchObject({ code: 'store/unusable' })
   })
 })

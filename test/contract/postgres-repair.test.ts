@@ -6,14 +6,14 @@ import { openColloquy, StoreReadOnly } from 'colloquy'
 import { postgresStore } from 'colloquy/postgres'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { begun, into, joined, refusal, said } from '../support/builders.ts'
+import { conversationCreated, errorOf, messageAdded, proposal, sessionCreated } from '../support/builders.ts'
 import { cliOn } from '../support/cli.ts'
-import { freshPlace } from '../support/postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
 import { openPostgres } from './open-postgres.ts'
 
 const project = 'shop'
 
-async function damaged(url: string, schema: string, change: string): Promise<void> {
+async function changeRows(url: string, schema: string, change: string): Promise<void> {
   const client = new pg.Client({ connectionString: url.replace(/[?&]schema=\w+/, '') })
   await client.connect()
   await client.query(`set search_path = ${schema}; ${change}`)
@@ -22,8 +22,9 @@ async function damaged(url: string, schema: string, change: string): Promise<voi
 
 it('[P13] sessions too damaged to have a head keep no other from expiring', async () => {
   const { store, clock, url, schema } = await openPostgres()
-  for (const id of ['a', 'b']) await store.append(into(id, [begun(), joined(`${id} s`, { expiresInMs: 1000 })]))
-  await damaged(
+  for (const id of ['a', 'b'])
+    await store.append(proposal(id, [conversationCreated(), sessionCreated(`${id} s`, { expiresInMs: 1000 })]))
+  await changeRows(
     url,
     schema,
     `update sessions set head = '{' where id = 'a s';
@@ -33,7 +34,7 @@ it('[P13] sessions too damaged to have a head keep no other from expiring', asyn
   onTestFinished(() => other.close())
   clock.now += 2000
   expect((await other.expiring(project, clock.now, 1)).map(head => head.id)).toEqual(['b s'])
-  await damaged(url, schema, `delete from sessions where id = 'b s'`)
+  await changeRows(url, schema, `delete from sessions where id = 'b s'`)
   expect(await other.expiring(project, clock.now, 1)).toEqual([])
 }, 20_000)
 
@@ -49,28 +50,30 @@ describe('[P13] repair', () => {
     ['an index without words', `delete from docs`],
   ])('puts %s right by the log', async (_what, change) => {
     const { store, url, schema, reopen } = await openPostgres()
-    await store.append(into('c', [begun(), joined('s'), said('the tide turns'), said('two')]))
-    await store.append(into('d', [begun({ title: 'Another' }), said('untouched')]))
+    await store.append(
+      proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('the tide turns'), messageAdded('two')]),
+    )
+    await store.append(proposal('d', [conversationCreated({ title: 'Another' }), messageAdded('untouched')]))
     await store.search({ project, text: 'tide' })
     const before = [await store.conversation(project, 'c'), await store.session(project, 's')]
-    await damaged(url, schema, change)
+    await changeRows(url, schema, change)
     const repaired = await (await reopen()).repair!()
     expect(repaired.indexed).toBe(3)
     const again = await reopen()
     expect([await again.conversation(project, 'c'), await again.session(project, 's')]).toEqual(before)
     expect(await again.search({ project, text: 'tide' })).toHaveLength(1)
     expect((await again.verify()).damages).toEqual([])
-    expect((await again.append(into('c', said('goes on')))).events[0]!.version).toBe(5)
+    expect((await again.append(proposal('c', messageAdded('goes on')))).events[0]!.version).toBe(5)
   })
 
   it('puts right where work items are found', async () => {
-    const { url, schema } = await freshPlace()
+    const { url, schema } = await freshSchema()
     const first = await openColloquy({ store: url, project })
     await first.work.addBead({ beadId: 'b', title: 'B', priority: 1, state: 'parked' })
     await first.work.planTasks('f', { add: [{ taskId: 't', title: 'T' }] })
     await first.work.moveTask('f', 't', 'in_dev')
     await first.close()
-    await damaged(url, schema, `update conversations set work_state = 'odd', work_priority = 9, info = '{'`)
+    await changeRows(url, schema, `update conversations set work_state = 'odd', work_priority = 9, info = '{'`)
     const colloquy = await openColloquy({ store: url, project })
     onTestFinished(() => colloquy.close())
     await colloquy.repair()
@@ -80,8 +83,15 @@ describe('[P13] repair', () => {
 
   it('leaves a head that knows more than its damaged log, and the log itself', async () => {
     const { store, url, schema, reopen } = await openPostgres()
-    await store.append(into('c', [begun({ title: 'Kept' }), joined('s'), said('one'), said('two')]))
-    await damaged(url, schema, `update events set body = '{}' where version = 1`)
+    await store.append(
+      proposal('c', [
+        conversationCreated({ title: 'Kept' }),
+        sessionCreated('s'),
+        messageAdded('one'),
+        messageAdded('two'),
+      ]),
+    )
+    await changeRows(url, schema, `update events set body = '{}' where version = 1`)
     const again = await reopen()
     expect((await again.repair!()).heads).toEqual([])
     expect((await again.conversation(project, 'c'))?.info.title).toBe('Kept')
@@ -89,11 +99,11 @@ describe('[P13] repair', () => {
   })
 
   it('from the command line, and not of a store opened for reading', async () => {
-    const { url, schema } = await freshPlace()
+    const { url, schema } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     await colloquy.conversations.createConversation({ title: 'Tide', initial: { role: 'user', content: 'it turns' } })
     await colloquy.close()
-    await damaged(url, schema, `update conversations set info = replace(info, 'Tide', 'Tied')`)
+    await changeRows(url, schema, `update conversations set info = replace(info, 'Tide', 'Tied')`)
     const cli = cliOn(url)
     expect((await cli('verify')).exitCode).toBe(3)
     const repaired = await cli('verify', '--repair')
@@ -101,13 +111,13 @@ describe('[P13] repair', () => {
     expect(repaired.stdout).toContain('head: it differed from what its log says')
     const reader = await postgresStore(url, { clock: Date.now, readOnly: true })
     onTestFinished(() => reader.close())
-    expect(await refusal(() => reader.repair!())).toBeInstanceOf(StoreReadOnly)
+    expect(await errorOf(() => reader.repair!())).toBeInstanceOf(StoreReadOnly)
   })
 })
 
 describe('work that one node does at a time', () => {
   it('is left to the one that is at it, and taken up when that one dies, without waiting for its lease', async () => {
-    const { url } = await freshPlace()
+    const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     onTestFinished(() => colloquy.close())
     expect((await colloquy.maintain()).skipped).toBe(false)
@@ -136,7 +146,7 @@ describe('work that one node does at a time', () => {
     expect(most).toBe(1)
     expect(done).toContain('done')
     expect(await other.alone!(project, 'sweeping', work)).toBe('done')
-    expect(await refusal(() => store.alone!(project, 'sweeping', () => Promise.reject(new Error('no'))))).toMatchObject(
+    expect(await errorOf(() => store.alone!(project, 'sweeping', () => Promise.reject(new Error('no'))))).toMatchObject(
       {
         message: 'no',
       },

@@ -5,15 +5,15 @@ import { postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 import { messages as prose } from '../../bench/text.ts'
-import { begun, into, said } from '../support/builders.ts'
+import { conversationCreated, messageAdded, proposal } from '../support/builders.ts'
 import { piSession, piSessionIsThere, recordedMessages } from '../support/pi-session.ts'
-import { freshPlace } from '../support/postgres.ts'
+import { freshSchema } from '../support/postgres.ts'
 
 const project = 'shop'
 const first = 10
 
 async function bothStores(): Promise<Store[]> {
-  const { url } = await freshPlace()
+  const { url } = await freshSchema()
   const stores = [
     await sqliteStore(':memory:', { clock: Date.now }),
     await postgresStore(url, { clock: Date.now, connections: 4 }),
@@ -27,10 +27,10 @@ async function bothStores(): Promise<Store[]> {
 /** Which share of queries finds its message among the first hits, in each store; and how alike the hits are. */
 async function compare(texts: readonly string[], queries: ReadonlyArray<{ at: number; words: string }>) {
   const stores = await bothStores()
-  const facts = texts.map(text => said(text))
+  const facts = texts.map(text => messageAdded(text))
   for (const store of stores) {
-    await store.append(into('c', begun()))
-    for (let i = 0; i < facts.length; i += 100) await store.append(into('c', facts.slice(i, i + 100)))
+    await store.append(proposal('c', conversationCreated()))
+    for (let i = 0; i < facts.length; i += 100) await store.append(proposal('c', facts.slice(i, i + 100)))
   }
   const found = [0, 0]
   let shared = 0

@@ -13,7 +13,7 @@ import type {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, everyone, into, joined, origin, said } from '../support/builders.ts'
+import { conversationCreated, everyone, messageAdded, origin, proposal, sessionCreated } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -32,11 +32,11 @@ export function describeSearch(name: string, open: OpenStore): void {
 }
 
 /** A store with one conversation in which the texts were said, and a search that gives the texts it found. */
-async function given(open: OpenStore, ...texts: Array<string | MessageAdded>) {
+async function storeWithMessages(open: OpenStore, ...texts: Array<string | MessageAdded>) {
   const opened = await open()
   const { store } = opened
-  const messages = texts.map(text => (typeof text === 'string' ? said(text) : text))
-  await store.append(into('c', [begun(), ...messages]))
+  const messages = texts.map(text => (typeof text === 'string' ? messageAdded(text) : text))
+  await store.append(proposal('c', [conversationCreated(), ...messages]))
   const textOf = new Map(messages.map(message => [message.messageId, message.parts.map(plain).join(' ')]))
   const found = async (text: string, more: Partial<SearchQuery> = {}) =>
     (await store.search({ project, text, ...more })).map(hit => textOf.get(hit.messageId))
@@ -49,13 +49,13 @@ function plain(part: MessageAdded['parts'][number]): string {
 
 function describeWords(open: OpenStore): void {
   it('finds a word by its stem, in both directions', async () => {
-    const { found } = await given(open, 'We are planning it', 'The plan stands', 'Nothing here')
+    const { found } = await storeWithMessages(open, 'We are planning it', 'The plan stands', 'Nothing here')
     expect((await found('planning')).sort()).toEqual(['The plan stands', 'We are planning it'])
     expect((await found('plans')).sort()).toEqual(['The plan stands', 'We are planning it'])
   })
 
   it('does not mind case or diacritics', async () => {
-    const { found } = await given(open, 'Le café est fermé', 'Ñandú')
+    const { found } = await storeWithMessages(open, 'Le café est fermé', 'Ñandú')
     for (const text of ['cafe', 'CAFÉ', 'café', 'cafe\u0301']) expect(await found(text)).toEqual(['Le café est fermé'])
     expect(await found('nandu')).toEqual(['Ñandú'])
   })
@@ -70,7 +70,7 @@ function describeWords(open: OpenStore): void {
       ['صفحة تسجيل الدخول', 'تسجيل', 'ليجست'],
       ['deploy 🚀 today', 'today', 'yadot'],
     ] as const
-    const { found } = await given(open, ...scripts.map(([text]) => text))
+    const { found } = await storeWithMessages(open, ...scripts.map(([text]) => text))
     for (const [text, there, notThere] of scripts) {
       expect(await found(there)).toEqual([text])
       expect(await found(notThere)).toEqual([])
@@ -84,30 +84,30 @@ function describeWords(open: OpenStore): void {
       ['NFD', 'NFC'],
     ] as const) {
       const said = texts.map(text => `see ${text} there`.normalize(stored))
-      const { store, found } = await given(open, ...said)
+      const { store, found } = await storeWithMessages(open, ...said)
       for (const [index, text] of texts.entries()) {
         expect(await found(text.normalize(typed))).toEqual([said[index]])
-        await store.append(into(text, begun({ title: `${text} today`.normalize(stored) })))
+        await store.append(proposal(text, conversationCreated({ title: `${text} today`.normalize(stored) })))
         const titles = await store.searchTitles({ project, text: `${text} today`.normalize(typed) })
         expect(titles[0]?.conversationId).toBe(text)
         expect(titles[0]?.score).toBeGreaterThan(0.8)
       }
-      await store.append(into('short', begun({ title: '한국'.normalize(stored) })))
+      await store.append(proposal('short', conversationCreated({ title: '한국'.normalize(stored) })))
       const titles = await store.searchTitles({ project, text: '국'.normalize(typed) })
       expect(titles.map(title => title.conversationId)).toContain('short')
     }
   })
 
   it('any of the words will do, quoted ones stand together', async () => {
-    const { found } = await given(open, 'red apple', 'green apple', 'apple that is red')
+    const { found } = await storeWithMessages(open, 'red apple', 'green apple', 'apple that is red')
     expect((await found('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])
     expect(await found('"red apple"')).toEqual(['red apple'])
     expect(await found('"apple red"')).toEqual([])
   })
 
   it('looks into tool calls, tool results and files, not into reasoning', async () => {
-    const parts = (part: MessageAdded['parts'][number]) => said('', { parts: [part] })
-    const { store } = await given(
+    const parts = (part: MessageAdded['parts'][number]) => messageAdded('', { parts: [part] })
+    const { store } = await storeWithMessages(
       open,
       parts({ type: 'tool-call', callId: 'k', name: 'bash', input: { command: 'frobnicate' } }),
       parts({ type: 'tool-result', callId: 'k', output: { text: 'frobnicated' } }),
@@ -120,12 +120,12 @@ function describeWords(open: OpenStore): void {
 
   it('finds words in a large content', async () => {
     const { store } = await open()
-    await store.append(into('c', [begun(), said(`needle ${'hay '.repeat(100_000)}`)]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded(`needle ${'hay '.repeat(100_000)}`)]))
     expect(await store.search({ project, text: 'needle' })).toHaveLength(1)
   })
 
   it('finds words beside NUL bytes and lone surrogates', async () => {
-    const { found } = await given(open, 'before\0after', 'low\ud800high')
+    const { found } = await storeWithMessages(open, 'before\0after', 'low\ud800high')
     expect(await found('after')).toEqual(['before\0after'])
     expect(await found('before')).toEqual(['before\0after'])
     expect(await found('high')).toEqual(['low\ud800high'])
@@ -140,7 +140,7 @@ function describeAnyInput(open: OpenStore): void {
   ]
 
   it('quotes, operators and whatever else a person types are no syntax error', async () => {
-    const { store, found } = await given(open, 'an apple a day')
+    const { store, found } = await storeWithMessages(open, 'an apple a day')
     for (const text of oddities) {
       expect(await found(text)).toBeInstanceOf(Array)
       expect(await store.searchTitles({ project, text })).toBeInstanceOf(Array)
@@ -148,7 +148,7 @@ function describeAnyInput(open: OpenStore): void {
   })
 
   it('words that are operators elsewhere are words here', async () => {
-    const { found } = await given(open, 'this or that', 'neither')
+    const { found } = await storeWithMessages(open, 'this or that', 'neither')
     expect(await found('OR')).toEqual(['this or that'])
     expect(await found('that NOT')).toEqual(['this or that'])
   })
@@ -163,7 +163,7 @@ function describeAnyInput(open: OpenStore): void {
   )
 
   it('no text that is searched for makes it throw', async () => {
-    const { store } = await given(open, 'an apple a day')
+    const { store } = await storeWithMessages(open, 'an apple a day')
     await fc.assert(
       fc.asyncProperty(anyText, async text => {
         const [hits, titles] = await Promise.all([
@@ -179,12 +179,12 @@ function describeAnyInput(open: OpenStore): void {
 
   it('no text that was said makes it throw, and a whole word in it is found', async () => {
     const { store } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     await fc.assert(
       fc.asyncProperty(anyText, anyText, fc.nat(1_000_000), async (before, after, number) => {
         const word = `word${number}x`
-        const message = said(`${before} ${word} ${after}`)
-        await store.append(into('c', message))
+        const message = messageAdded(`${before} ${word} ${after}`)
+        await store.append(proposal('c', message))
         const hits = await store.search({ project, text: word })
         expect(hits.map(hit => hit.messageId)).toContain(message.messageId)
         for (const hit of hits) expectSound(hit)
@@ -194,7 +194,7 @@ function describeAnyInput(open: OpenStore): void {
   })
 
   it('a pasted page is a query like any other', async () => {
-    const { found } = await given(open, 'an apple a day')
+    const { found } = await storeWithMessages(open, 'an apple a day')
     expect(await found(`apple ${'lorem ipsum '.repeat(5000)}`)).toEqual(['an apple a day'])
   })
 }
@@ -213,13 +213,15 @@ function expectSound({ snippet, highlights, score }: SearchHit): void {
 
 function describeFilters(open: OpenStore): void {
   it('by conversation, author and role', async () => {
-    const { store, found } = await given(
+    const { store, found } = await storeWithMessages(
       open,
-      said('apple one', { author: 'holder' }),
-      said('apple two', { role: 'assistant', author: 'dev' }),
-      said('apple three', { role: 'system' }),
+      messageAdded('apple one', { author: 'holder' }),
+      messageAdded('apple two', { role: 'assistant', author: 'dev' }),
+      messageAdded('apple three', { role: 'system' }),
     )
-    await store.append(into('other', [begun(), said('apple elsewhere', { author: 'holder' })]))
+    await store.append(
+      proposal('other', [conversationCreated(), messageAdded('apple elsewhere', { author: 'holder' })]),
+    )
     expect(await found('apple', { conversationId: 'c', author: 'holder' })).toEqual(['apple one'])
     expect(await found('apple', { role: 'assistant' })).toEqual(['apple two'])
     expect(await found('apple', { role: 'system', author: 'holder' })).toEqual([])
@@ -230,12 +232,12 @@ function describeFilters(open: OpenStore): void {
 
   it('by time, both ends included', async () => {
     const { store, clock } = await open()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const times: string[] = []
     for (const text of ['apple 0', 'apple 1', 'apple 2']) {
       clock.now += 1000
       times.push(new Date(clock.now).toISOString())
-      await store.append(into('c', said(text)))
+      await store.append(proposal('c', messageAdded(text)))
     }
     const versions = async (more: Partial<SearchQuery>) =>
       (await store.search({ project, text: 'apple', ...more })).map(hit => hit.version).sort()
@@ -250,8 +252,10 @@ function describeFilters(open: OpenStore): void {
   })
 
   it('by whether the conversation is archived now', async () => {
-    const { store } = await given(open, 'apple')
-    await store.append(into('old', [begun(), said('apple'), { type: 'conversation.archived' }]))
+    const { store } = await storeWithMessages(open, 'apple')
+    await store.append(
+      proposal('old', [conversationCreated(), messageAdded('apple'), { type: 'conversation.archived' }]),
+    )
     const conversations = async (archived?: boolean) =>
       (await store.search({ project, text: 'apple', ...(archived !== undefined && { archived }) })).map(
         hit => `${hit.conversationId} ${hit.archived}`,
@@ -259,18 +263,20 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations(true)).toEqual(['old true'])
     expect(await conversations(false)).toEqual(['c false'])
     expect((await conversations()).sort()).toEqual(['c false', 'old true'])
-    await store.append(into('old', { type: 'conversation.restored' }))
+    await store.append(proposal('old', { type: 'conversation.restored' }))
     expect(await conversations(true)).toEqual([])
   })
 
   it('by the phase at the time', async () => {
-    const { store } = await given(open, 'apple without a phase')
-    await store.append(into('planned', [begun({ phase: 'plan' }), said('apple in the plan')]))
+    const { store } = await storeWithMessages(open, 'apple without a phase')
+    await store.append(proposal('planned', [conversationCreated({ phase: 'plan' }), messageAdded('apple in the plan')]))
     const conversations = async (phase: string) =>
       (await store.search({ project, text: 'apple', phase })).map(hit => hit.conversationId)
     expect(await conversations('plan')).toEqual(['planned'])
     expect(await conversations('execute')).toEqual([])
-    await store.append(into('planned', [{ type: 'phase.changed', from: 'plan', to: 'execute' }, said('apple built')]))
+    await store.append(
+      proposal('planned', [{ type: 'phase.changed', from: 'plan', to: 'execute' }, messageAdded('apple built')]),
+    )
     expect(await conversations('plan')).toEqual(['planned'])
     expect((await store.search({ project, text: 'apple', phase: 'execute' })).map(hit => hit.version)).toEqual([4])
   })
@@ -278,8 +284,17 @@ function describeFilters(open: OpenStore): void {
   it('by the phase at the time, also when the conversation moved on before anybody searched', async () => {
     const { store } = await open()
     const moved = { type: 'phase.changed', from: 'plan', to: 'execute' } as const
-    const begin = begun({ phase: 'plan' })
-    await store.append(into('c', [begin, said('apple'), moved, said('apple'), joined('s'), said('apple')]))
+    const begin = conversationCreated({ phase: 'plan' })
+    await store.append(
+      proposal('c', [
+        begin,
+        messageAdded('apple'),
+        moved,
+        messageAdded('apple'),
+        sessionCreated('s'),
+        messageAdded('apple'),
+      ]),
+    )
     const versions = async (phase: string) =>
       (await store.search({ project, text: 'apple', phase })).map(hit => hit.version).sort()
     expect(await versions('plan')).toEqual([2])
@@ -288,16 +303,24 @@ function describeFilters(open: OpenStore): void {
 
   it('a branch goes on in the phase it inherits', async () => {
     const { store } = await open()
-    await store.append(into('parent', [begun({ phase: 'plan' }), said('pear')]))
+    await store.append(proposal('parent', [conversationCreated({ phase: 'plan' }), messageAdded('pear')]))
     const branchOf = { conversationId: 'parent', version: 2 }
-    await store.append(into('branch', [begun({ branchOf, inherits: { phase: 'plan' } }), said('apple')]))
+    await store.append(
+      proposal('branch', [conversationCreated({ branchOf, inherits: { phase: 'plan' } }), messageAdded('apple')]),
+    )
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
   })
 
   it('by who said something in the conversation, whoever said what is found', async () => {
     const { store } = await open()
-    await store.append(into('a', [begun(), said('apple'), said('seen', { role: 'assistant', author: 'qa' })]))
-    await store.append(into('b', [begun(), said('apple'), joined('qa')]))
+    await store.append(
+      proposal('a', [
+        conversationCreated(),
+        messageAdded('apple'),
+        messageAdded('seen', { role: 'assistant', author: 'qa' }),
+      ]),
+    )
+    await store.append(proposal('b', [conversationCreated(), messageAdded('apple'), sessionCreated('qa')]))
     const conversations = async (participant: string) =>
       (await store.search({ project, text: 'apple', participant })).map(hit => hit.conversationId)
     expect(await conversations('qa')).toEqual(['a'])
@@ -308,22 +331,34 @@ function describeFilters(open: OpenStore): void {
 
   it('by who said something goes by what is there: whose only message was erased said nothing', async () => {
     const { store } = await open()
-    const once = said('gone', { author: 'once', messageId: 'm1' })
-    const twice = said('gone', { author: 'twice', messageId: 'm2' })
-    await store.append(into('a', [begun(), said('apple'), once, twice, said('stays', { author: 'twice' })]))
+    const once = messageAdded('gone', { author: 'once', messageId: 'm1' })
+    const twice = messageAdded('gone', { author: 'twice', messageId: 'm2' })
+    await store.append(
+      proposal('a', [
+        conversationCreated(),
+        messageAdded('apple'),
+        once,
+        twice,
+        messageAdded('stays', { author: 'twice' }),
+      ]),
+    )
     const found = async (participant: string) => (await store.search({ project, text: 'apple', participant })).length
     expect([await found('once'), await found('twice')]).toEqual([1, 1])
     for (const messageId of ['m1', 'm2']) await store.erase({ project, messageId, origin })
     expect([await found('once'), await found('twice')]).toEqual([0, 1])
-    await store.append(into('a', said('back', { author: 'once' })))
+    await store.append(proposal('a', messageAdded('back', { author: 'once' })))
     expect(await found('once')).toBe(1)
   })
 
   it('by the agents that have a session on the conversation, or had one', async () => {
     const { store } = await open()
-    const gone = joined('s2', { agentName: 'dev' })
-    await store.append(into('a', [begun(), said('apple'), joined('s1', { agentName: 'qa' })]))
-    await store.append(into('b', [begun(), said('apple'), gone, { type: 'session.deleted', sessionId: 's2' }]))
+    const gone = sessionCreated('s2', { agentName: 'dev' })
+    await store.append(
+      proposal('a', [conversationCreated(), messageAdded('apple'), sessionCreated('s1', { agentName: 'qa' })]),
+    )
+    await store.append(
+      proposal('b', [conversationCreated(), messageAdded('apple'), gone, { type: 'session.deleted', sessionId: 's2' }]),
+    )
     const conversations = async (agent: string) =>
       (await store.search({ project, text: 'apple', agent })).map(hit => hit.conversationId)
     expect(await conversations('qa')).toEqual(['a'])
@@ -334,8 +369,13 @@ function describeFilters(open: OpenStore): void {
   it('by what the conversation is about', async () => {
     const { store } = await open()
     const workItem = { type: 'task', featureId: 'login', taskId: 'form' } as const
-    await store.append(into('a', [begun({ workItem }), said('apple')]))
-    await store.append(into('b', [begun({ workItem: { type: 'feature', featureId: 'login' } }), said('apple')]))
+    await store.append(proposal('a', [conversationCreated({ workItem }), messageAdded('apple')]))
+    await store.append(
+      proposal('b', [
+        conversationCreated({ workItem: { type: 'feature', featureId: 'login' } }),
+        messageAdded('apple'),
+      ]),
+    )
     const conversations = async (workItem: WorkItem) =>
       (await store.search({ project, text: 'apple', workItem })).map(hit => hit.conversationId)
     expect(await conversations(workItem)).toEqual(['a'])
@@ -345,16 +385,18 @@ function describeFilters(open: OpenStore): void {
 
   it('a conversation does not inherit the phase of one that was purged', async () => {
     const { store } = await open()
-    await store.append(into('planned', [begun({ phase: 'plan' }), said('apple')]))
+    await store.append(proposal('planned', [conversationCreated({ phase: 'plan' }), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
     await store.purge({ project, conversationId: 'planned', to: memoryArchives(), origin })
-    await store.append(into('later', [begun(), said('apple')]))
+    await store.append(proposal('later', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toEqual([])
   })
 
   it('[P12] nothing of another project', async () => {
-    const { store, found } = await given(open, 'apple')
-    await store.append(into('c', [begun({ title: 'Apple pie' }), said('apple pie')], { project: 'bank' }))
+    const { store, found } = await storeWithMessages(open, 'apple')
+    await store.append(
+      proposal('c', [conversationCreated({ title: 'Apple pie' }), messageAdded('apple pie')], { project: 'bank' }),
+    )
     expect(await found('apple')).toEqual(['apple'])
     expect(await found('apple', { conversationId: 'c' })).toEqual(['apple'])
     expect(await found('pie')).toEqual([])
@@ -363,14 +405,14 @@ function describeFilters(open: OpenStore): void {
   })
 
   it('what the index notes beside the words of a message is no word of it', async () => {
-    const { found } = await given(open, 'apple')
+    const { found } = await storeWithMessages(open, 'apple')
     for (const text of ['p1', 'c1', 'p1 c1', 'place', 'text apple']) {
       expect(await found(text)).toEqual(text.includes('apple') ? ['apple'] : [])
     }
   })
 
   it('a page at a time', async () => {
-    const { store } = await given(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
+    const { store } = await storeWithMessages(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
     const seen: string[] = []
     for (let offset = 0; offset < 25; offset += 10) {
       const page = await store.search({ project, text: 'apple', limit: 10, offset })
@@ -387,7 +429,7 @@ function describeRanking(open: OpenStore): void {
     ['in one conversation', { conversationId: 'c' }],
   ] as const)('%s', (_, where) => {
     const searchOf = async (...texts: Array<string | MessageAdded>) => {
-      const { found } = await given(open, ...texts)
+      const { found } = await storeWithMessages(open, ...texts)
       return (text: string, more: Partial<SearchQuery> = {}) => found(text, { ...where, ...more })
     }
 
@@ -401,7 +443,7 @@ function describeRanking(open: OpenStore): void {
 
     it('words that most messages have find what has them where nothing has the others', async () => {
       const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
-      const found = await searchOf(said('a login of its own', { author: 'dev' }), ...common)
+      const found = await searchOf(messageAdded('a login of its own', { author: 'dev' }), ...common)
       expect(await found('the form zebra', { limit: 2000 })).toHaveLength(1100)
       expect(await found('form zebra', { limit: 300, offset: 900 })).toHaveLength(200)
       expect(await found('form login', { author: 'user' })).toHaveLength(20)
@@ -455,8 +497,9 @@ function describeRanking(open: OpenStore): void {
         fc.constantFrom({}, { author: 'pm' }, { before: 8 }, { author: 'nobody' }),
         async (messages, query, filter) => {
           const { store } = await open()
-          for (const id of ['c', 'd']) await store.append(into(id, begun()))
-          for (const one of messages) await store.append(into(one.into, said(one.text, { author: one.author })))
+          for (const id of ['c', 'd']) await store.append(proposal(id, conversationCreated()))
+          for (const one of messages)
+            await store.append(proposal(one.into, messageAdded(one.text, { author: one.author })))
           const everywhere = await store.search({ project, text: query, limit: 100, ...filter })
           const here = await store.search({ project, text: query, limit: 100, conversationId: 'c', ...filter })
           const versions = (hits: SearchHit[]) => hits.map(hit => hit.version).sort((a, b) => a - b)
@@ -471,8 +514,22 @@ function describeRanking(open: OpenStore): void {
 
   it('neighbours that have the words a message lacks lift it', async () => {
     const { store } = await open()
-    await store.append(into('alone', [begun(), said('we use redis'), said('noted'), said('fine')]))
-    await store.append(into('answered', [begun(), said('how do we cache things?'), said('we use redis'), said('fine')]))
+    await store.append(
+      proposal('alone', [
+        conversationCreated(),
+        messageAdded('we use redis'),
+        messageAdded('noted'),
+        messageAdded('fine'),
+      ]),
+    )
+    await store.append(
+      proposal('answered', [
+        conversationCreated(),
+        messageAdded('how do we cache things?'),
+        messageAdded('we use redis'),
+        messageAdded('fine'),
+      ]),
+    )
     const hits = await store.search({ project, text: 'cache redis' })
     const place = (id: string) => hits.findIndex(hit => hit.conversationId === id && hit.snippet.includes('redis'))
     expect(place('answered')).toBeGreaterThanOrEqual(0)
@@ -491,7 +548,7 @@ function describeHighlights(open: OpenStore): void {
       ['🚀🚀 launch 🚀', 'launch', ['launch']],
       ['the red apple and a red herring', '"red apple"', ['red apple']],
     ]
-    const { store } = await given(open, ...cases.map(([text]) => text))
+    const { store } = await storeWithMessages(open, ...cases.map(([text]) => text))
     for (const [text, query, marks] of cases) {
       const [hit] = await store.search({ project, text: query })
       expect(hit?.snippet).toBe(text)
@@ -500,21 +557,21 @@ function describeHighlights(open: OpenStore): void {
   })
 
   it('the snippet of a long text is around the match', async () => {
-    const { store } = await given(open, `${'before '.repeat(500)} needle ${'after '.repeat(500)}`)
+    const { store } = await storeWithMessages(open, `${'before '.repeat(500)} needle ${'after '.repeat(500)}`)
     const [hit] = await store.search({ project, text: 'needle' })
     expect(marked(hit!)).toEqual(['needle'])
     expect(hit!.snippet.length).toBeLessThan(1000)
   })
 
   it('a text that contains the marks themselves is not mistaken', async () => {
-    const { store } = await given(open, 'a \u0002 b \u0003 needle \u0003\u0002 c')
+    const { store } = await storeWithMessages(open, 'a \u0002 b \u0003 needle \u0003\u0002 c')
     const [hit] = await store.search({ project, text: 'needle' })
     expectSound(hit!)
     expect(marked(hit!)).toEqual(['needle'])
   })
 
   it('a hit says where, by whom and when', async () => {
-    const { store, clock } = await given(open, said('apple', { messageId: 'm', author: 'holder' }))
+    const { store, clock } = await storeWithMessages(open, messageAdded('apple', { messageId: 'm', author: 'holder' }))
     const [hit] = await store.search({ project, text: 'apple' })
     expect(hit).toMatchObject({
       conversationId: 'c',
@@ -546,7 +603,7 @@ function describeVisibleHits(open: OpenStore): void {
       ['apple for the audit', { to: 'internal' }],
       ['apple in a delegation', { to: 'delegation', delegationId: 'd' }],
     ]
-    const { found } = await given(open, ...to.map(([text, audience]) => said(text, { audience })))
+    const { found } = await storeWithMessages(open, ...to.map(([text, audience]) => messageAdded(text, { audience })))
     expect((await found('apple', { viewer })).sort()).toEqual(['apple for all', 'apple for dev', 'apple for s'])
     expect(await found('apple')).toHaveLength(6)
     expect(await found('apple delegation', { viewer: { ...viewer, delegations: ['d'] } })).toContain(
@@ -555,16 +612,26 @@ function describeVisibleHits(open: OpenStore): void {
   })
 
   it('what a viewer cannot see does not crowd out what it can', async () => {
-    const hidden = Array.from({ length: 400 }, () => said('apple apple apple', { audience: { to: 'internal' } }))
-    const { found } = await given(open, ...hidden, 'one apple among very many other words in a much longer text')
+    const hidden = Array.from({ length: 400 }, () =>
+      messageAdded('apple apple apple', { audience: { to: 'internal' } }),
+    )
+    const { found } = await storeWithMessages(
+      open,
+      ...hidden,
+      'one apple among very many other words in a much longer text',
+    )
     expect(await found('apple', { viewer })).toHaveLength(1)
   })
 
   it('what a viewer cannot see does not lift what it can', async () => {
     const { store } = await open()
     const hidden = { audience: { to: 'internal' } } as const
-    await store.append(into('a', [begun(), said('how do we cache?', hidden), said('we use redis')]))
-    await store.append(into('b', [begun(), said('how are you?', hidden), said('we use redis')]))
+    await store.append(
+      proposal('a', [conversationCreated(), messageAdded('how do we cache?', hidden), messageAdded('we use redis')]),
+    )
+    await store.append(
+      proposal('b', [conversationCreated(), messageAdded('how are you?', hidden), messageAdded('we use redis')]),
+    )
     const hits = await store.search({ project, text: 'cache redis', viewer })
     expect(hits).toHaveLength(2)
     expect(hits[0]!.score).toBe(hits[1]!.score)
@@ -575,9 +642,9 @@ function describeFreshness(open: OpenStore): void {
   it('finds what was acknowledged a moment ago, here and through another handle', async () => {
     const { store, another } = await open()
     const other = await another()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     for (let i = 0; i < 10; i++) {
-      await store.append(into('c', said(`word${i}x`)))
+      await store.append(proposal('c', messageAdded(`word${i}x`)))
       for (const handle of [store, other]) {
         expect(await handle.search({ project, text: `word${i}x` })).toHaveLength(1)
       }
@@ -587,11 +654,11 @@ function describeFreshness(open: OpenStore): void {
   it('both handles may search while both write', async () => {
     const { store, another } = await open()
     const handles = [store, await another()]
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     await Promise.all(
       handles.map(async (handle, index) => {
         for (let i = 0; i < 15; i++) {
-          await handle.append(into('c', said(`word${index}and${i}x`)))
+          await handle.append(proposal('c', messageAdded(`word${index}and${i}x`)))
           expect(await handle.search({ project, text: `word${index}and${i}x` })).toHaveLength(1)
         }
       }),
@@ -601,7 +668,7 @@ function describeFreshness(open: OpenStore): void {
 
   it('finds the same after the store was opened again', async () => {
     const { store, reopen } = await open()
-    await store.append(into('c', [begun(), said('apple')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
     const again = await reopen()
     expect(await again.search({ project, text: 'apple' })).toHaveLength(1)
@@ -611,7 +678,8 @@ function describeFreshness(open: OpenStore): void {
 function describeTitles(open: OpenStore): void {
   const titled = async (...titles: string[]) => {
     const { store } = await open()
-    for (const [index, title] of titles.entries()) await store.append(into(`c${index}`, begun({ title })))
+    for (const [index, title] of titles.entries())
+      await store.append(proposal(`c${index}`, conversationCreated({ title })))
     const found = async (text: string) => (await store.searchTitles({ project, text })).map(hit => hit.title)
     return { store, found }
   }
@@ -651,14 +719,14 @@ function describeTitles(open: OpenStore): void {
 
   it('follows a new title', async () => {
     const { store, found } = await titled('Login page')
-    await store.append(into('c0', { type: 'conversation.annotated', title: 'Checkout flow' }))
+    await store.append(proposal('c0', { type: 'conversation.annotated', title: 'Checkout flow' }))
     expect(await found('checkout flow')).toEqual(['Checkout flow'])
     expect(await found('login page')).toEqual([])
   })
 
   it('archived or not, as asked', async () => {
     const { store } = await titled('Login page one', 'Login page two')
-    await store.append(into('c0', { type: 'conversation.archived' }))
+    await store.append(proposal('c0', { type: 'conversation.archived' }))
     const found = async (archived: boolean) =>
       (await store.searchTitles({ project, text: 'login page', archived })).map(hit => hit.conversationId)
     expect(await found(true)).toEqual(['c0'])
@@ -692,11 +760,18 @@ function describeTitles(open: OpenStore): void {
     const at = (ms: number) => new Date(ms).toISOString()
     const workItem = { type: 'feature', featureId: 'login' } as const
     const start = clock.now
-    await store.append(into('a', [begun({ title: 'Login page', workItem }), said('one', { author: 'owner' })]))
+    await store.append(
+      proposal('a', [conversationCreated({ title: 'Login page', workItem }), messageAdded('one', { author: 'owner' })]),
+    )
     clock.now += day
-    await store.append(into('b', [begun({ title: 'Login form', phase: 'plan' }), joined('s', { agentName: 'qa' })]))
+    await store.append(
+      proposal('b', [
+        conversationCreated({ title: 'Login form', phase: 'plan' }),
+        sessionCreated('s', { agentName: 'qa' }),
+      ]),
+    )
     clock.now += day
-    await store.append(into('b', { type: 'phase.changed', from: 'plan', to: 'execute' }))
+    await store.append(proposal('b', { type: 'phase.changed', from: 'plan', to: 'execute' }))
     const found = async (more: Partial<TitleQuery>) =>
       (await store.searchTitles({ project, text: 'login', ...more })).map(hit => hit.conversationId).sort()
     const cases: Array<[Partial<TitleQuery>, string[]]> = [
@@ -722,11 +797,13 @@ function describeTitles(open: OpenStore): void {
     const { store, clock } = await open()
     const hour = 3_600_000
     clock.now += 12_345
-    await store.append(into('left', [begun({ title: 'Login page' }), joined('s', { expiresInMs: hour })]))
+    await store.append(
+      proposal('left', [conversationCreated({ title: 'Login page' }), sessionCreated('s', { expiresInMs: hour })]),
+    )
     const lastUse = clock.now
     clock.now += 2 * hour
     const lastActiveAt = new Date(lastUse).toISOString()
-    await store.append(into('left', { type: 'session.expired', sessionId: 's', lastActiveAt }))
+    await store.append(proposal('left', { type: 'session.expired', sessionId: 's', lastActiveAt }))
     const found = async (since: number) =>
       (await store.searchTitles({ project, text: 'login', since: new Date(since).toISOString() })).length
     expect([await found(lastUse - 1), await found(lastUse), await found(lastUse + 1)]).toEqual([1, 1, 0])

@@ -21,7 +21,16 @@ import { ConversationDamaged, PositionUnknown, type Store } from 'colloquy'
 import { salvage, sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, into, joined, origin, refusal, said, take, textsIn } from '../support/builders.ts'
+import {
+  conversationCreated,
+  errorOf,
+  messageAdded,
+  nextEvents,
+  origin,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import { toFirstSchema } from '../support/first-schema.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { openSqlite } from './open-sqlite.ts'
@@ -44,7 +53,7 @@ function put(from: string, to: string, how: typeof copyFileSync | typeof renameS
 }
 
 /** A store of which a copy was taken at two events, and which then went on to four. Nobody has it open. */
-async function copied() {
+async function copyOfStore() {
   const folder = temporaryFolder()
   const path = join(folder, 'colloquy.db')
   const copy = join(folder, 'copy.db')
@@ -67,15 +76,16 @@ async function run(program: string, ...args: string[]): Promise<{ code: number |
   return { code: await ended, output: out + err }
 }
 
-const resuming = (store: Store, from: string) => refusal(() => take(store.subscribe({ project, from }), 1))
+const resuming = (store: Store, from: string) => errorOf(() => nextEvents(store.subscribe({ project, from }), 1))
 
 describe('a list of sessions', () => {
   it('has those of its project, newest first, however many others came since', async () => {
     const { store } = await openSqlite()
-    const of = (name: string, count: number) => Array.from({ length: count }, (_, index) => joined(`${name} ${index}`))
-    await store.append(into('c', [begun(), ...of('mine', 5)]))
-    await store.append(into('d', [begun(), ...of('theirs', 1100)], { project: 'bank' }))
-    await store.append(into('c', of('later', 2)))
+    const of = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => sessionCreated(`${name} ${index}`))
+    await store.append(proposal('c', [conversationCreated(), ...of('mine', 5)]))
+    await store.append(proposal('d', [conversationCreated(), ...of('theirs', 1100)], { project: 'bank' }))
+    await store.append(proposal('c', of('later', 2)))
     const seen: string[] = []
     for (let cursor: string | undefined; ; ) {
       const page = await store.sessions({ project, limit: 3, ...(cursor !== undefined && { cursor }) })
@@ -93,11 +103,11 @@ describe('a file that was put back from an older copy', () => {
   const ways = { 'written over': copyFileSync, 'moved there': renameSync }
 
   it.each(Object.entries(ways))('[P2] %s: does not resume from what it lost, and goes on', async (_way, how) => {
-    const { path, copy, lost } = await copied()
+    const { path, copy, lost } = await copyOfStore()
     put(copy, path, how)
     const store = await openAt(path)
     for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
-    await store.append(into('c', [said('a'), said('b'), said('c')]))
+    await store.append(proposal('c', [messageAdded('a'), messageAdded('b'), messageAdded('c')]))
     // Now other events stand at the positions that were lost.
     for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['in the copy', 'a', 'b', 'c'])
@@ -105,10 +115,10 @@ describe('a file that was put back from an older copy', () => {
   })
 
   it.each(Object.entries(ways))('%s: searches what it has and what comes, not what it lost', async (_way, how) => {
-    const { path, copy } = await copied()
+    const { path, copy } = await copyOfStore()
     put(copy, path, how)
     const store = await openAt(path)
-    await store.append(into('c', [said('new one'), said('new two'), said('new three')]))
+    await store.append(proposal('c', [messageAdded('new one'), messageAdded('new two'), messageAdded('new three')]))
     expect(await store.search({ project, text: 'new' })).toHaveLength(3)
     expect(await store.search({ project, text: 'copy' })).toHaveLength(1)
     expect(await store.search({ project, text: 'lost' })).toEqual([])
@@ -121,49 +131,49 @@ it('[P13] a file that was put back from an older copy has no landmarks of what i
   const titles = (word: string) =>
     Array.from({ length: 300 }, (_, index) => ({ type: 'conversation.annotated' as const, title: `${word} ${index}` }))
   const first = await openAt(path)
-  await first.append(into('c', [begun(), ...titles('kept')]))
+  await first.append(proposal('c', [conversationCreated(), ...titles('kept')]))
   await first.close()
   put(path, `${path}-copy`, copyFileSync)
   const second = await openAt(path)
-  await second.append(into('c', titles('lost')))
+  await second.append(proposal('c', titles('lost')))
   expect((await second.landmark!(project, 'c', 600))?.conversation.info.title).toMatch(/^lost/)
   await second.close()
   put(`${path}-copy`, path, renameSync)
   const third = await openAt(path)
-  await third.append(into('c', titles('new')))
+  await third.append(proposal('c', titles('new')))
   expect((await third.landmark!(project, 'c', 600))?.conversation.info.title).toMatch(/^new/)
 })
 
 describe('a file that was copied to another place', () => {
   it('[P2] is another store, with positions of its own that hold', async () => {
-    const { path, copy, atCopy } = await copied()
+    const { path, copy, atCopy } = await copyOfStore()
     const first = await openAt(copy)
     expect(await resuming(first, atCopy)).toBeInstanceOf(PositionUnknown)
     expect(await resuming(await openAt(path), atCopy)).toBeUndefined()
     const from = await first.position()
     await first.close()
     const again = await openAt(copy)
-    await again.append(into('c', said('next')))
-    expect(textsIn(await take(again.subscribe({ project, from }), 1))).toEqual(['next'])
+    await again.append(proposal('c', messageAdded('next')))
+    expect(textsIn(await nextEvents(again.subscribe({ project, from }), 1))).toEqual(['next'])
   })
 
   it('[P2] is the same store each time it is opened for reading only', async () => {
-    const { copy, atCopy } = await copied()
+    const { copy, atCopy } = await copyOfStore()
     const reading = () => sqliteStore(copy, { clock: Date.now, readOnly: true })
     const first = await reading()
     expect(await resuming(first, atCopy)).toBeInstanceOf(PositionUnknown)
-    const [begun] = await take(first.subscribe({ project, from: 'start' }), 1)
+    const [begun] = await nextEvents(first.subscribe({ project, from: 'start' }), 1)
     await first.close()
     const again = await reading()
     onTestFinished(() => again.close())
-    expect(textsIn(await take(again.subscribe({ project, from: begun!.position }), 1))).toEqual(['in the copy'])
+    expect(textsIn(await nextEvents(again.subscribe({ project, from: begun!.position }), 1))).toEqual(['in the copy'])
   })
 })
 
 describe('a closed store', () => {
   it('[P1] is whole in its one file: a copy of that has everything', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), said('kept')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('kept')]))
     await store.close()
     const alone = join(temporaryFolder(), 'alone.db')
     copyFileSync(path, alone)
@@ -182,9 +192,11 @@ describe('the bytes of the file', () => {
 
   it('[P4] hold nothing of an erased message, in any file', async () => {
     const { store, path } = await openSqlite()
-    const plain = said(`a ${marker} secret`)
-    const large = said('', { parts: [{ type: 'text', text: `${marker} ${'padding '.repeat(50_000)}` }] })
-    await store.append(into('c', [begun(), said('before'), plain, large, said('after')]))
+    const plain = messageAdded(`a ${marker} secret`)
+    const large = messageAdded('', { parts: [{ type: 'text', text: `${marker} ${'padding '.repeat(50_000)}` }] })
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded('before'), plain, large, messageAdded('after')]),
+    )
     expect(await store.search({ project, text: marker })).toHaveLength(2)
     expect(filesWith(path)).not.toEqual([])
 
@@ -200,13 +212,13 @@ describe('the bytes of the file', () => {
   it('[P4] hold nothing of a purged conversation, in any file', async () => {
     const { store, path } = await openSqlite()
     const large = `${marker} ${'padding '.repeat(50_000)}`
-    await store.append(into('kept', [begun(), said('x')]))
+    await store.append(proposal('kept', [conversationCreated(), messageAdded('x')]))
     await store.append(
-      into('c', [
-        begun({ title: `title ${marker}`, metadata: { [marker]: 1 } }),
-        joined('s', { metadata: { note: marker } }),
-        said(`a ${marker} secret`),
-        said('', { parts: [{ type: 'text', text: large }] }),
+      proposal('c', [
+        conversationCreated({ title: `title ${marker}`, metadata: { [marker]: 1 } }),
+        sessionCreated('s', { metadata: { note: marker } }),
+        messageAdded(`a ${marker} secret`),
+        messageAdded('', { parts: [{ type: 'text', text: large }] }),
       ]),
     )
     expect(await store.search({ project, text: marker })).toHaveLength(2)
@@ -223,7 +235,13 @@ describe('damage to rows', () => {
     const { store, path } = await openSqlite()
     for (const id of ['a', 'b', 'c']) {
       await store.append(
-        into(id, [begun(), joined(`${id} s`), said(`${id} one`), said(`${id} two`), said(`${id} three`)]),
+        proposal(id, [
+          conversationCreated(),
+          sessionCreated(`${id} s`),
+          messageAdded(`${id} one`),
+          messageAdded(`${id} two`),
+          messageAdded(`${id} three`),
+        ]),
       )
     }
     await store.close()
@@ -241,7 +259,7 @@ describe('damage to rows', () => {
     expect((await store.conversations({ project })).items).toHaveLength(3)
     expect(await store.search({ project, text: 'two' })).toHaveLength(3)
     const position = await store.position()
-    const { events } = await store.append(into('b', [said('b four')]))
+    const { events } = await store.append(proposal('b', [messageAdded('b four')]))
     const followed = store.subscribe({ project, from: position })[Symbol.asyncIterator]()
     expect((await followed.next()).value).toMatchObject({ version: events[0]!.version })
     await followed.return?.()
@@ -256,7 +274,7 @@ describe('damage to rows', () => {
   ])('[P4] a conversation with %s is not purged: its archive could not be restored', async (_what, sql, versions) => {
     const store = await tampered(sql)
     const to = memoryArchives()
-    const error = await refusal(() => store.purge({ project, conversationId: 'b', to, origin }))
+    const error = await errorOf(() => store.purge({ project, conversationId: 'b', to, origin }))
     expect(error).toBeInstanceOf(ConversationDamaged)
     expect((error as ConversationDamaged).damages.map(({ version }) => version)).toEqual(versions)
     expect(to.files.size).toBe(0)
@@ -266,8 +284,8 @@ describe('damage to rows', () => {
 
   it('[P4] erasing a damaged message takes out the words that were found by', async () => {
     const { store, path } = await openSqlite()
-    const message = said('qzxjvkbwq')
-    await store.append(into('b', [begun(), message, said('kept')]))
+    const message = messageAdded('qzxjvkbwq')
+    await store.append(proposal('b', [conversationCreated(), message, messageAdded('kept')]))
     expect(await store.search({ project, text: 'qzxjvkbwq' })).toHaveLength(1)
     await store.close()
     const file = new DatabaseSync(path)
@@ -296,7 +314,7 @@ describe('damage to rows', () => {
       'damaged',
       'message.added',
     ])
-    expect(await take(store.subscribe({ project, from: 'start' }), 15)).toHaveLength(15)
+    expect(await nextEvents(store.subscribe({ project, from: 'start' }), 15)).toHaveLength(15)
     const { damages, clean } = await store.verify()
     expect(clean).toBe(false)
     expect(damages).toEqual([{ project, conversationId: 'b', version: 4, what: expect.any(String) }])
@@ -332,7 +350,9 @@ describe('damage to rows', () => {
 
   it('[P13] a time with any of its bits flipped is damage when it is read', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), ...Array.from({ length: 48 }, (_, bit) => said(`bit ${bit}`))]))
+    await store.append(
+      proposal('c', [conversationCreated(), ...Array.from({ length: 48 }, (_, bit) => messageAdded(`bit ${bit}`))]),
+    )
     await store.close()
     const file = new DatabaseSync(path)
     const bit = '(1 << (version % 48))'
@@ -380,7 +400,7 @@ describe('damage to rows', () => {
   it('[P13] salvage rescues a message whose hashes cannot be read any more, and chains it as before', async () => {
     const { store, path } = await openSqlite()
     const texts = ['one', 'an unmistakable two', 'three']
-    await store.append(into('c', [begun(), ...texts.map(text => said(text))]))
+    await store.append(proposal('c', [conversationCreated(), ...texts.map(text => messageAdded(text))]))
     await store.close()
     const bytes = readFileSync(path)
     // A record begins with the lengths of its columns, and its last two are hashes of 32 bytes (76 says that).
@@ -409,7 +429,7 @@ describe('damage to rows', () => {
 
   it('an index that was replaced stays whole when who still had the old one open closes it', async () => {
     const { store, path, another } = await openSqlite()
-    await store.append(into('c', [begun(), said('apple')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}-search${suffix}`, { force: true })
     const other = await another()
@@ -417,7 +437,7 @@ describe('damage to rows', () => {
     const { ino } = statSync(`${path}-search-wal`)
     await store.close()
     expect(statSync(`${path}-search-wal`).ino).toBe(ino)
-    await other.append(into('c', said('apple pie')))
+    await other.append(proposal('c', messageAdded('apple pie')))
     for (const handle of [other, await another()]) {
       expect(await handle.search({ project, text: 'apple' })).toHaveLength(2)
     }
@@ -425,7 +445,7 @@ describe('damage to rows', () => {
 
   it('an index that is damaged or gone is made again', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), said('apple')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
     await store.close()
     expect(existsSync(`${path}-search`)).toBe(true)
@@ -438,11 +458,11 @@ describe('damage to rows', () => {
 describe('other processes', () => {
   it('[P2][P3] write the same conversation at once: no gap, no duplicate, each key once', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     const count = 40
     // Each writes its own messages, and one for each key that they all share.
     const total = 2 * count + count
-    const seen = take(store.subscribe({ project }), total)
+    const seen = nextEvents(store.subscribe({ project }), total)
     const results = await Promise.all(['one', 'two'].map(name => run('write', path, name, String(count))))
     expect(results).toEqual([
       { code: 0, output: '' },
@@ -484,10 +504,10 @@ describe('the index of words', () => {
   it('is brought in order when nobody writes or searches, and then finds the same', async () => {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await openAt(path)
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     // Each search takes in what came before it, as a list of its own; fewer than are put together while writing.
     for (let round = 1; round <= 6; round++) {
-      await store.append(into('c', said(`apple number ${round}`)))
+      await store.append(proposal('c', messageAdded(`apple number ${round}`)))
       expect(await store.search({ project, text: 'apple' })).toHaveLength(round)
     }
     await vi.waitFor(() => expect(listsIn(path)).toBe(1), { timeout: 20_000, interval: 100 })
@@ -512,7 +532,7 @@ describe('the write-ahead log', () => {
   it('starts over while writers never pause, however much they say at a time', async () => {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await openAt(path)
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     // Whoever moves it is awake.
     await store.search({ project, text: 'nothing' })
     const before = startsOf(path)
@@ -520,7 +540,7 @@ describe('the write-ahead log', () => {
     const write = async () => {
       // Less than SQLite itself would wait for, and several times what is needed.
       while (startsOf(path) === before && written < 1_200) {
-        await store.append(into('c', said(`${++written} ${'long '.repeat(10_000)}`)))
+        await store.append(proposal('c', messageAdded(`${++written} ${'long '.repeat(10_000)}`)))
       }
     }
     await Promise.all(Array.from({ length: 8 }, write))
@@ -534,7 +554,7 @@ describe('a file of an earlier schema', () => {
   async function ofSchema1(): Promise<string> {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await sqliteStore(path, { clock: Date.now })
-    await store.append(into('c', [begun({ phase: 'chat' }), said('hello')]))
+    await store.append(proposal('c', [conversationCreated({ phase: 'chat' }), messageAdded('hello')]))
     await store.close()
     toFirstSchema(path)
     return path
@@ -543,7 +563,7 @@ describe('a file of an earlier schema', () => {
   it('is brought up to date when it is opened, and nothing in it changes', async () => {
     const store = await openAt(await ofSchema1())
     expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
-    await store.append(into('c', { type: 'phase.changed', to: 'plan', timeoutMs: 1 }))
+    await store.append(proposal('c', { type: 'phase.changed', to: 'plan', timeoutMs: 1 }))
     const { items } = await store.due(project, Date.now() + 1000, { limit: 10 })
     expect(items.map(head => head.info.id)).toEqual(['c'])
   })
@@ -561,7 +581,11 @@ describe('a file of an earlier schema', () => {
     const lastActiveAt = '2026-01-01T00:00:00.000Z'
     const store = await openAt(path)
     const { events } = await store.append(
-      into('a', [begun(), joined('s'), { type: 'session.expired', sessionId: 's', lastActiveAt }]),
+      proposal('a', [
+        conversationCreated(),
+        sessionCreated('s'),
+        { type: 'session.expired', sessionId: 's', lastActiveAt },
+      ]),
     )
     expect(await store.session(project, 's')).toMatchObject({ status: 'expired', updatedAt: lastActiveAt })
     await store.close()
@@ -578,9 +602,9 @@ describe('a file of an earlier schema', () => {
 describe('a store of many conversations', () => {
   it('gives what is due for the archive behind thousands that are not, a stretch at a time', async () => {
     const { store } = await openSqlite()
-    const made = Array.from({ length: 5000 }, (_, i) => store.append(into(`c${i}`, begun())))
+    const made = Array.from({ length: 5000 }, (_, i) => store.append(proposal(`c${i}`, conversationCreated())))
     await Promise.all(made)
-    await store.append(into('done', [begun(), { type: 'conversation.completed' }]))
+    await store.append(proposal('done', [conversationCreated(), { type: 'conversation.completed' }]))
     const due: string[] = []
     let cursor: string | undefined
     do {
@@ -594,7 +618,7 @@ describe('a store of many conversations', () => {
 
   it('counts what a project holds beside the thread that writes', async () => {
     const { store } = await openSqlite()
-    await store.append(into('c', [begun(), said('x')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('x')]))
     let hasTurned = false
     setImmediate(() => (hasTurned = true))
     expect(await store.totals(project)).toMatchObject({ conversations: 1, messages: 1 })

@@ -4,7 +4,15 @@ import type { Message, Store } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, into, joined, linesOf, origin, said, textsIn } from '../support/builders.ts'
+import {
+  conversationCreated,
+  linesOf,
+  messageAdded,
+  origin,
+  proposal,
+  sessionCreated,
+  textsIn,
+} from '../support/builders.ts'
 import { toFirstSchema } from '../support/first-schema.ts'
 import { openSqlite } from './open-sqlite.ts'
 
@@ -36,11 +44,13 @@ describe('messages in a busy store', () => {
     const opened = await openSqlite()
     const ids = ['a', 'b', 'c']
     const audiences = [0, 1, 2, 3].map(n => ({ to: 'session', sessionId: `s${n}` }) as const)
-    await Promise.all(ids.map(id => opened.store.append(into(id, [begun(), joined(`${id} s`)]))))
+    await Promise.all(
+      ids.map(id => opened.store.append(proposal(id, [conversationCreated(), sessionCreated(`${id} s`)]))),
+    )
     const count = 600
     for (let n = 1; n <= count; n++) {
       await Promise.all(
-        ids.map(id => opened.store.append(into(id, said(`${id} ${n}`, { audience: audiences[n % 4]! })))),
+        ids.map(id => opened.store.append(proposal(id, messageAdded(`${id} ${n}`, { audience: audiences[n % 4]! })))),
       )
     }
     return { ...opened, store: opened.store, ids, count, audiences }
@@ -83,7 +93,7 @@ describe('messages in a busy store', () => {
     await store.close()
     expect(inFile(path, file => file.prepare('select count(*) as n from recent').get())).toEqual({ n: 0 })
     const again = await openAt(path)
-    await again.append(into('b', said('one more')))
+    await again.append(proposal('b', messageAdded('one more')))
     await again.purge({ project, conversationId: 'a', to: memoryArchives(), origin })
     const left = inFile(path, file => [
       file.prepare('select count(*) as n from places').get(),
@@ -101,7 +111,15 @@ describe('a file of the first schema', () => {
   /** Today's tables made into yesterday's. */
   async function older() {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), joined('s'), said('one'), said('two', { role: 'system' }), said('three')]))
+    await store.append(
+      proposal('c', [
+        conversationCreated(),
+        sessionCreated('s'),
+        messageAdded('one'),
+        messageAdded('two', { role: 'system' }),
+        messageAdded('three'),
+      ]),
+    )
     await store.close()
     toFirstSchema(path)
     return path
@@ -111,7 +129,7 @@ describe('a file of the first schema', () => {
   it('is brought up to date with everything in it', async () => {
     const store = await openAt(await older())
     expect(texts(await store.messages(window, { limit: 10 }))).toEqual(['one', 'two', 'three'])
-    await store.append(into('c', said('four')))
+    await store.append(proposal('c', messageAdded('four')))
     expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['one', 'two', 'three', 'four'])
     expect(await store.measure(window)).toMatchObject({ messages: 4, tokens: 'onetwothreefour'.length })
     expect((await store.verify()).damages).toEqual([])
@@ -131,7 +149,10 @@ describe('a file of the first schema', () => {
 describe('damage to places', () => {
   async function tampered(sql: string) {
     const { store, path } = await openSqlite()
-    for (const id of ['a', 'b']) await store.append(into(id, [begun(), said('one'), said('two'), said('three')]))
+    for (const id of ['a', 'b'])
+      await store.append(
+        proposal(id, [conversationCreated(), messageAdded('one'), messageAdded('two'), messageAdded('three')]),
+      )
     await store.close()
     inFile(path, file => file.exec(sql))
     return { store: await openAt(path), path }
@@ -182,7 +203,7 @@ describe('damage to places', () => {
     expect(heads).toMatchObject([{ conversationId: 'b', what: expect.stringContaining('where the lanes say') }])
     expect(texts(await store.messages(window, { limit: 10 }))).toEqual(['one', 'two', 'three'])
     expect(await store.verify()).toMatchObject({ clean: true })
-    await store.append(into('b', said('four')))
+    await store.append(proposal('b', messageAdded('four')))
     expect(await store.verify()).toMatchObject({ clean: true })
     expect((await store.repair!({})).heads).toEqual([])
   })

@@ -5,7 +5,7 @@ import { closeSync, openSync, truncateSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ColloquyError, type Store } from 'colloquy'
 import { expect, it } from 'vitest'
-import { begun, into, refusal, said } from '../support/builders.ts'
+import { conversationCreated, errorOf, messageAdded, proposal } from '../support/builders.ts'
 import { openSqlite } from './open-sqlite.ts'
 
 const project = 'shop'
@@ -23,21 +23,21 @@ it.each(Object.entries(ruin))(
   'readers of a file %s hear of it, and the process goes on',
   async (_how, spoil) => {
     const { store: first, path, another, reopen } = await openSqlite()
-    await first.append(into('c', [begun(), said('one')]))
+    await first.append(proposal('c', [conversationCreated(), messageAdded('one')]))
     // All of it is in the one file, and nothing in its write-ahead log.
     const store = await reopen()
     const other = await another()
     const readers = [store.subscribe({ project }), store.subscribe({ project, conversationId: 'c' })]
-    const waiting = readers.map(reader => refusal(() => reader.next()))
+    const waiting = readers.map(reader => errorOf(() => reader.next()))
     spoil(path)
-    await other.append(into('c', said('two'))).catch(() => undefined)
+    await other.append(proposal('c', messageAdded('two'))).catch(() => undefined)
     for (const error of await Promise.all(waiting)) {
       expect(error).toBeInstanceOf(ColloquyError)
       expect((error as ColloquyError).code).toMatch(/^store\//)
     }
     for (const reader of readers) expect(await reader.next()).toEqual({ done: true, value: undefined })
     // Whoever comes now hears of it in the same way.
-    const late = await refusal(() => store.subscribe({ project, from: 'start' }).next())
+    const late = await errorOf(() => store.subscribe({ project, from: 'start' }).next())
     expect(late).toBeInstanceOf(ColloquyError)
   },
   30_000,
@@ -45,7 +45,7 @@ it.each(Object.entries(ruin))(
 
 it('whoever pages through several lanes misses nothing that another process says in them meanwhile', async () => {
   const { store, path } = await openSqlite()
-  await store.append(into('c', begun()))
+  await store.append(proposal('c', conversationCreated()))
   const messages = 1500
   const program = fileURLToPath(new URL('processes/take-turns.mjs', import.meta.url))
   const writer = spawn(process.execPath, [program, path, String(messages)], { stdio: ['ignore', 'ignore', 'inherit'] })

@@ -15,7 +15,7 @@ import { IllegalState, type Store, StoreBusy, StoreReadOnly } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, into, origin, refusal, said } from '../support/builders.ts'
+import { conversationCreated, errorOf, messageAdded, origin, proposal } from '../support/builders.ts'
 import { openSqlite } from './open-sqlite.ts'
 
 const project = 'shop'
@@ -51,13 +51,13 @@ const usage = { input: 5, output: 7 }
 describe('an erase that is refused', () => {
   it('[P4] leaves the message, its words and what it cost as they were, however often it is tried', async () => {
     const { store, path } = await openSqlite()
-    const secret = said(`a ${marker} secret`, { usage })
-    await store.append(into('c', [begun(), secret, said('other', { usage })]))
+    const secret = messageAdded(`a ${marker} secret`, { usage })
+    await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage })]))
     await store.close()
     const again = await openAt(path, { busyTimeoutMs: 50 })
     const erase = () => again.erase({ project, messageId: secret.messageId, origin })
     const holder = somebody(path, 'begin immediate')
-    for (let time = 0; time < 2; time++) expect(await refusal(erase)).toBeInstanceOf(StoreBusy)
+    for (let time = 0; time < 2; time++) expect(await errorOf(erase)).toBeInstanceOf(StoreBusy)
     holder.exec('rollback')
 
     expect(await again.search({ project, text: marker })).toHaveLength(1)
@@ -70,9 +70,9 @@ describe('an erase that is refused', () => {
 
   it('[P4] because it is erased already counts nothing twice', async () => {
     const { store } = await openSqlite()
-    const secret = said('secret', { usage })
-    await store.append(into('c', [begun(), secret, said('other', { usage })]))
-    const erase = () => refusal(() => store.erase({ project, messageId: secret.messageId, origin }))
+    const secret = messageAdded('secret', { usage })
+    await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage })]))
+    const erase = () => errorOf(() => store.erase({ project, messageId: secret.messageId, origin }))
     const answers = await Promise.all([erase(), erase(), erase()])
     expect(answers.filter(answer => answer instanceof IllegalState)).toHaveLength(2)
     expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 5, output: 7, calls: 1 })
@@ -82,8 +82,8 @@ describe('an erase that is refused', () => {
 describe('an erase', () => {
   it('[P4] leaves nobody among those who spent something whose only message it took', async () => {
     const { store } = await openSqlite()
-    const secret = said('secret', { usage, author: 'jane' })
-    await store.append(into('c', [begun(), secret, said('other', { usage, author: 'dev' })]))
+    const secret = messageAdded('secret', { usage, author: 'jane' })
+    await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage, author: 'dev' })]))
     expect(Object.keys((await store.spending!(project)).agents).sort()).toEqual(['dev', 'jane'])
     await store.erase({ project, messageId: secret.messageId, origin })
     expect(Object.keys((await store.spending!(project)).agents)).toEqual(['dev'])
@@ -91,8 +91,8 @@ describe('an erase', () => {
 
   it('[P4] is seen by every read from when the log says so', async () => {
     const { store } = await openSqlite()
-    const secret = said(`a ${marker} secret`)
-    await store.append(into('c', [begun(), secret]))
+    const secret = messageAdded(`a ${marker} secret`)
+    await store.append(proposal('c', [conversationCreated(), secret]))
     const viewer = { sees: 'everything' } as const
     const window = { project, conversationId: 'c', viewer, kinds: ['talk'] as const, start: 0, kept: [] }
     const read = async () => JSON.stringify(await store.messages(window, { limit: 10, shared: true }))
@@ -111,8 +111,8 @@ describe('an erase that another process hears of first', () => {
   it('[P4] takes the words out there, and nothing has to be built again', async () => {
     const { store, path, another } = await openSqlite()
     const other = await another()
-    const secrets = Array.from({ length: 20 }, (_, number) => said(`a ${marker} secret ${number}`, { usage }))
-    await store.append(into('c', [begun(), said('kept words'), ...secrets]))
+    const secrets = Array.from({ length: 20 }, (_, number) => messageAdded(`a ${marker} secret ${number}`, { usage }))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('kept words'), ...secrets]))
     expect(await other.search({ project, text: marker })).toHaveLength(20)
     const made = generation(path)
     for (const { messageId } of secrets) {
@@ -133,8 +133,10 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
   /** The store as `remove` leaves it, with the index as it was before. */
   async function withOldIndex(remove: (store: Store) => Promise<unknown>): Promise<string> {
     const { store, path } = await openSqlite()
-    await store.append(into('kept', [begun(), said('kept words')]))
-    await store.append(into('c', [begun(), said(`a ${marker} secret`, { messageId: 'secret' })]))
+    await store.append(proposal('kept', [conversationCreated(), messageAdded('kept words')]))
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded(`a ${marker} secret`, { messageId: 'secret' })]),
+    )
     expect(await store.search({ project, text: marker })).toHaveLength(1)
     await store.close()
     copyFileSync(`${path}-search`, `${path}-before`)
@@ -163,9 +165,9 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
 it('[P4] a purge of most of what there is has the index built again: nobody is kept waiting for word after word', async () => {
   const { store, path, another } = await openSqlite()
   const other = await another()
-  const long = Array.from({ length: 1000 }, () => said(`a ${marker} word`))
-  await store.append(into('c', [begun(), ...long]))
-  await store.append(into('kept', [begun(), said('kept words', { usage })]))
+  const long = Array.from({ length: 1000 }, () => messageAdded(`a ${marker} word`))
+  await store.append(proposal('c', [conversationCreated(), ...long]))
+  await store.append(proposal('kept', [conversationCreated(), messageAdded('kept words', { usage })]))
   expect(await other.search({ project, text: 'words' })).not.toEqual([])
   const made = generation(path)
   const to = memoryArchives()
@@ -184,17 +186,19 @@ it('[P4] a purge of most of what there is has the index built again: nobody is k
 describe('a purge that is refused', () => {
   it('[P4] leaves the conversation to be found', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), said(`a ${marker} word`, { messageId: 'm', usage })]))
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded(`a ${marker} word`, { messageId: 'm', usage })]),
+    )
     await store.close()
     const again = await openAt(path, { busyTimeoutMs: 50 })
-    const branch = into('branch', [begun({ branchOf: { conversationId: 'c', version: 2 } })])
+    const branch = proposal('branch', [conversationCreated({ branchOf: { conversationId: 'c', version: 2 } })])
     // Somebody branches off while the archive is written.
     const to = memoryArchives()
     const late = {
       ...to,
       write: (...args: Parameters<typeof to.write>) => again.append(branch).then(() => to.write(...args)),
     }
-    expect(await refusal(() => again.purge({ project, conversationId: 'c', to: late, origin }))).toBeInstanceOf(
+    expect(await errorOf(() => again.purge({ project, conversationId: 'c', to: late, origin }))).toBeInstanceOf(
       IllegalState,
     )
     expect(to.files.size).toBe(0)
@@ -205,11 +209,11 @@ describe('a purge that is refused', () => {
 
   it('[P4] because the store is only read writes no archive', async () => {
     const { store, path } = await openSqlite()
-    await store.append(into('c', [begun(), said('words')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
     await store.close()
     const readOnly = await openAt(path, { readOnly: true })
     const to = memoryArchives()
-    expect(await refusal(() => readOnly.purge({ project, conversationId: 'c', to, origin }))).toBeInstanceOf(
+    expect(await errorOf(() => readOnly.purge({ project, conversationId: 'c', to, origin }))).toBeInstanceOf(
       StoreReadOnly,
     )
     expect(to.files.size).toBe(0)
@@ -219,15 +223,15 @@ describe('a purge that is refused', () => {
 describe('while somebody reads the file as it was', () => {
   it('[P4] an erase keeps nobody from writing, says that the content lingers, and takes it away when they are done', async () => {
     const { store, path } = await openSqlite()
-    const secret = said(`a ${marker} secret`)
-    await store.append(into('c', [begun(), secret]))
+    const secret = messageAdded(`a ${marker} secret`)
+    await store.append(proposal('c', [conversationCreated(), secret]))
     const reader = somebody(path, 'begin; select count(*) from events')
     const erasing = store.erase({ project, messageId: secret.messageId, origin })
     let beside = 0
     let isErased = false
     const writing = (async () => {
       while (!isErased) {
-        await store.append(into('c', said('beside')))
+        await store.append(proposal('c', messageAdded('beside')))
         beside++
       }
     })()
@@ -255,13 +259,15 @@ describe('content that whoever removed it left in the write-ahead log, because t
   ])('[P4] goes when somebody asks for the same %s again', async (_what, remove, code) => {
     const { store, path, another } = await openSqlite()
     const leaving = await another()
-    await store.append(into('c', [begun(), said(`a ${marker} secret`, { messageId: 'secret' })]))
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded(`a ${marker} secret`, { messageId: 'secret' })]),
+    )
     const reader = somebody(path, 'begin; select count(*) from events')
     expect(await remove(leaving)).toMatchObject({ lingers: true })
     await leaving.close()
     reader.exec('rollback')
     expect(filesWith(path)).not.toEqual([])
-    expect(await refusal(() => remove(store))).toMatchObject({ code })
+    expect(await errorOf(() => remove(store))).toMatchObject({ code })
     expect(filesWith(path)).toEqual([])
   })
 })
@@ -269,13 +275,13 @@ describe('content that whoever removed it left in the write-ahead log, because t
 describe('an index that another process made anew', () => {
   it('is fed with its own names of authors, not with those of before', async () => {
     const { store, another } = await openSqlite()
-    await store.append(into('a', [begun(), said('hello', { author: 'zoe' })]))
-    await store.append(into('b', [begun(), said('hello', { author: 'bob' })]))
+    await store.append(proposal('a', [conversationCreated(), messageAdded('hello', { author: 'zoe' })]))
+    await store.append(proposal('b', [conversationCreated(), messageAdded('hello', { author: 'bob' })]))
     expect(await store.search({ project, text: 'hello' })).toHaveLength(2)
     await store.purge({ project, conversationId: 'a', to: memoryArchives(), origin })
     const other = await another()
     await other.repair!()
-    for (const author of ['carl', 'bob']) await store.append(into('b', said('hello', { author })))
+    for (const author of ['carl', 'bob']) await store.append(proposal('b', messageAdded('hello', { author })))
     const by = async (author: string) => (await store.search({ project, text: 'hello', author })).map(hit => hit.author)
     expect(await by('carl')).toEqual(['carl'])
     expect(await by('bob')).toEqual(['bob', 'bob'])
@@ -285,8 +291,8 @@ describe('an index that another process made anew', () => {
 describe('a store that is opened through a link', () => {
   it('[P4] has one index, which an erase under its own name reaches', async () => {
     const { store, path } = await openSqlite()
-    const secret = said(`a ${marker} secret`)
-    await store.append(into('c', [begun(), secret]))
+    const secret = messageAdded(`a ${marker} secret`)
+    await store.append(proposal('c', [conversationCreated(), secret]))
     await store.close()
     const link = join(dirname(path), 'links', 'store.db')
     mkdirSync(dirname(link))

@@ -16,16 +16,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failingArchives, memoryArchives } from '../support/archives.ts'
 import {
-  begun,
-  eachOf,
-  fresh,
-  into,
-  joined,
+  asyncItems,
+  conversationCreated,
+  errorOf,
+  freshName,
   linesOf,
+  messageAdded,
+  nextEvents,
   origin,
-  refusal,
-  said,
-  take,
+  proposal,
+  sessionCreated,
   textsIn,
 } from '../support/builders.ts'
 
@@ -57,9 +57,9 @@ function describeVerify(open: OpenStore): void {
 
     it('counts what it checked, of one project or of all, and says how far it is', async () => {
       const { store } = await open()
-      await store.append(into('a', [begun(), said('x')]))
-      await store.append(into('b', begun()))
-      await store.append(into('c', begun(), { project: 'bank' }))
+      await store.append(proposal('a', [conversationCreated(), messageAdded('x')]))
+      await store.append(proposal('b', conversationCreated()))
+      await store.append(proposal('c', conversationCreated(), { project: 'bank' }))
       const progress: number[] = []
       const whole = await store.verify({ onProgress: done => progress.push(done) })
       expect(whole).toMatchObject({ conversations: 3, events: 4, clean: true })
@@ -73,7 +73,7 @@ function describeVerify(open: OpenStore): void {
       await fc.assert(
         fc.asyncProperty(fc.array(work, { minLength: 1, maxLength: 25 }), async steps => {
           const place = memoryArchives()
-          const scope = fresh('project')
+          const scope = freshName('project')
           const done = new Set<string>()
           for (const [index, one] of steps.entries()) await doWork(handles[index % 2]!, { scope, place, done }, one)
           const { damages } = await store.verify({ project: scope })
@@ -97,11 +97,11 @@ async function doWork(
   { scope, place, done }: { scope: string; place: ReturnType<typeof memoryArchives>; done: Set<string> },
   { what, conversation, who }: typeof work extends fc.Arbitrary<infer W> ? W : never,
 ): Promise<void> {
-  const write = (...events: Parameters<typeof into>[1][]) =>
-    store.append(into(conversation, events.flat() as never, { project: scope }))
+  const write = (...events: Parameters<typeof proposal>[1][]) =>
+    store.append(proposal(conversation, events.flat() as never, { project: scope }))
   const purged = (await store.purges(scope)).find(one => one.conversationId === conversation)
   if (!purged && !(await store.conversation(scope, conversation))) {
-    await write(begun({ workItem: { type: 'bead', beadId: conversation } }))
+    await write(conversationCreated({ workItem: { type: 'bead', beadId: conversation } }))
   }
   const sessionId = `${conversation} ${who}`
   const hasSession = async () => (await store.session(scope, sessionId)) !== undefined
@@ -112,19 +112,21 @@ async function doWork(
   if (purged) return
   switch (what) {
     case 'say':
-      await write(said('x', { sessionId, audience: { to: 'session', sessionId }, usage: { input: 3, output: 4 } }))
+      await write(
+        messageAdded('x', { sessionId, audience: { to: 'session', sessionId }, usage: { input: 3, output: 4 } }),
+      )
       return
     case 'say large':
-      await write(said('', { parts: [largePart] }))
+      await write(messageAdded('', { parts: [largePart] }))
       return
     case 'join':
-      if (!(await hasSession())) await write(joined(sessionId))
+      if (!(await hasSession())) await write(sessionCreated(sessionId))
       return
     case 'clear':
       if (await hasSession()) await write({ type: 'session.cleared', sessionId })
       return
     case 'annotate':
-      await write({ type: 'conversation.annotated', title: fresh('title'), metadata: { [who]: null, x: [1] } })
+      await write({ type: 'conversation.annotated', title: freshName('title'), metadata: { [who]: null, x: [1] } })
       return
     case 'erase': {
       const said_ = (await store.read({ project: scope, conversationId: conversation, backwards: true })).find(
@@ -146,20 +148,22 @@ async function doWork(
 function describeErase(open: OpenStore): void {
   const told = async () => {
     const opened = await open()
-    const secret = said('the secret is xylophone')
-    await opened.store.append(into('c', [begun(), said('hello'), secret, said('bye')]))
+    const secret = messageAdded('the secret is xylophone')
+    await opened.store.append(
+      proposal('c', [conversationCreated(), messageAdded('hello'), secret, messageAdded('bye')]),
+    )
     return { ...opened, store: opened.store, secret }
   }
 
   describe('repair, where a store has it', () => {
     it('ends with what whoever is told of its progress throws, and harms nobody else', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('one')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const onProgress = () => {
         throw new Error('out of paper')
       }
       for (const work of [() => store.verify({ onProgress }), () => store.repair!({ onProgress })]) {
-        expect(await refusal(work)).toMatchObject({ message: 'out of paper' })
+        expect(await errorOf(work)).toMatchObject({ message: 'out of paper' })
       }
       expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
     })
@@ -167,9 +171,16 @@ function describeErase(open: OpenStore): void {
     it('[P13] finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
       const { store } = await open()
       if (!store.repair) return
-      await store.append(into('c', [begun(), said('apple'), joined('s'), said('apple pie')]))
-      await store.append(into('branch', [begun({ branchOf: { conversationId: 'c', version: 2 } }), said('apple tart')]))
-      await store.append(into('c', [begun(), said('elsewhere')], { project: 'bank' }))
+      await store.append(
+        proposal('c', [conversationCreated(), messageAdded('apple'), sessionCreated('s'), messageAdded('apple pie')]),
+      )
+      await store.append(
+        proposal('branch', [
+          conversationCreated({ branchOf: { conversationId: 'c', version: 2 } }),
+          messageAdded('apple tart'),
+        ]),
+      )
+      await store.append(proposal('c', [conversationCreated(), messageAdded('elsewhere')], { project: 'bank' }))
       const before = [await allOf(store, 'c'), await allOf(store, 'branch'), await store.conversation(project, 'c')]
       const steps: number[] = []
       const report = await store.repair({ project, onProgress: done => steps.push(done) })
@@ -226,32 +237,32 @@ function describeErase(open: OpenStore): void {
       const early = store.subscribe({ project, from: 'start' })
       await store.erase({ project, messageId: secret.messageId, origin })
       for (const events of [early, store.subscribe({ project, from: 'start' })]) {
-        expect(JSON.stringify(await take(events, 5))).not.toContain('xylophone')
+        expect(JSON.stringify(await nextEvents(events, 5))).not.toContain('xylophone')
       }
     })
 
     it('[P4] a message that waits for readers in memory is erased there too', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const slow = store.subscribe({ project, from: 'now' })
-      const secret = said('xylophone')
-      await store.append(into('c', secret))
+      const secret = messageAdded('xylophone')
+      await store.append(proposal('c', secret))
       await store.erase({ project, messageId: secret.messageId, origin })
-      expect(JSON.stringify(await take(slow, 2))).not.toContain('xylophone')
+      expect(JSON.stringify(await nextEvents(slow, 2))).not.toContain('xylophone')
     })
 
     it('an unknown message, or one of another project, is not found', async () => {
       const { store, secret } = await told()
       const erase = (scope: string, messageId: string) => store.erase({ project: scope, messageId, origin })
-      expect(await refusal(() => erase(project, 'none'))).toBeInstanceOf(NotFound)
-      expect(await refusal(() => erase('bank', secret.messageId))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => erase(project, 'none'))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => erase('bank', secret.messageId))).toBeInstanceOf(NotFound)
       expect(textsIn(await allOf(store, 'c'))).toContain('the secret is xylophone')
     })
 
     it('cannot be done twice', async () => {
       const { store, secret } = await told()
       await store.erase({ project, messageId: secret.messageId, origin })
-      const twice = await refusal(() => store.erase({ project, messageId: secret.messageId, origin }))
+      const twice = await errorOf(() => store.erase({ project, messageId: secret.messageId, origin }))
       expect(twice).toBeInstanceOf(IllegalState)
       expect(await allOf(store, 'c')).toHaveLength(5)
     })
@@ -267,23 +278,30 @@ function describeErase(open: OpenStore): void {
 
     it('[P3] a key whose message was erased still gives its place, without the content', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const once = { key: 'k', digest: 'd' }
-      const secret = said('xylophone')
-      await store.append(into('c', secret, { once }))
+      const secret = messageAdded('xylophone')
+      await store.append(proposal('c', secret, { once }))
       await store.erase({ project, messageId: secret.messageId, origin })
-      const again = await store.append(into('c', secret, { once }))
+      const again = await store.append(proposal('c', secret, { once }))
       expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
     })
 
     it('[P4] writes facts anew that repeat it, provably, or nothing if another came meanwhile', async () => {
       const { store, reopen } = await open()
-      const secret = said('xylophone')
-      await store.append(into('c', [begun(), joined('s'), secret, taken('s', 'It is about a xylophone')]))
-      await store.append(into('c', taken('s', 'Still about a xylophone')))
-      const anew = (version: number) => ({ version, event: taken('s', 'It is about music') })
+      const secret = messageAdded('xylophone')
+      await store.append(
+        proposal('c', [
+          conversationCreated(),
+          sessionCreated('s'),
+          secret,
+          checkpointTaken('s', 'It is about a xylophone'),
+        ]),
+      )
+      await store.append(proposal('c', checkpointTaken('s', 'Still about a xylophone')))
+      const anew = (version: number) => ({ version, event: checkpointTaken('s', 'It is about music') })
       const erase = (copies: Copies) => store.erase({ project, messageId: secret.messageId, origin, copies })
-      expect(await refusal(() => erase({ upTo: 4, facts: [anew(4)] }))).toBeInstanceOf(VersionConflict)
+      expect(await errorOf(() => erase({ upTo: 4, facts: [anew(4)] }))).toBeInstanceOf(VersionConflict)
       expect(JSON.stringify(await allOf(store, 'c')).match(/xylophone/g)).toHaveLength(3)
 
       await erase({ upTo: 5, facts: [anew(4), anew(5)] })
@@ -301,22 +319,24 @@ function describeErase(open: OpenStore): void {
       const [heading, end] = [JSON.parse(cut[0]!), JSON.parse(cut.at(-1)!)]
       const lines = [JSON.stringify({ ...heading, events: 5 }), ...cut.slice(1, 6)]
       const hash = (JSON.parse(cut[5]!) as { hash: string }).hash
-      const without = eachOf([...lines, JSON.stringify({ ...end, events: 5, hash })])
-      expect(await refusal(() => again.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
+      const without = asyncItems([...lines, JSON.stringify({ ...end, events: 5, hash })])
+      expect(await errorOf(() => again.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
     })
 
     it('[P4] a key no longer tells what was erased: the digest of its call is gone, and only of that one', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
-      const secret = said('PIN 4711')
-      await store.append(into('c', said('before'), { once: { key: 'other', digest: 'b' } }))
-      await store.append(into('c', secret, { once: { key: 'k', digest: 'd' } }))
+      await store.append(proposal('c', conversationCreated()))
+      const secret = messageAdded('PIN 4711')
+      await store.append(proposal('c', messageAdded('before'), { once: { key: 'other', digest: 'b' } }))
+      await store.append(proposal('c', secret, { once: { key: 'k', digest: 'd' } }))
       await store.erase({ project, messageId: secret.messageId, origin })
       // Whoever guesses hears the same, right or wrong.
       for (const digest of ['d', 'e']) {
-        expect(await store.append(into('c', secret, { once: { key: 'k', digest } }))).toMatchObject({ replayed: true })
+        expect(await store.append(proposal('c', secret, { once: { key: 'k', digest } }))).toMatchObject({
+          replayed: true,
+        })
       }
-      const other = await refusal(() => store.append(into('c', secret, { once: { key: 'other', digest: 'e' } })))
+      const other = await errorOf(() => store.append(proposal('c', secret, { once: { key: 'other', digest: 'e' } })))
       expect(other).toBeInstanceOf(KeyReused)
     })
   })
@@ -326,8 +346,17 @@ function describePurge(open: OpenStore): void {
   describe('purge', () => {
     it('[P4] writes an archive first, then removes all of the conversation', async () => {
       const { store, clock } = await open()
-      await store.append(into('c', [begun(), joined('s'), said('words'), said('', { parts: [largePart] })]))
-      await store.append(into('kept', [begun(), said('words'), said('', { parts: [largePart] })]))
+      await store.append(
+        proposal('c', [
+          conversationCreated(),
+          sessionCreated('s'),
+          messageAdded('words'),
+          messageAdded('', { parts: [largePart] }),
+        ]),
+      )
+      await store.append(
+        proposal('kept', [conversationCreated(), messageAdded('words'), messageAdded('', { parts: [largePart] })]),
+      )
       const place = memoryArchives()
       const purged = await store.purge({ project, conversationId: 'c', to: place, reason: 'over', origin })
 
@@ -348,16 +377,16 @@ function describePurge(open: OpenStore): void {
       '[P4] is refused when the archive fails after %i lines: nothing is removed',
       async linesTaken => {
         const { store } = await open()
-        await store.append(into('c', [begun(), joined('s'), said('words')]))
+        await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('words')]))
         const before = await allOf(store, 'c')
-        const error = await refusal(() =>
+        const error = await errorOf(() =>
           store.purge({ project, conversationId: 'c', to: failingArchives(linesTaken), origin }),
         )
         expect(error).toMatchObject({ message: 'no room for archives' })
         expect(await allOf(store, 'c')).toEqual(before)
         expect(await store.purges(project)).toEqual([])
         expect(await store.search({ project, text: 'words' })).toHaveLength(1)
-        await store.append(into('c', said('more')))
+        await store.append(proposal('c', messageAdded('more')))
         expect((await store.verify()).damages).toEqual([])
       },
     )
@@ -365,7 +394,7 @@ function describePurge(open: OpenStore): void {
     it('[P4] takes what it removes also from readers of another process that have not come to it yet', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('kept', begun()))
+      await store.append(proposal('kept', conversationCreated()))
       const behind = other.subscribe({ project, from: 'start' })
       const ahead = other.subscribe({ project, from: 'start' })
       const upTo = async (text: string) => {
@@ -374,36 +403,36 @@ function describePurge(open: OpenStore): void {
       // One that waits at the end has what comes read into memory, for all.
       for (const text of ['one', 'two', 'three']) {
         const heard = upTo(text)
-        await store.append(into('kept', said(text)))
+        await store.append(proposal('kept', messageAdded(text)))
         await heard
       }
-      await take(behind, 4)
+      await nextEvents(behind, 4)
       const heard = upTo('last of it')
-      await store.append(into('c', [begun(), said('xylophone'), said('last of it')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('xylophone'), messageAdded('last of it')]))
       await heard
       await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
-      await store.append(into('kept', said('behind it')))
+      await store.append(proposal('kept', messageAdded('behind it')))
       await upTo('behind it')
-      expect(textsIn(await take(behind, 1))).toEqual(['behind it'])
+      expect(textsIn(await nextEvents(behind, 1))).toEqual(['behind it'])
     })
 
     it('[P4] is refused when something was said while the archive was written', async () => {
       const { store, another } = await open()
       const other = await another()
-      await store.append(into('c', [begun(), said('words')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
       const removed: string[] = []
       const interrupted: ArchivePlace = {
         async write(_name, lines) {
           await linesOf(lines)
-          await other.append(into('c', said('at the last moment')))
+          await other.append(proposal('c', messageAdded('at the last moment')))
           return 'archive'
         },
         async remove(address) {
           removed.push(address)
         },
-        read: () => eachOf([]),
+        read: () => asyncItems([]),
       }
-      const error = await refusal(() => store.purge({ project, conversationId: 'c', to: interrupted, origin }))
+      const error = await errorOf(() => store.purge({ project, conversationId: 'c', to: interrupted, origin }))
       expect(error).toBeInstanceOf(IllegalState)
       // No record names it: a later erase could not tell of this copy.
       expect(removed).toEqual(['archive'])
@@ -413,7 +442,7 @@ function describePurge(open: OpenStore): void {
     it('[P4] leaves no archive behind when the store was closed while it was written', async () => {
       const { store, another } = await open()
       const closing = await another()
-      await store.append(into('c', [begun(), said('words')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
       const to = memoryArchives()
       const late: ArchivePlace = {
         ...to,
@@ -423,7 +452,7 @@ function describePurge(open: OpenStore): void {
           return archive
         },
       }
-      const error = await refusal(() => closing.purge({ project, conversationId: 'c', to: late, origin }))
+      const error = await errorOf(() => closing.purge({ project, conversationId: 'c', to: late, origin }))
       expect(error).toBeInstanceOf(StoreClosed)
       expect([...to.files.keys()]).toEqual([])
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
@@ -431,13 +460,13 @@ function describePurge(open: OpenStore): void {
 
     it('an unknown conversation, or one of another project, is not found; a purged one says so', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       const purge = (scope: string, conversationId: string) =>
         store.purge({ project: scope, conversationId, to: memoryArchives(), origin })
-      expect(await refusal(() => purge(project, 'none'))).toBeInstanceOf(NotFound)
-      expect(await refusal(() => purge('bank', 'c'))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => purge(project, 'none'))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => purge('bank', 'c'))).toBeInstanceOf(NotFound)
       await purge(project, 'c')
-      expect(await refusal(() => purge(project, 'c'))).toBeInstanceOf(ConversationPurged)
+      expect(await errorOf(() => purge(project, 'c'))).toBeInstanceOf(ConversationPurged)
     })
   })
 }
@@ -446,14 +475,23 @@ function describeRestore(open: OpenStore): void {
   const purged = async () => {
     const opened = await open()
     const { store } = opened
-    const secret = said('erased before')
+    const secret = messageAdded('erased before')
     await store.append(
-      into('c', [begun({ metadata: { a: 1 } }), joined('s'), said('words', { sessionId: 's' }), secret]),
+      proposal('c', [
+        conversationCreated({ metadata: { a: 1 } }),
+        sessionCreated('s'),
+        messageAdded('words', { sessionId: 's' }),
+        secret,
+      ]),
     )
     await store.append(
-      into('c', [said('', { parts: [largePart] }), said('a\0\ud800'), { type: 'session.cleared', sessionId: 's' }]),
+      proposal('c', [
+        messageAdded('', { parts: [largePart] }),
+        messageAdded('a\0\ud800'),
+        { type: 'session.cleared', sessionId: 's' },
+      ]),
     )
-    await store.append(into('c', said('last'), { origin: { ...origin, requestId: 'r' } }))
+    await store.append(proposal('c', messageAdded('last'), { origin: { ...origin, requestId: 'r' } }))
     await store.erase({ project, messageId: secret.messageId, origin })
     const events = await allOf(store, 'c')
     const heads = { conversation: await store.conversation(project, 'c'), session: await store.session(project, 's') }
@@ -468,18 +506,18 @@ function describeRestore(open: OpenStore): void {
       const to = memoryArchives()
       const purge = () => store.purge({ project, conversationId: 'c', to, origin })
       const restore = (archive: string) => store.restore({ project, lines: to.read(archive), origin })
-      await store.append(into('c', [begun(), said('one')]))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const first = await purge()
       await restore(first.archive)
       const once = { key: 'k', digest: 'd' }
-      const two = await store.append(into('c', said('two'), { once }))
+      const two = await store.append(proposal('c', messageAdded('two'), { once }))
       const second = await purge()
-      const refused = await refusal(() => restore(first.archive))
+      const refused = await errorOf(() => restore(first.archive))
       expect(refused).toBeInstanceOf(IllegalState)
       expect((refused as IllegalState).message).toContain(second.archive)
       expect(await store.conversation(project, 'c')).toBeUndefined()
       await restore(second.archive)
-      expect(await store.append(into('c', said('two'), { once }))).toMatchObject({
+      expect(await store.append(proposal('c', messageAdded('two'), { once }))).toMatchObject({
         replayed: true,
         events: [{ version: two.events[0]!.version }],
       })
@@ -487,7 +525,7 @@ function describeRestore(open: OpenStore): void {
 
     it('[P4] brings back identical events, hashes and heads', async () => {
       const { store, events, heads, lines, another } = await purged()
-      const head = await store.restore({ project, lines: eachOf(lines), origin })
+      const head = await store.restore({ project, lines: asyncItems(lines), origin })
       expect(head).toEqual(heads.conversation)
       for (const handle of [store, await another()]) {
         expect((await allOf(handle, 'c')).map(withoutPosition)).toEqual(events.map(withoutPosition))
@@ -500,8 +538,8 @@ function describeRestore(open: OpenStore): void {
 
     it('[P4] the conversation goes on where it was, found and searchable as before', async () => {
       const { store, events, lines } = await purged()
-      await store.restore({ project, lines: eachOf(lines), origin })
-      const { events: more } = await store.append(into('c', said('and on')))
+      await store.restore({ project, lines: asyncItems(lines), origin })
+      const { events: more } = await store.append(proposal('c', messageAdded('and on')))
       expect(more[0]?.version).toBe(events.length + 1)
       expect(await store.search({ project, text: 'words' })).toHaveLength(1)
       expect(await store.search({ project, text: 'erased' })).toEqual([])
@@ -510,8 +548,8 @@ function describeRestore(open: OpenStore): void {
 
     it('[P2] its events stand at new positions, never at ones that were used', async () => {
       const { store, events, lines } = await purged()
-      const between = await store.append(into('other', begun()))
-      await store.restore({ project, lines: eachOf(lines), origin })
+      const between = await store.append(proposal('other', conversationCreated()))
+      await store.restore({ project, lines: asyncItems(lines), origin })
       const positions = [...events, ...between.events, ...(await allOf(store, 'c'))].map(event => event.position)
       expect(new Set(positions).size).toBe(positions.length)
     })
@@ -519,15 +557,15 @@ function describeRestore(open: OpenStore): void {
     it('brings an archive into another store, byte for byte', async () => {
       const { events, lines } = await purged()
       const { store: other } = await open()
-      await other.restore({ project, lines: eachOf(lines), origin })
+      await other.restore({ project, lines: asyncItems(lines), origin })
       expect((await allOf(other, 'c')).map(event => event.hash)).toEqual(events.map(event => event.hash))
       expect(await linesOf(other.export({ project, conversationId: 'c' }))).toEqual(lines)
     })
 
     it('[P4] can be purged and restored again, at once', async () => {
       const { store, events, lines } = await purged()
-      await store.append(into('other', begun()))
-      await store.restore({ project, lines: eachOf(lines), origin })
+      await store.append(proposal('other', conversationCreated()))
+      await store.restore({ project, lines: asyncItems(lines), origin })
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
       expect(place.files.get(archive)).toEqual(lines)
@@ -537,8 +575,8 @@ function describeRestore(open: OpenStore): void {
 
     it('[P4] every archive of a conversation that is purged over and over is whole', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('words')]))
-      await store.append(into('other', begun()))
+      await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
+      await store.append(proposal('other', conversationCreated()))
       const archives: string[][] = []
       for (let round = 0; round < 3; round++) {
         const place = memoryArchives()
@@ -553,19 +591,23 @@ function describeRestore(open: OpenStore): void {
 
     it('is refused when the conversation is there, or its work item has another', async () => {
       const { store, lines } = await purged()
-      await store.restore({ project, lines: eachOf(lines), origin })
-      expect(await refusal(() => store.restore({ project, lines: eachOf(lines), origin }))).toBeInstanceOf(IllegalState)
+      await store.restore({ project, lines: asyncItems(lines), origin })
+      expect(await errorOf(() => store.restore({ project, lines: asyncItems(lines), origin }))).toBeInstanceOf(
+        IllegalState,
+      )
 
       const { workItem } = (await store.conversation(project, 'c'))!.info
       const { store: taken } = await open()
-      await taken.append(into('rival', begun({ workItem })))
-      expect(await refusal(() => taken.restore({ project, lines: eachOf(lines), origin }))).toBeInstanceOf(IllegalState)
+      await taken.append(proposal('rival', conversationCreated({ workItem })))
+      expect(await errorOf(() => taken.restore({ project, lines: asyncItems(lines), origin }))).toBeInstanceOf(
+        IllegalState,
+      )
       expect(await taken.conversation(project, 'c')).toBeUndefined()
     })
 
     it('[P12] is refused in another project', async () => {
       const { store, lines } = await purged()
-      const error = await refusal(() => store.restore({ project: 'bank', lines: eachOf(lines), origin }))
+      const error = await errorOf(() => store.restore({ project: 'bank', lines: asyncItems(lines), origin }))
       expect(error).toBeInstanceOf(IllegalState)
       expect(await store.projects()).not.toContain('bank')
     })
@@ -592,11 +634,11 @@ function describeRestore(open: OpenStore): void {
       const harmed = harm[what]!(lines)
       expect(harmed).not.toEqual(lines)
       const { store } = await open()
-      const error = await refusal(() => store.restore({ project, lines: eachOf(harmed), origin }))
+      const error = await errorOf(() => store.restore({ project, lines: asyncItems(harmed), origin }))
       expect(error).toBeInstanceOf(IllegalState)
       expect(await store.conversation(project, 'c')).toBeUndefined()
       // And the whole one still fits.
-      await store.restore({ project, lines: eachOf(lines), origin })
+      await store.restore({ project, lines: asyncItems(lines), origin })
       expect((await store.verify()).damages).toEqual([])
     })
   })
@@ -606,10 +648,12 @@ function describeExport(open: OpenStore): void {
   describe('export', () => {
     it('gives lines that another store takes, and removes nothing', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), said('', { parts: [largePart, largePart] }), said('x')]))
+      await store.append(
+        proposal('c', [conversationCreated(), messageAdded('', { parts: [largePart, largePart] }), messageAdded('x')]),
+      )
       const lines = await linesOf(store.export({ project, conversationId: 'c' }))
       const { store: other } = await open()
-      await other.restore({ project, lines: eachOf(lines), origin })
+      await other.restore({ project, lines: asyncItems(lines), origin })
       expect((await allOf(other, 'c')).map(event => event.hash)).toEqual(
         (await allOf(store, 'c')).map(event => event.hash),
       )
@@ -618,24 +662,26 @@ function describeExport(open: OpenStore): void {
 
     it('of a long conversation that grows meanwhile gives lines that another store takes', async () => {
       const { store } = await open()
-      await store.append(into('c', [begun(), ...Array.from({ length: 1500 }, () => said('x'))]))
+      await store.append(
+        proposal('c', [conversationCreated(), ...Array.from({ length: 1500 }, () => messageAdded('x'))]),
+      )
       const lines: string[] = []
       for await (const line of store.export({ project, conversationId: 'c' })) {
-        if (lines.push(line) % 500 === 1) await store.append(into('c', said('meanwhile')))
+        if (lines.push(line) % 500 === 1) await store.append(proposal('c', messageAdded('meanwhile')))
       }
       const { store: other } = await open()
-      await other.restore({ project, lines: eachOf(lines), origin })
+      await other.restore({ project, lines: asyncItems(lines), origin })
       expect((await allOf(other, 'c')).length).toBeGreaterThanOrEqual(1501)
       expect((await other.verify()).damages).toEqual([])
     })
 
     it('an unknown conversation is not found, a purged one says so', async () => {
       const { store } = await open()
-      await store.append(into('c', begun()))
+      await store.append(proposal('c', conversationCreated()))
       await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
       const lines = (conversationId: string) => linesOf(store.export({ project, conversationId }))
-      expect(await refusal(() => lines('none'))).toBeInstanceOf(NotFound)
-      expect(await refusal(() => lines('c'))).toBeInstanceOf(ConversationPurged)
+      expect(await errorOf(() => lines('none'))).toBeInstanceOf(NotFound)
+      expect(await errorOf(() => lines('c'))).toBeInstanceOf(ConversationPurged)
     })
   })
 }
@@ -646,8 +692,10 @@ function describeDue(open: OpenStore): void {
 
     it('a session looks expired when its time without use is over', async () => {
       const { store, clock } = await open()
-      const of = (id: string, expiresInMs: number | null) => joined(id, { expiresInMs })
-      await store.append(into('c', [begun(), of('short', hour), of('long', 3 * hour), of('ever', null)]))
+      const of = (id: string, expiresInMs: number | null) => sessionCreated(id, { expiresInMs })
+      await store.append(
+        proposal('c', [conversationCreated(), of('short', hour), of('long', 3 * hour), of('ever', null)]),
+      )
       expect(await store.expiring(project, clock.now + hour - 1, 10)).toEqual([])
       expect(ids(await store.expiring(project, clock.now + hour, 10))).toEqual(['short'])
       expect(ids(await store.expiring(project, clock.now + 1000 * hour, 10))).toEqual(['long', 'short'])
@@ -658,21 +706,25 @@ function describeDue(open: OpenStore): void {
     it('use slides it: a message the session sees, and only such a one', async () => {
       const { store, clock } = await open()
       await store.append(
-        into('c', [begun(), joined('used', { expiresInMs: hour }), joined('left', { expiresInMs: hour })]),
+        proposal('c', [
+          conversationCreated(),
+          sessionCreated('used', { expiresInMs: hour }),
+          sessionCreated('left', { expiresInMs: hour }),
+        ]),
       )
       const start = clock.now
       clock.now += hour / 2
-      await store.append(into('c', said('x', { audience: { to: 'session', sessionId: 'used' } })))
+      await store.append(proposal('c', messageAdded('x', { audience: { to: 'session', sessionId: 'used' } })))
       expect(ids(await store.expiring(project, start + hour, 10))).toEqual(['left'])
       expect(ids(await store.expiring(project, start + 1.5 * hour, 10))).toEqual(['left', 'used'])
     })
 
     it('sessions that may be over are listed beside those that are marked', async () => {
       const { store, clock } = await open()
-      const of = (id: string, expiresInMs: number | null) => joined(id, { expiresInMs })
-      await store.append(into('c', [begun(), of('marked', hour), of('over', hour), of('ever', null)]))
+      const of = (id: string, expiresInMs: number | null) => sessionCreated(id, { expiresInMs })
+      await store.append(proposal('c', [conversationCreated(), of('marked', hour), of('over', hour), of('ever', null)]))
       const lastActiveAt = new Date(clock.now).toISOString()
-      await store.append(into('c', { type: 'session.expired', sessionId: 'marked', lastActiveAt }))
+      await store.append(proposal('c', { type: 'session.expired', sessionId: 'marked', lastActiveAt }))
       const listed = async (overdueAt?: number) =>
         ids((await store.sessions({ project, status: ['expired'], ...(overdueAt && { overdueAt }) })).items)
       expect(await listed()).toEqual(['marked'])
@@ -682,19 +734,19 @@ function describeDue(open: OpenStore): void {
 
     it('a session that is not active is not due again', async () => {
       const { store, clock } = await open()
-      await store.append(into('c', [begun(), joined('s', { expiresInMs: hour })]))
-      await store.append(into('c', { type: 'session.archived', sessionId: 's' }))
+      await store.append(proposal('c', [conversationCreated(), sessionCreated('s', { expiresInMs: hour })]))
+      await store.append(proposal('c', { type: 'session.archived', sessionId: 's' }))
       expect(await store.expiring(project, clock.now + 10 * hour, 10)).toEqual([])
     })
 
     it('many sessions in use do not hide the one that is not', async () => {
       const { store, clock } = await open()
-      const inUse = Array.from({ length: 10 }, (_, index) => joined(`s${index}`, { expiresInMs: hour }))
-      await store.append(into('c', [begun(), ...inUse]))
+      const inUse = Array.from({ length: 10 }, (_, index) => sessionCreated(`s${index}`, { expiresInMs: hour }))
+      await store.append(proposal('c', [conversationCreated(), ...inUse]))
       clock.now += 1
-      await store.append(into('d', [begun(), joined('left', { expiresInMs: hour })]))
+      await store.append(proposal('d', [conversationCreated(), sessionCreated('left', { expiresInMs: hour })]))
       clock.now += hour / 2
-      await store.append(into('c', said('x')))
+      await store.append(proposal('c', messageAdded('x')))
       expect(ids(await store.expiring(project, clock.now + hour / 2, 3))).toEqual(['left'])
     })
 
@@ -703,12 +755,12 @@ function describeDue(open: OpenStore): void {
       const due = async (rule: Parameters<Store['archivable']>[1]) =>
         (await store.archivable(project, rule, { limit: 10 })).items.map(head => head.info.id).sort()
       const start = clock.now
-      await store.append(into('done', [begun(), { type: 'conversation.completed' }]))
-      await store.append(into('old', begun()))
-      await store.append(into('put away', [begun(), { type: 'conversation.archived' }]))
+      await store.append(proposal('done', [conversationCreated(), { type: 'conversation.completed' }]))
+      await store.append(proposal('old', conversationCreated()))
+      await store.append(proposal('put away', [conversationCreated(), { type: 'conversation.archived' }]))
       clock.now += hour
-      await store.append(into('old', said('still in use')))
-      await store.append(into('young', begun()))
+      await store.append(proposal('old', messageAdded('still in use')))
+      await store.append(proposal('young', conversationCreated()))
 
       expect(await due({})).toEqual([])
       expect(await due({ completed: true })).toEqual(['done'])
@@ -729,14 +781,14 @@ function describeDue(open: OpenStore): void {
       const { store: kept, clock, reopen } = await open()
       let store = kept
       const start = clock.now
-      await store.append(into('left', [begun(), joined('s', { expiresInMs: hour })]))
-      await store.append(into('left', said('the last word')))
+      await store.append(proposal('left', [conversationCreated(), sessionCreated('s', { expiresInMs: hour })]))
+      await store.append(proposal('left', messageAdded('the last word')))
       const lastUse = new Date(clock.now).toISOString()
       clock.now += 2 * hour
-      await store.append(into('used', begun()))
+      await store.append(proposal('used', conversationCreated()))
       clock.now += 2 * hour
       const mark = { type: 'session.expired', sessionId: 's', lastActiveAt: lastUse } as const
-      await store.append(into('left', mark))
+      await store.append(proposal('left', mark))
       expect((await store.conversation(project, 'left'))?.activeAt).toBe(lastUse)
       store = await reopen()
       expect((await store.conversation(project, 'left'))?.activeAt).toBe(lastUse)
@@ -748,7 +800,7 @@ function describeDue(open: OpenStore): void {
       const due = await store.archivable(project, { inactiveSince: start + hour }, { limit: 10 })
       expect(due.items.map(({ info }) => info.id)).toEqual(['left'])
       expect((await store.verify()).damages).toEqual([])
-      await store.append(into('left', said('back again')))
+      await store.append(proposal('left', messageAdded('back again')))
       expect((await store.conversation(project, 'left'))?.activeAt).toBe(new Date(clock.now).toISOString())
     })
 
@@ -760,13 +812,15 @@ function describeDue(open: OpenStore): void {
         return { ids: items.map(head => head.info.id), next }
       }
       const delegation = { delegationId: 'd', childId: 'x', from: 'a', to: 'b', title: 't' }
-      await store.append(into('quiet', begun({ phase: 'chat' })))
-      await store.append(into('slow', begun({ phase: 'chat', phaseTimeoutMs: 3 * hour })))
-      await store.append(into('out', [begun(), { type: 'delegation.started', ...delegation }]))
-      await store.append(into('busy', [begun(), { type: 'execution.started', executionId: 'e', agent: 'dev' }]))
+      await store.append(proposal('quiet', conversationCreated({ phase: 'chat' })))
+      await store.append(proposal('slow', conversationCreated({ phase: 'chat', phaseTimeoutMs: 3 * hour })))
+      await store.append(proposal('out', [conversationCreated(), { type: 'delegation.started', ...delegation }]))
+      await store.append(
+        proposal('busy', [conversationCreated(), { type: 'execution.started', executionId: 'e', agent: 'dev' }]),
+      )
       const dueAt = new Date(start + 2 * hour).toISOString()
       const turn = { turnId: 't', number: 1, orchestrator: 'o', agents: ['dev'], reason: 'r', dueAt }
-      await store.append(into('waiting', [begun(), { type: 'turn.started', ...turn }]))
+      await store.append(proposal('waiting', [conversationCreated(), { type: 'turn.started', ...turn }]))
 
       expect((await due(start + 60_000)).ids).toEqual(['out', 'busy'])
       expect((await due(start + 2 * hour)).ids).toEqual(['out', 'busy', 'waiting'])
@@ -777,16 +831,16 @@ function describeDue(open: OpenStore): void {
       expect((await store.due('bank', start + 3 * hour, { limit: 10 })).items).toEqual([])
 
       // What is over, moved on or stopped is due no more; an execution is also on a completed conversation.
-      await store.append(into('slow', { type: 'phase.changed', to: 'plan' }))
-      await store.append(into('out', { type: 'conversation.completed' }))
-      await store.append(into('busy', { type: 'conversation.completed' }))
+      await store.append(proposal('slow', { type: 'phase.changed', to: 'plan' }))
+      await store.append(proposal('out', { type: 'conversation.completed' }))
+      await store.append(proposal('busy', { type: 'conversation.completed' }))
       expect((await due(start + 3 * hour)).ids).toEqual(['busy', 'waiting'])
     })
   })
 }
 
 /** A checkpoint that says one thing. */
-function taken(sessionId: string, text: string): Extract<ConversationEvent, { type: 'checkpoint.taken' }> {
+function checkpointTaken(sessionId: string, text: string): Extract<ConversationEvent, { type: 'checkpoint.taken' }> {
   const item = { id: 'i', section: 'facts' as const, text, sources: [3], since: 1 }
   const carried = { openCalls: [], filesRead: [], filesChanged: [], userMessages: [] }
   const tokens = { checkpoint: 10, lastCompactionInput: 100, totalSaved: 90 }

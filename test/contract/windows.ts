@@ -14,7 +14,15 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, everyone, fresh, into, joined, origin, said } from '../support/builders.ts'
+import {
+  conversationCreated,
+  everyone,
+  freshName,
+  messageAdded,
+  origin,
+  proposal,
+  sessionCreated,
+} from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 type Window = Parameters<Store['messages']>[0]
@@ -29,8 +37,8 @@ export function describeWindows(name: string, open: OpenStore): void {
     describeLanes(open)
     describePages(open)
     describeContent(open)
-    describeErased(open)
-    describeShared(open)
+    describeErasures(open)
+    describeSharing(open)
     describeVisibility(open)
   })
 }
@@ -58,8 +66,8 @@ function describeLanes(open: OpenStore): void {
 
   const spoken = async () => {
     const { store } = await open()
-    const messages = audiences.map(([text, audience]) => said(text, { audience }))
-    await store.append(into('c', [begun(), ...messages]))
+    const messages = audiences.map(([text, audience]) => messageAdded(text, { audience }))
+    await store.append(proposal('c', [conversationCreated(), ...messages]))
     return store
   }
 
@@ -79,13 +87,13 @@ function describeLanes(open: OpenStore): void {
   it('shows the kinds that are asked for', async () => {
     const { store } = await open()
     const kinds = [
-      said('question'),
-      said('answer', { role: 'assistant' }),
-      said('rules', { role: 'system' }),
-      said('note', { role: 'assistant', internal: true }),
-      said('hidden rules', { role: 'system', internal: true }),
+      messageAdded('question'),
+      messageAdded('answer', { role: 'assistant' }),
+      messageAdded('rules', { role: 'system' }),
+      messageAdded('note', { role: 'assistant', internal: true }),
+      messageAdded('hidden rules', { role: 'system', internal: true }),
     ]
-    await store.append(into('c', [begun(), ...kinds]))
+    await store.append(proposal('c', [conversationCreated(), ...kinds]))
     const shown = async (...wanted: Kind[]) =>
       contents(await store.messages(windowOn('c', { kinds: wanted }), { limit: 50 }))
     expect(await shown('talk')).toEqual(['question', 'answer'])
@@ -98,9 +106,9 @@ function describeLanes(open: OpenStore): void {
   it('agents named in another order, or twice, are the same audience', async () => {
     const { store } = await open()
     const named = [['a', 'b'], ['b', 'a'], ['a', 'b', 'a'], ['a']].map((agents, index) =>
-      said(`${index}`, { audience: { to: 'agents', agents } }),
+      messageAdded(`${index}`, { audience: { to: 'agents', agents } }),
     )
-    await store.append(into('c', [begun(), ...named]))
+    await store.append(proposal('c', [conversationCreated(), ...named]))
     const window = windowOn('c', { viewer: asSession('s', 'b') })
     expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['0', '1', '2'])
     expect((await store.measure(window)).messages).toBe(3)
@@ -109,8 +117,8 @@ function describeLanes(open: OpenStore): void {
   it('ids that look like another audience or contain quotes are only ids', async () => {
     const { store } = await open()
     const odd = ['everyone', 'internal', 'session s', '"]', 'a"b', '\u{10ffff}', 'zzz']
-    const messages = odd.map(id => said(id, { audience: { to: 'session', sessionId: id } }))
-    await store.append(into('c', [begun(), ...messages]))
+    const messages = odd.map(id => messageAdded(id, { audience: { to: 'session', sessionId: id } }))
+    await store.append(proposal('c', [conversationCreated(), ...messages]))
     for (const id of odd) {
       expect(contents(await store.messages(windowOn('c', { viewer: asSession(id) }), { limit: 9 }))).toEqual([id])
     }
@@ -118,8 +126,17 @@ function describeLanes(open: OpenStore): void {
 
   it('starts after a version, and keeps what a reset kept', async () => {
     const { store } = await open()
-    const rules = said('rules', { role: 'system' })
-    await store.append(into('c', [begun(), said('old'), rules, said('older'), said('new'), said('newer')]))
+    const rules = messageAdded('rules', { role: 'system' })
+    await store.append(
+      proposal('c', [
+        conversationCreated(),
+        messageAdded('old'),
+        rules,
+        messageAdded('older'),
+        messageAdded('new'),
+        messageAdded('newer'),
+      ]),
+    )
     const window = windowOn('c', { start: 4, kept: [3] })
     expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['rules', 'new', 'newer'])
     expect(contents(await store.messages(window, { limit: 2 }))).toEqual(['new', 'newer'])
@@ -129,8 +146,10 @@ function describeLanes(open: OpenStore): void {
 
   it('ends at a version: the window as it was then', async () => {
     const { store } = await open()
-    const rules = said('rules', { role: 'system' })
-    await store.append(into('c', [begun(), rules, said('old'), said('then'), said('later')]))
+    const rules = messageAdded('rules', { role: 'system' })
+    await store.append(
+      proposal('c', [conversationCreated(), rules, messageAdded('old'), messageAdded('then'), messageAdded('later')]),
+    )
     const window = windowOn('c', { start: 3, kept: [2], end: 4 })
     expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['rules', 'then'])
     expect(contents(await store.messages(window, { limit: 9, after: 2 }))).toEqual(['then'])
@@ -139,7 +158,7 @@ function describeLanes(open: OpenStore): void {
 
   it('versions that no conversation reaches are after the end of it', async () => {
     const { store } = await open()
-    await store.append(into('c', [begun(), said('a'), said('b')]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b')]))
     const far = Number.MAX_SAFE_INTEGER
     const shown = async (more: Partial<Window>, page = {}) =>
       contents(await store.messages(windowOn('c', more), { limit: 9, ...page }))
@@ -153,7 +172,14 @@ function describeLanes(open: OpenStore): void {
 
   it('counts what a reset kept only where its kind is asked for', async () => {
     const { store } = await open()
-    await store.append(into('c', [begun(), said('rules', { role: 'system' }), said('old'), said('new')]))
+    await store.append(
+      proposal('c', [
+        conversationCreated(),
+        messageAdded('rules', { role: 'system' }),
+        messageAdded('old'),
+        messageAdded('new'),
+      ]),
+    )
     const window = windowOn('c', { start: 3, kept: [2], kinds: ['talk'] })
     expect(contents(await store.messages(window, { limit: 9 }))).toEqual(['new'])
     expect(await store.measure(window)).toMatchObject({ messages: 1, tokens: 'new'.length })
@@ -162,12 +188,12 @@ function describeLanes(open: OpenStore): void {
   it('says when something was last said there', async () => {
     const { store, clock } = await open()
     const window = windowOn('c', { viewer: asSession('s') })
-    await store.append(into('c', begun()))
+    await store.append(proposal('c', conversationCreated()))
     expect((await store.measure(window)).lastActiveAt).toBeUndefined()
-    await store.append(into('c', said('seen')))
+    await store.append(proposal('c', messageAdded('seen')))
     const seenAt = new Date(clock.now).toISOString()
     clock.now += 60_000
-    await store.append(into('c', said('unseen', { audience: { to: 'internal' } })))
+    await store.append(proposal('c', messageAdded('unseen', { audience: { to: 'internal' } })))
     expect((await store.measure(window)).lastActiveAt).toBe(seenAt)
   })
 
@@ -179,14 +205,14 @@ function describeLanes(open: OpenStore): void {
 
   it('sums that would no longer be exact are refused, and hold up nobody who writes at the same moment', async () => {
     const { store, reopen } = await open()
-    const large = (text: string, usage: { input: number; output: number }) => said(text, { usage })
+    const large = (text: string, usage: { input: number; output: number }) => messageAdded(text, { usage })
     const half = 2 ** 52
-    await store.append(into('c', [begun(), large('a', { input: half, output: 1 })]))
+    await store.append(proposal('c', [conversationCreated(), large('a', { input: half, output: 1 })]))
     const told = await Promise.allSettled([
-      store.append(into('c', said('before'))),
-      store.append(into('c', [large('b', { input: 1, output: 1 }), large('c', { input: half, output: 1 })])),
-      store.append(into('c', large('d', { input: 1, output: 2 ** 53 }))),
-      store.append(into('c', said('after'))),
+      store.append(proposal('c', messageAdded('before'))),
+      store.append(proposal('c', [large('b', { input: 1, output: 1 }), large('c', { input: half, output: 1 })])),
+      store.append(proposal('c', large('d', { input: 1, output: 2 ** 53 }))),
+      store.append(proposal('c', messageAdded('after'))),
     ])
     expect(told.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
     const reasons = told.map(one => (one.status === 'rejected' ? one.reason : undefined))
@@ -202,7 +228,14 @@ function describeLanes(open: OpenStore): void {
   it('adds up what providers reported, apart from the size of the contents', async () => {
     const { store } = await open()
     const usage = { input: 100, output: 7, cacheRead: 3 }
-    await store.append(into('c', [begun(), said('ab', { usage }), said('cde', { usage }), said('f')]))
+    await store.append(
+      proposal('c', [
+        conversationCreated(),
+        messageAdded('ab', { usage }),
+        messageAdded('cde', { usage }),
+        messageAdded('f'),
+      ]),
+    )
     expect(await store.measure(windowOn('c'))).toMatchObject({ messages: 3, tokens: 6, input: 200, output: 14 })
   })
 }
@@ -211,8 +244,10 @@ function describePages(open: OpenStore): void {
   const hundred = async () => {
     const { store } = await open()
     const audienceOf = (index: number): Audience => (index % 3 === 0 ? everyone : { to: 'session', sessionId: 's' })
-    const messages = Array.from({ length: 100 }, (_, index) => said(`${index}`, { audience: audienceOf(index) }))
-    await store.append(into('c', [begun(), ...messages]))
+    const messages = Array.from({ length: 100 }, (_, index) =>
+      messageAdded(`${index}`, { audience: audienceOf(index) }),
+    )
+    await store.append(proposal('c', [conversationCreated(), ...messages]))
     return store
   }
 
@@ -225,11 +260,11 @@ function describePages(open: OpenStore): void {
   it('of many lanes gives the newest, or the oldest after a version, of all together', async () => {
     const { store, reopen } = await open()
     const sessions = Array.from({ length: 300 }, (_, index) => `s${index}`)
-    const to = (sessionId: string) => said(sessionId, { audience: { to: 'session', sessionId } })
-    await store.append(into('c', [begun(), ...sessions.map(to)]))
+    const to = (sessionId: string) => messageAdded(sessionId, { audience: { to: 'session', sessionId } })
+    await store.append(proposal('c', [conversationCreated(), ...sessions.map(to)]))
     const again = await reopen()
     // Some lanes go on, in an order of their own.
-    await again.append(into('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
+    await again.append(proposal('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
     const contentsOf = async (page: Parameters<Store['messages']>[1], more: Partial<Window> = {}) =>
       contents(await again.messages(windowOn('c', more), page))
     for (const _ of ['asked', 'asked again']) {
@@ -280,7 +315,7 @@ function describeContent(open: OpenStore): void {
 
   it('a message comes back with everything it carried', async () => {
     const { store, reopen } = await open()
-    const message = said('hello', {
+    const message = messageAdded('hello', {
       role: 'assistant',
       author: 'dev',
       sessionId: 's',
@@ -297,7 +332,7 @@ function describeContent(open: OpenStore): void {
       metadata: { nested: { deep: [1, 'two', null, { three: true }] }, blobs: [[0, 'text', 'x']], text: 'no' },
       envelope: { signature: 'x' },
     })
-    await store.append(into('c', [begun(), message]))
+    await store.append(proposal('c', [conversationCreated(), message]))
     const { type: _, messageId, ...said_ } = message
     const again = await reopen()
     const [shown] = await again.messages(windowOn('c'), { limit: 1 })
@@ -322,8 +357,8 @@ function describeContent(open: OpenStore): void {
   ])('%s over 256 KB comes back whole', async (_what, part) => {
     const { store, reopen } = await open()
     const small: Part = { type: 'text', text: odd }
-    const message = said('', { parts: [small, part, part, small] })
-    await store.append(into('c', [begun(), message, said('', { parts: [part] })]))
+    const message = messageAdded('', { parts: [small, part, part, small] })
+    await store.append(proposal('c', [conversationCreated(), message, messageAdded('', { parts: [part] })]))
     const again = await reopen()
     const [first, second] = await again.messages(windowOn('c'), { limit: 2 })
     expect(first?.parts).toEqual([small, part, part, small])
@@ -334,8 +369,10 @@ function describeContent(open: OpenStore): void {
 
   it('a message is found by its id, in its project only', async () => {
     const { store } = await open()
-    await store.append(into('c', [begun(), said('here', { messageId: 'same' })]))
-    await store.append(into('c', [begun(), said('there', { messageId: 'same' })], { project: 'bank' }))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('here', { messageId: 'same' })]))
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded('there', { messageId: 'same' })], { project: 'bank' }),
+    )
     expect((await store.message('shop', 'same'))?.content).toBe('here')
     expect((await store.message('bank', 'same'))?.content).toBe('there')
     expect(await store.message('mill', 'same')).toBeUndefined()
@@ -343,11 +380,11 @@ function describeContent(open: OpenStore): void {
   })
 }
 
-function describeErased(open: OpenStore): void {
+function describeErasures(open: OpenStore): void {
   it('[P4] an erased message keeps its place and its size, and says that it is gone', async () => {
     const { store } = await open()
-    const secret = said('secret', { audience: { to: 'session', sessionId: 's' } })
-    await store.append(into('c', [begun(), said('before'), secret, said('after')]))
+    const secret = messageAdded('secret', { audience: { to: 'session', sessionId: 's' } })
+    await store.append(proposal('c', [conversationCreated(), messageAdded('before'), secret, messageAdded('after')]))
     const window = windowOn('c', { viewer: asSession('s') })
     const size = await store.measure(window)
     await store.erase({ project, messageId: secret.messageId, origin })
@@ -363,8 +400,8 @@ function describeErased(open: OpenStore): void {
   it('[P4] a large content that two messages share stays whole for the one that is left', async () => {
     const { store } = await open()
     const parts: Part[] = [{ type: 'text', text: 'shared '.repeat(60_000) }]
-    const [first, second] = [said('', { parts }), said('', { parts })]
-    await store.append(into('c', [begun(), first, second]))
+    const [first, second] = [messageAdded('', { parts }), messageAdded('', { parts })]
+    await store.append(proposal('c', [conversationCreated(), first, second]))
     await store.erase({ project, messageId: first.messageId, origin })
     expect((await store.message(project, second.messageId))?.parts).toEqual(parts)
     await store.erase({ project, messageId: second.messageId, origin })
@@ -374,17 +411,19 @@ function describeErased(open: OpenStore): void {
 }
 
 /** Windows of which a store may keep what it has read: the same as read anew, whoever wrote meanwhile. */
-function describeShared(open: OpenStore): void {
+function describeSharing(open: OpenStore): void {
   const shared = { shared: true }
 
   it('gives the same window again and what came since, whoever wrote it', async () => {
     const { store, another } = await open()
     const other = await another()
-    await store.append(into('c', [begun(), said('one'), said('two'), said('three')]))
+    await store.append(
+      proposal('c', [conversationCreated(), messageAdded('one'), messageAdded('two'), messageAdded('three')]),
+    )
     const shown = async (limit: number) => contents(await store.messages(windowOn('c'), { limit, ...shared }))
     expect(await shown(2)).toEqual(['two', 'three'])
-    await store.append(into('c', said('four')))
-    await other.append(into('c', said('five')))
+    await store.append(proposal('c', messageAdded('four')))
+    await other.append(proposal('c', messageAdded('five')))
     expect(await shown(2)).toEqual(['four', 'five'])
     expect(await shown(9)).toEqual(['one', 'two', 'three', 'four', 'five'])
   })
@@ -392,8 +431,8 @@ function describeShared(open: OpenStore): void {
   it('[P4] does not give what another process erased or purged', async () => {
     const { store, another } = await open()
     const other = await another()
-    const secret = said('secret')
-    await store.append(into('c', [begun(), said('before'), secret, said('after')]))
+    const secret = messageAdded('secret')
+    await store.append(proposal('c', [conversationCreated(), messageAdded('before'), secret, messageAdded('after')]))
     const shown = async () => {
       const found = contents(await store.messages(windowOn('c'), { limit: 9, ...shared }))
       expect(contents(await store.messages(windowOn('c'), { limit: 9 }))).toEqual(found)
@@ -409,7 +448,7 @@ function describeShared(open: OpenStore): void {
   it('what is handed out to be sent cannot be changed for the next time', async () => {
     const { store } = await open()
     const parts: Part[] = [{ type: 'tool-call', callId: 'k', name: 'write', input: { path: 'a', at: { line: 1 } } }]
-    await store.append(into('c', [begun(), said('', { role: 'assistant', parts })]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('', { role: 'assistant', parts })]))
     const read = async () => (await store.messages(windowOn('c'), { limit: 9, ...shared }))[0]!.parts
     const [call] = (await read()) as Array<{ input: { at: { line: number } } }>
     try {
@@ -432,7 +471,7 @@ function describeShared(open: OpenStore): void {
       },
     ]
     const metadata = { tags: ['one'] }
-    await store.append(into('c', [begun(), said('', { role: 'assistant', parts, metadata })]))
+    await store.append(proposal('c', [conversationCreated(), messageAdded('', { role: 'assistant', parts, metadata })]))
     const read = async () => (await store.messages(windowOn('c'), { limit: 9 }))[0]!
     const asItWas = JSON.stringify(await read())
     for (let time = 0; time < 4; time++) {
@@ -474,15 +513,15 @@ function describeShared(open: OpenStore): void {
     const other = await another()
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(change, fc.boolean()), { maxLength: 30 }), async changes => {
-        const conversationId = fresh('conversation')
-        await store.append(into(conversationId, [begun(), said('first')]))
+        const conversationId = freshName('conversation')
+        await store.append(proposal(conversationId, [conversationCreated(), messageAdded('first')]))
         const ids: string[] = []
         for (const [one, isOther] of changes) {
           const writer = isOther ? other : store
           if (one.do === 'say' && one.where.length > 0) {
-            const messages = one.where.map(more => said(fresh('text'), more))
+            const messages = one.where.map(more => messageAdded(freshName('text'), more))
             ids.push(...messages.map(message => message.messageId))
-            await writer.append(into(conversationId, messages))
+            await writer.append(proposal(conversationId, messages))
           } else if (one.do === 'erase' && one.which < ids.length) {
             const [messageId] = ids.splice(one.which, 1)
             await writer.erase({ project, messageId: messageId!, origin })
@@ -559,8 +598,8 @@ async function forRandomWindows(open: OpenStore, look: (look: Look) => Promise<v
       fc.integer({ min: 1, max: 9 }),
       fc.option(fc.nat(40)),
       async (steps, kinds, delegations, limit, end) => {
-        const conversationId = fresh('conversation')
-        await store.append(into(conversationId, eventsOf(conversationId, steps)))
+        const conversationId = freshName('conversation')
+        await store.append(proposal(conversationId, eventsOf(conversationId, steps)))
         const events = await store.read({ project, conversationId })
         for (const one of sessions) {
           const sessionId = `${conversationId} ${one}`
@@ -594,10 +633,10 @@ function describeVisibility(open: OpenStore): void {
 const idsOf = (messages: readonly Message[]) => messages.map(message => message.id)
 
 function eventsOf(conversationId: string, steps: readonly Step[]): ConversationEvent[] {
-  const events: ConversationEvent[] = [begun()]
-  for (const one of sessions) events.push(joined(`${conversationId} ${one}`, { agentName: agentOf[one] }))
+  const events: ConversationEvent[] = [conversationCreated()]
+  for (const one of sessions) events.push(sessionCreated(`${conversationId} ${one}`, { agentName: agentOf[one] }))
   for (const one of steps) {
-    if (one.do === 'say') events.push(said('x', one.more))
+    if (one.do === 'say') events.push(messageAdded('x', one.more))
     else {
       const sessionId = `${conversationId} ${one.sessionId}`
       const viewer = asSession(one.sessionId, agentOf[one.sessionId])

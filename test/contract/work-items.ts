@@ -3,7 +3,7 @@ import type { ConversationEvent, Store, WorkItem } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
-import { begun, fresh, into, origin, said } from '../support/builders.ts'
+import { conversationCreated, freshName, messageAdded, origin, proposal } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'
@@ -12,7 +12,7 @@ const bead = (beadId: string): WorkItem => ({ type: 'bead', beadId })
 const task = (featureId: string, taskId: string): WorkItem => ({ type: 'task', featureId, taskId })
 
 const described = (beadId: string, priority: number): ConversationEvent[] => [
-  begun({ workItem: bead(beadId) }),
+  conversationCreated({ workItem: bead(beadId) }),
   { type: 'work.described', item: bead(beadId), title: beadId, priority },
 ]
 const moved = (item: WorkItem, from: string, to: string): ConversationEvent => ({ type: 'work.moved', item, from, to })
@@ -43,7 +43,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
         ['e', 0],
       ] as const) {
         clock.now++
-        await store.append(into(id, described(id, priority)))
+        await store.append(proposal(id, described(id, priority)))
       }
       expect(await idsIn(store, { type: 'bead' })).toEqual(['b', 'e', 'd', 'a', 'c'])
       expect(await idsIn(await another(), { type: 'bead', limit: 1 })).toEqual(['b', 'e', 'd', 'a', 'c'])
@@ -51,22 +51,22 @@ export function describeWorkItems(name: string, open: OpenStore): void {
 
     it('are found by the state they are in now, and by what their conversation is', async () => {
       const { store } = await open()
-      for (const id of ['a', 'b', 'c']) await store.append(into(id, described(id, 2)))
-      await store.append(into('b', moved(bead('b'), 'open', 'done')))
-      await store.append(into('c', { type: 'conversation.completed' }))
-      await store.append(into('a', said('something')))
+      for (const id of ['a', 'b', 'c']) await store.append(proposal(id, described(id, 2)))
+      await store.append(proposal('b', moved(bead('b'), 'open', 'done')))
+      await store.append(proposal('c', { type: 'conversation.completed' }))
+      await store.append(proposal('a', messageAdded('something')))
       expect(await idsIn(store, { type: 'bead', states: ['open'] })).toEqual(['a', 'c'])
       expect(await idsIn(store, { type: 'bead', states: ['done', 'parked'] })).toEqual(['b'])
       expect(await idsIn(store, { type: 'bead', states: [] })).toEqual([])
       expect(await idsIn(store, { type: 'bead', status: ['active'] })).toEqual(['a', 'b'])
-      await store.append(into('b', moved(bead('b'), 'done', 'open')))
+      await store.append(proposal('b', moved(bead('b'), 'done', 'open')))
       expect(await idsIn(store, { type: 'bead', states: ['open'], status: ['active'] })).toEqual(['a', 'b'])
     })
 
     it('follow a new priority', async () => {
       const { store } = await open()
-      for (const id of ['a', 'b']) await store.append(into(id, described(id, 2)))
-      await store.append(into('b', { type: 'work.described', item: bead('b'), priority: 0 }))
+      for (const id of ['a', 'b']) await store.append(proposal(id, described(id, 2)))
+      await store.append(proposal('b', { type: 'work.described', item: bead('b'), priority: 0 }))
       expect(await idsIn(store, { type: 'bead' })).toEqual(['b', 'a'])
     })
 
@@ -76,7 +76,12 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       for (const [index, featureId] of features.entries()) {
         for (const taskId of ['one', 'two']) {
           const item = task(featureId, taskId)
-          await store.append(into(`${index}-${taskId}`, [begun({ workItem: item }), moved(item, 'planning', 'in_dev')]))
+          await store.append(
+            proposal(`${index}-${taskId}`, [
+              conversationCreated({ workItem: item }),
+              moved(item, 'planning', 'in_dev'),
+            ]),
+          )
         }
       }
       for (const [index, featureId] of features.entries()) {
@@ -88,15 +93,15 @@ export function describeWorkItems(name: string, open: OpenStore): void {
 
     it('are none where nobody made a work item of what a conversation is about', async () => {
       const { store } = await open()
-      await store.append(into('a', [begun({ workItem: bead('a') }), said('hello')]))
-      await store.append(into('t', begun()))
+      await store.append(proposal('a', [conversationCreated({ workItem: bead('a') }), messageAdded('hello')]))
+      await store.append(proposal('t', conversationCreated()))
       for (const type of ['feature', 'task', 'bead'] as const) expect(await idsIn(store, { type })).toEqual([])
     })
 
     it('[P12] nothing of another project', async () => {
       const { store } = await open()
-      await store.append(into('a', described('a', 2)))
-      await store.append(into('b', described('b', 2), { project: 'bank' }))
+      await store.append(proposal('a', described('a', 2)))
+      await store.append(proposal('b', described('b', 2), { project: 'bank' }))
       expect(await idsIn(store, { type: 'bead' })).toEqual(['a'])
       expect(await idsIn(store, { type: 'bead', project: 'bank' })).toEqual(['b'])
       expect(await idsIn(store, { type: 'bead', project: 'nowhere' })).toEqual([])
@@ -106,8 +111,8 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       const { store } = await open()
       const to = memoryArchives()
       const item = task('login', 'form')
-      await store.append(into('a', [...described('a', 1), moved(bead('a'), 'open', 'parked')]))
-      await store.append(into('f', [begun({ workItem: item }), moved(item, 'planning', 'in_dev')]))
+      await store.append(proposal('a', [...described('a', 1), moved(bead('a'), 'open', 'parked')]))
+      await store.append(proposal('f', [conversationCreated({ workItem: item }), moved(item, 'planning', 'in_dev')]))
       for (const conversationId of ['a', 'f']) {
         const { archive } = await store.purge({ project, conversationId, to, origin })
         expect(await store.conversation(project, conversationId)).toBeUndefined()
@@ -129,7 +134,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       })
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 20 }), async steps => {
-          const scope = fresh('project')
+          const scope = freshName('project')
           const known = new Map<string, { priority: number; state: string }>()
           for (const [index, { bead: number, does }] of steps.entries()) {
             const id = `b${number}`
@@ -138,7 +143,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
             if ('to' in does) events.push(moved(bead(id), at.state, does.to))
             else events.push({ type: 'work.described', item: bead(id), priority: does.priority })
             clock.now++
-            await handles[index % 2]!.append(into(id, events, { project: scope }))
+            await handles[index % 2]!.append(proposal(id, events, { project: scope }))
             known.set(id, 'to' in does ? { ...at, state: does.to } : { ...at, priority: does.priority })
           }
           const wanted = (states?: string[]) =>

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.ts'
-import type { Served } from './server.ts'
+import type { FreshServer } from './server.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let browser: Promise<Browser> | undefined
@@ -33,7 +33,7 @@ export interface Visit {
 }
 
 /** A new page on a server, with its cookie; gone after the test, which fails when the page had trouble. */
-export async function visit(served: Pick<Served, 'running'>, options: VisitOptions = {}): Promise<Visit> {
+export async function visit(served: Pick<FreshServer, 'running'>, options: VisitOptions = {}): Promise<Visit> {
   const { path, expects, isStranger = false, ...rest } = options
   browser ??= launchChromium()
   const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 }, ...rest })

@@ -10,26 +10,26 @@ type SessionCreated = Extract<ConversationEvent, { type: 'session.created' }>
 let lastNumber = 0
 
 /** A name nobody used before. */
-export function fresh(kind: string): string {
+export function freshName(kind: string): string {
   return `${kind}-${++lastNumber}`
 }
 
 /** The fact that a conversation began. */
-export function begun(more: Partial<Created> = {}): Created {
+export function conversationCreated(more: Partial<Created> = {}): Created {
   return {
     type: 'conversation.created',
     title: 'Login page',
-    workItem: { type: 'thread', threadId: fresh('thread') },
+    workItem: { type: 'thread', threadId: freshName('thread') },
     ...more,
   }
 }
 
 /** The fact that somebody said something, to everyone unless it says otherwise. */
-export function said(text: string, more: Partial<MessageAdded> = {}): MessageAdded {
+export function messageAdded(text: string, more: Partial<MessageAdded> = {}): MessageAdded {
   const { role = 'user' } = more
   return {
     type: 'message.added',
-    messageId: fresh('message'),
+    messageId: freshName('message'),
     role,
     author: role,
     audience: everyone,
@@ -40,7 +40,7 @@ export function said(text: string, more: Partial<MessageAdded> = {}): MessageAdd
 }
 
 /** The fact that an agent has a session. */
-export function joined(sessionId: string, more: Partial<SessionCreated> = {}): SessionCreated {
+export function sessionCreated(sessionId: string, more: Partial<SessionCreated> = {}): SessionCreated {
   return {
     type: 'session.created',
     sessionId,
@@ -53,7 +53,7 @@ export function joined(sessionId: string, more: Partial<SessionCreated> = {}): S
 }
 
 /** A proposal to record `what` in a conversation, after whatever is there. */
-export function into(
+export function proposal(
   conversationId: string,
   what: ConversationEvent | readonly ConversationEvent[] | Proposal['decide'],
   more: Partial<Proposal> = {},
@@ -84,7 +84,7 @@ export function fenceOf({ name, generation }: Lease): { name: string; generation
 }
 
 /** The next `count` events of a subscription. */
-export async function take(events: AsyncIterator<RecordedEvent>, count: number): Promise<RecordedEvent[]> {
+export async function nextEvents(events: AsyncIterator<RecordedEvent>, count: number): Promise<RecordedEvent[]> {
   const taken: RecordedEvent[] = []
   while (taken.length < count) {
     const { done, value } = await events.next()
@@ -95,7 +95,7 @@ export async function take(events: AsyncIterator<RecordedEvent>, count: number):
 }
 
 /** What an operation was refused with, or undefined when it went through. */
-export async function refusal(operation: () => unknown): Promise<unknown> {
+export async function errorOf(operation: () => unknown): Promise<unknown> {
   try {
     await operation()
     return undefined
@@ -110,6 +110,6 @@ export async function linesOf(lines: AsyncIterable<string>): Promise<string[]> {
   return all
 }
 
-export async function* eachOf<T>(items: Iterable<T>): AsyncGenerator<T> {
+export async function* asyncItems<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const entry = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
-export interface Ran {
+export interface CliResult {
   exitCode: number | null
   stdout: string
   stderr: string
@@ -26,15 +26,15 @@ export interface RunOptions {
 }
 
 /** Runs `colloquy` with `args` and nothing else: no store, no project. */
-export function run(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  return started(args, options).ended
+export function runCli(args: readonly string[], options: RunOptions = {}): Promise<CliResult> {
+  return startCli(args, options).ended
 }
 
 /** The same, for who wants to do something to the process meanwhile. */
-export function started(
+export function startCli(
   args: readonly string[],
   { env = {}, cwd, input, uid, readsLittle = false }: RunOptions = {},
-): { child: ChildProcess; ended: Promise<Ran> } {
+): { child: ChildProcess; ended: Promise<CliResult> } {
   // The environment of whoever runs the tests must not colour the output or move its times.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, [entry, ...args], {
@@ -54,7 +54,7 @@ export function started(
   err.setEncoding('utf8').on('data', text => {
     stderr += text
   })
-  const ended = new Promise<Ran>((resolve, reject) => {
+  const ended = new Promise<CliResult>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', exitCode => {
       resolve({
@@ -70,6 +70,6 @@ export function started(
 }
 
 /** `colloquy` on a store, in the project of the tests. */
-export function cliOn(store: string, options: RunOptions = {}): (...args: string[]) => Promise<Ran> {
-  return (...args) => run(['--store', store, '--project', 'shop', ...args], options)
+export function cliOn(store: string, options: RunOptions = {}): (...args: string[]) => Promise<CliResult> {
+  return (...args) => runCli(['--store', store, '--project', 'shop', ...args], options)
 }

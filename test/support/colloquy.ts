@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import { type Colloquy, type OpenOptions, openColloquy } from 'colloquy'
 import { onTestFinished } from 'vitest'
-import { freshPlace } from './postgres.ts'
+import { freshSchema } from './postgres.ts'
 import { temporaryFolder } from './temporary.ts'
 
-export interface Opened {
+export interface FreshColloquy {
   colloquy: Colloquy
   /** The URL of its store, to open it a second time. */
   store: string
@@ -23,7 +23,7 @@ export interface Opened {
 
 export const hour = 60 * 60 * 1000
 
-export async function opened(options: OpenOptions = {}): Promise<Opened> {
+export async function freshColloquy(options: OpenOptions = {}): Promise<FreshColloquy> {
   const folder = temporaryFolder()
   const store = options.store ?? (await freshStore(folder))
   let now = Date.parse('2026-11-15T10:00:00Z')
@@ -57,6 +57,6 @@ export async function opened(options: OpenOptions = {}): Promise<Opened> {
 }
 
 async function freshStore(folder: string): Promise<string> {
-  if (process.env.COLLOQUY_TEST_STORE === 'postgres') return (await freshPlace()).url
+  if (process.env.COLLOQUY_TEST_STORE === 'postgres') return (await freshSchema()).url
   return `sqlite:${join(folder, 'colloquy.db')}`
 }

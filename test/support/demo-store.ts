@@ -32,17 +32,17 @@ export function demoClock(hoursAgo = 2.75): DemoClock {
 }
 
 export async function fillDemo(colloquy: Colloquy, clock: Pick<DemoClock, 'pass'> = { pass() {} }): Promise<Demo> {
-  await planned(colloquy)
+  await planWork(colloquy)
   clock.pass(20)
-  const { developerSessionId, taskConversationId } = await developed(colloquy, clock)
-  const conversationId = await discussed(colloquy, clock)
-  await checked(colloquy, clock)
+  const { developerSessionId, taskConversationId } = await addDevelopment(colloquy, clock)
+  const conversationId = await addDiscussion(colloquy, clock)
+  await addReview(colloquy, clock)
   await beads(colloquy)
-  await talked(colloquy, clock)
+  await addChat(colloquy, clock)
   return { feature: 'passkeys', conversationId, developerSessionId, taskConversationId }
 }
 
-async function planned({ work }: Colloquy): Promise<void> {
+async function planWork({ work }: Colloquy): Promise<void> {
   await work.addFeature({
     featureId: 'passkeys',
     name: 'Sign in with a passkey',
@@ -101,7 +101,7 @@ async function planned({ work }: Colloquy): Promise<void> {
 }
 
 /** The feature's own conversation: a person, a planner, an orchestrator, two agents. */
-async function discussed({ conversations, sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<string> {
+async function addDiscussion({ conversations, sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<string> {
   const pm = await sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'passkeys' })
   const id = pm.conversationId
   const say = async (role: 'user' | 'assistant', author: string, content: string, more = {}) => {
@@ -166,7 +166,7 @@ async function discussed({ conversations, sessions }: Colloquy, clock: Pick<Demo
 const files = ['assertion.ts', 'counter.ts', 'session.ts', 'challenge.ts', 'credentials.ts', 'errors.ts', 'routes.ts']
 
 /** The developer at work: calls, results, and so much of it that older messages become checkpoints. */
-async function developed({ sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>) {
+async function addDevelopment({ sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>) {
   const task = {
     type: 'task',
     agentType: 'dev',
@@ -256,7 +256,7 @@ function source(file: string, step: number): string {
 }
 
 /** Quality assurance on another task, and one whose session was put away. */
-async function checked({ sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<void> {
+async function addReview({ sessions }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<void> {
   const task = { type: 'task', featureId: 'passkeys', taskId: 'register' } as const
   const dev = await sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
   await sessions.addMessage(dev.id, { role: 'assistant', content: 'Registration works in both browsers.' })
@@ -287,7 +287,7 @@ async function beads({ work }: Colloquy): Promise<void> {
 }
 
 /** A thread with a planner that asks something back: the question stays open. */
-async function talked({ sessions, agents }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<void> {
+async function addChat({ sessions, agents }: Colloquy, clock: Pick<DemoClock, 'pass'>): Promise<void> {
   const session = await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'release 2.4' })
   clock.pass(5)
   await agents.run(session.id, {

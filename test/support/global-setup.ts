@@ -15,13 +15,13 @@ export default function setUp(project: TestProject): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
   project.provide('postgresFolder', folder)
   return async () => {
-    const { pid, folder: place } = started(join(folder, 'server.json'))
+    const { pid, folder: place } = startedServer(join(folder, 'server.json'))
     if (pid !== undefined) await end(pid)
     for (const one of [folder, place]) if (one) rmSync(one, { recursive: true, force: true })
   }
 }
 
-function started(file: string): { pid?: number; folder?: string } {
+function startedServer(file: string): { pid?: number; folder?: string } {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {

@@ -1,7 +1,7 @@
 /** A chat with a project manager, ten turns long, through whatever sends `systemPrompt` and `userPrompt` to a provider. */
 import type { AgentRequest, Colloquy } from 'colloquy'
 import { plays } from './models/anthropic.ts'
-import { type Asked, type ProviderServer, providerServer } from './models/server.ts'
+import { type ProviderServer, providerServer, type RecordedRequest } from './models/server.ts'
 
 export const turns = 10
 export const budget = 9_000
@@ -12,10 +12,10 @@ export interface Sent {
   question: string
   request: AgentRequest
   /** What the provider was asked for it. */
-  arrived: Asked
+  arrived: RecordedRequest
 }
 
-export interface Said {
+export interface ChatTurn {
   text: string
   usage: { input: number; output: number }
   /** What the framework calls its session. */
@@ -23,12 +23,12 @@ export interface Said {
 }
 
 /** Sends one request to the server at the address, and gives back what it answered. */
-export type Send = (request: AgentRequest, baseUrl: string) => Promise<Said>
+export type Send = (request: AgentRequest, baseUrl: string) => Promise<ChatTurn>
 
 export async function pmChat(
   colloquy: Colloquy,
   send: Send,
-): Promise<{ sessionId: string; sent: Sent[]; asked: Asked[] }> {
+): Promise<{ sessionId: string; sent: Sent[]; asked: RecordedRequest[] }> {
   const { sessions } = colloquy
   const session = await sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
   const server = await anthropicServer()
@@ -66,7 +66,7 @@ function anthropicServer(): Promise<ProviderServer> {
 }
 
 /** Every text of a request to the Messages API, whoever put it there. */
-export function textsIn({ body }: Asked): string[] {
+export function textsIn({ body }: RecordedRequest): string[] {
   const system: unknown[] = typeof body.system === 'string' ? [body.system] : body.system
   const said = body.messages.flatMap(({ content }: { content: unknown }) => content)
   return [...system, ...said].map(one => (typeof one === 'string' ? one : (one as { text: string }).text))

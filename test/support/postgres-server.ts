@@ -52,7 +52,7 @@ export async function startPostgres(settings: ServerSettings = {}): Promise<Post
   }
 }
 
-export interface Replicated {
+export interface ReplicatedServer {
   primary: PostgresServer
   standby: PostgresServer
   /** Both servers in one URL, for who wants the one that takes writes. */
@@ -63,7 +63,7 @@ export interface Replicated {
 }
 
 /** A primary on loopback whose commits wait for a standby that follows it. */
-export async function startReplicated(settings: ServerSettings = {}): Promise<Replicated> {
+export async function startReplicated(settings: ServerSettings = {}): Promise<ReplicatedServer> {
   const first = await freshCluster()
   const second = { ...first, folder: join(first.folder, 'standby'), data: join(first.folder, 'standby', 'data') }
   try {
@@ -108,7 +108,7 @@ export async function startReplicated(settings: ServerSettings = {}): Promise<Re
 async function freshCluster(): Promise<Place> {
   // Short: the path of a socket may have hardly more than a hundred characters.
   const folder = mkdtempSync(join(tmpdir(), 'clq-pg-'))
-  const user = unprivileged()
+  const user = unprivilegedUser()
   try {
     const programs = copyPrograms(folder)
     const data = join(folder, 'data')
@@ -221,7 +221,7 @@ function pidFile(data: string): string[] {
   }
 }
 
-function unprivileged(): { uid: number; gid: number } | undefined {
+function unprivilegedUser(): { uid: number; gid: number } | undefined {
   return process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
 }
 

@@ -28,7 +28,7 @@ export async function freshDatabase(): Promise<string> {
 }
 
 /** A schema that nobody used before, in a database that the tests of the file share. */
-export async function freshPlace(): Promise<{ url: string; schema: string }> {
+export async function freshSchema(): Promise<{ url: string; schema: string }> {
   ofThisFile ??= freshDatabase()
   const url = await ofThisFile
   const schema = `s${++schemas}`

@@ -51,14 +51,14 @@ function read(run: RecordedRun, role: string, content: string): void {
   } else if (run.turns.at(-1)?.agent === role) run.turns.at(-1)!.result += content
 }
 
-export interface Replayed {
+export interface ReplayedRun {
   run: RecordedRun
   /** The turn at which routing was blocked, counted from 1, and why. */
   blocked?: { turn: number; kind: string; evidence: readonly number[] }
 }
 
 /** Takes a run's turns through the front door until it ends or routing is blocked. */
-export async function replay({ conversations }: Colloquy, run: RecordedRun): Promise<Replayed> {
+export async function replay({ conversations }: Colloquy, run: RecordedRun): Promise<ReplayedRun> {
   const { id } = await conversations.createConversation({
     title: run.name,
     initial: { role: 'user', author: 'person', content: run.question },

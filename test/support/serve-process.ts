@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
-export interface Started {
+export interface ServeProcess {
   child: ChildProcess
   told: { url: string; entry: string; tokenFile: string; store: string; project: string }
   token: string
@@ -15,13 +15,13 @@ export interface Started {
 }
 
 /** Resolves when it has told where it listens. */
-export async function startServe(args: string[], options: { cwd: string; entry?: string }): Promise<Started> {
+export async function startServe(args: string[], options: { cwd: string; entry?: string }): Promise<ServeProcess> {
   const entry = options.entry ?? join(root, 'dist/cli.js')
   const child = spawn(process.execPath, [entry, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
   let text = ''
-  const told = await new Promise<Started['told']>((resolve, reject) => {
+  const told = await new Promise<ServeProcess['told']>((resolve, reject) => {
     child.stdout!.setEncoding('utf8').on('data', piece => {
       text += piece
       const line = text.split('\n').find(one => one.startsWith('{') && one.endsWith('}'))

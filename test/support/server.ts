@@ -13,34 +13,34 @@ import {
   tokenBook,
 } from 'colloquy/server'
 import { onTestFinished } from 'vitest'
-import { type Opened, opened } from './colloquy.ts'
+import { type FreshColloquy, freshColloquy } from './colloquy.ts'
 
-export interface Answered {
+export interface HttpAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
   json(): Record<string, unknown>
 }
 
-export interface Sent {
+export interface HttpCall {
   method?: string
   headers?: Record<string, string | undefined>
   body?: string
 }
 
-export interface Served extends Opened {
+export interface FreshServer extends FreshColloquy {
   running: RunningServer
   token: string
   book: TokenBook
   client: Client
   /** As the owner unless the headers say otherwise; undefined leaves a header out. */
-  send(path: string, sent?: Sent): Promise<Answered>
+  send(path: string, sent?: HttpCall): Promise<HttpAnswer>
 }
 
-export async function served(
+export async function freshServer(
   options: { open?: OpenOptions; configuration?: ServerSettingsInput } = {},
-): Promise<Served> {
-  const store = await opened(options.open)
+): Promise<FreshServer> {
+  const store = await freshColloquy(options.open)
   const token = newToken()
   const book = tokenBook(join(store.folder, 'token'))
   const server = createServer({
@@ -56,7 +56,7 @@ export async function served(
     token,
     book,
     client: connect({ url: running.url, token, project: 'shop' }),
-    send: (path: string, { headers = {}, ...sent }: Sent = {}) =>
+    send: (path: string, { headers = {}, ...sent }: HttpCall = {}) =>
       send(running, path, { ...sent, headers: { authorization: `Bearer ${token}`, ...headers } }),
   })
 }
@@ -64,7 +64,11 @@ export async function served(
 const agent = new Agent({ keepAlive: true, maxSockets: 8 })
 
 /** Plain HTTP: nothing is added that is not said, and Host may say anything. */
-export function send({ host, port }: { host: string; port: number }, path: string, sent: Sent = {}): Promise<Answered> {
+export function send(
+  { host, port }: { host: string; port: number },
+  path: string,
+  sent: HttpCall = {},
+): Promise<HttpAnswer> {
   const { method = 'GET', body, headers = {} } = sent
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Model, OpenOptions, TeamProgress } from 'colloquy'
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
-import { opened } from './colloquy.ts'
+import { freshColloquy } from './colloquy.ts'
 import { commit, type Files, repositoryWith, runGit } from './repository.ts'
 
 type ModelRequest = Parameters<Model['stream']>[0]
@@ -12,7 +12,7 @@ export type Player = (request: ModelRequest) => Scripted
 export const isGood = 'grep -qs good answer.txt'
 
 /** A repository on `main`, and a feature `f` in it with a task `t`, unless others are wanted. */
-export async function shop({
+export async function teamShop({
   files = { 'README.md': 'A shop.\n' },
   players = {},
   tasks = [{ taskId: 't', title: 'Give a good answer', description: 'answer.txt must say good.' }],
@@ -30,7 +30,7 @@ export async function shop({
   commit(root, 'first')
   const all: Record<string, Player> = { dev: writes('good'), qa: passes, ...players }
   const models = Object.fromEntries(Object.entries(all).map(([name, player]) => [name, scriptedModel(player, name)]))
-  const place = await opened({
+  const place = await freshColloquy({
     root,
     work: { checks: { test: isGood }, ...work },
     agents: { models, ...agents },
@@ -45,7 +45,7 @@ export async function shop({
 }
 
 /** The text that code asked with last. */
-export function asked({ messages }: ModelRequest): string {
+export function promptOf({ messages }: ModelRequest): string {
   const texts = messages.flatMap(({ role, content }) =>
     role === 'user' ? content.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
   )
@@ -53,7 +53,7 @@ export function asked({ messages }: ModelRequest): string {
 }
 
 export function iterationOf(request: ModelRequest): number {
-  return Number(/Iteration (\d+) of/.exec(asked(request))?.[1])
+  return Number(/Iteration (\d+) of/.exec(promptOf(request))?.[1])
 }
 
 /** Whether the last thing in the conversation is the result of a call. */

@@ -2,11 +2,11 @@
 import type { OpenOptions } from 'colloquy'
 import type { ServerSettingsInput } from 'colloquy/server'
 import { type Demo, fillDemo } from './demo-store.ts'
-import { type Served, served } from './server.ts'
+import { type FreshServer, freshServer } from './server.ts'
 
-export async function servedDemo(
+export async function demoServer(
   options: { open?: OpenOptions; configuration?: ServerSettingsInput } = {},
-): Promise<Served & { demo: Demo }> {
-  const server = await served(options)
+): Promise<FreshServer & { demo: Demo }> {
+  const server = await freshServer(options)
   return Object.assign(server, { demo: await fillDemo(server.colloquy) })
 }

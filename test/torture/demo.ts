@@ -56,7 +56,7 @@ export async function killDemo({
   }
 }
 
-interface Ran {
+interface DemoResult {
   /** Null when it was killed. */
   exitCode: number | null
   output: string
@@ -67,7 +67,7 @@ interface Ran {
 export async function demo(
   folder: string,
   { killAfterLines, killAfterMs = 0 }: { killAfterLines?: number; killAfterMs?: number } = {},
-): Promise<Ran> {
+): Promise<DemoResult> {
   const child = spawn(process.execPath, [entry, 'demo', '--dir', folder], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let isDying = false
@@ -141,7 +141,7 @@ export async function problemsOf(folder: string): Promise<string[]> {
     expect('asked of pm', await askedIn(colloquy, { type: 'feature', featureId: 'coupons' }), ['Plan the feature'])
     for (const [taskId, story] of Object.entries(stories)) {
       const item = { type: 'task' as const, featureId: 'coupons', taskId }
-      expect(taskId, (await eventsOf(colloquy, item)).flatMap(told), story)
+      expect(taskId, (await eventsOf(colloquy, item)).flatMap(storyStep), story)
       const asked = story.filter(one => /^iteration|^pass$|^return/.test(one))
       expect(`asked in ${taskId}`, (await askedIn(colloquy, item)).length, asked.length)
     }
@@ -170,7 +170,7 @@ async function askedIn(colloquy: Colloquy, item: Item): Promise<string[]> {
   })
 }
 
-export function told({ event }: RecordedEvent): string[] {
+export function storyStep({ event }: RecordedEvent): string[] {
   switch (event.type) {
     case 'work.moved':
       return [event.to]

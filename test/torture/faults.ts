@@ -8,8 +8,8 @@ import { openColloquy } from 'colloquy'
 import { runChild } from './child.ts'
 import { messagesOf } from './kill.ts'
 import { random } from './random.ts'
-import { type Fault, faultText, shimmed } from './shim.ts'
-import { acknowledgements, powerLossImage, readTrace, unsynced, walSyncs } from './trace.ts'
+import { type Fault, faultText, shimEnvironment } from './shim.ts'
+import { acknowledgements, powerLossImage, readTrace, unsyncedAppends, walSyncs } from './trace.ts'
 
 export const faults: readonly Fault[] = [
   { write: 2, error: 'EIO' },
@@ -115,7 +115,7 @@ async function writeBehindShim({
   const ended = await runChild({
     program: 'fault-writer.mjs',
     args: [JSON.stringify(input)],
-    env: shimmed(library, { path: place, ...(trace !== undefined && { trace }) }, fault),
+    env: shimEnvironment(library, { path: place, ...(trace !== undefined && { trace }) }, fault),
     onLine: line => said.push(JSON.parse(line) as Said),
   })
   if (ended.hung) problems.push(`it hung after ${said.at(-1)?.name}`)
@@ -204,7 +204,7 @@ export async function losePower({
     problems.push(...found.map(problem => `power lost after acknowledgement ${moment + 1}: ${problem}`))
     rmSync(to, { recursive: true, force: true })
   }
-  const report = { acknowledged: marks.length, walSyncs: walSyncs(trace), unsynced: unsynced(trace) }
+  const report = { acknowledged: marks.length, walSyncs: walSyncs(trace), unsynced: unsyncedAppends(trace) }
   rmSync(file)
   return { ...report, losses: moments.length, problems }
 }

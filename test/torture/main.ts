@@ -84,7 +84,7 @@ async function kill(folder: string, { cycles = 100, seed }: Settings): Promise<s
     seed,
     onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
   })
-  return told(report)
+  return printKillReport(report)
 }
 
 /** On a server of its own, removed afterwards. */
@@ -119,7 +119,7 @@ async function killedNodes(server: PostgresServer, folder: string, settings: Set
     onCycle: (cycle, acknowledged) => progress(`cycle ${cycle} of ${cycles}, ${acknowledged} acknowledged`),
   })
   say(`The server crashed ${crashes} times and was back after ${Math.round(slowest)} ms at the most.`)
-  return told(report)
+  return printKillReport(report)
 }
 
 async function followedNodes(server: PostgresServer, _: string, { cases = 100_000 }: Settings): Promise<string[]> {
@@ -163,7 +163,7 @@ async function outages(server: PostgresServer, _: string, { cycles = 50, seed }:
   return problems
 }
 
-function told(report: KillReport): string[] {
+function printKillReport(report: KillReport): string[] {
   const { lost, gaps, duplicates, damages, crashes, starved, share } = report
   say(`${report.cycles} cycles, ${report.kills} kills: ${report.acknowledged} acknowledged, ${report.stored} stored.`)
   say(`${lost.length} lost, ${gaps.length} gaps, ${duplicates.length} duplicates, ${damages.length} damages.`)

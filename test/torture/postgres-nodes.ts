@@ -6,7 +6,7 @@
 import { setTimeout as pass } from 'node:timers/promises'
 import { openColloquy, type Store } from 'colloquy'
 import { postgresStore } from 'colloquy/postgres'
-import { begun, into, said, textsIn } from '../support/builders.ts'
+import { conversationCreated, messageAdded, proposal, textsIn } from '../support/builders.ts'
 import { openCutProxy } from '../support/cut-proxy.ts'
 import { type PostgresServer, startReplicated } from '../support/postgres-server.ts'
 import { startChild } from './child.ts'
@@ -98,7 +98,7 @@ export async function stoppedNode(url: string, { forMs }: { forMs: number }): Pr
   const problems: string[] = []
   try {
     const lease = `lease ${performance.now()}`
-    if (!(await store.conversation(project, 'c'))) await store.append(into('c', begun(), { project }))
+    if (!(await store.conversation(project, 'c'))) await store.append(proposal('c', conversationCreated(), { project }))
     let [acknowledged, refused] = [0, '']
     let heard: (() => void) | undefined
     const child = startChild({
@@ -118,7 +118,7 @@ export async function stoppedNode(url: string, { forMs }: { forMs: number }): Pr
     while (!taken)
       taken = await store.claim({ project, name: lease, holder: 'next', forMs: 60_000 }).catch(() => undefined)
     const fence = { name: lease, generation: taken.generation }
-    const { events } = await store.append(into('c', said('taken over'), { project, fence }))
+    const { events } = await store.append(proposal('c', messageAdded('taken over'), { project, fence }))
     process.kill(child.pid, 'SIGCONT')
     const { code, words } = await child.ended
     if (code !== 0) problems.push(`the stopped node ended with ${code}: ${words}`)
@@ -151,7 +151,7 @@ export async function underOutages(
   let slowestBackMs = 0
   try {
     const id = `outages ${performance.now()}`
-    await stores[0]!.append(into(id, begun(), { project }))
+    await stores[0]!.append(proposal(id, conversationCreated(), { project }))
     const seen: string[] = []
     const following = stores[0]!.subscribe({ project, from: 'start' })
     const isFollowed = (async () => {
@@ -162,7 +162,7 @@ export async function underOutages(
         [0, 1, 2, 3].map(async writer => {
           for (let i = 0; !isOver; i++) {
             const words = `${node} ${writer} ${i}`
-            await store.append(into(id, said(words), { project }))
+            await store.append(proposal(id, messageAdded(words), { project }))
             acknowledged.push(words)
           }
         }),

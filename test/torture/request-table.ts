@@ -114,7 +114,7 @@ export class RequestTable {
 
   async #say(seat: Seat, input: MessageInput, to: Extract<Step, { do: 'say' }>['to'] = 'default'): Promise<Said> {
     const mark = `mark${++this.#marks}q`
-    const parts = (input.parts ?? []).map(part => marked(part as Part, mark))
+    const parts = (input.parts ?? []).map(part => markedPart(part as Part, mark))
     const audiences = {
       default: undefined,
       everyone: { to: 'everyone' as const },
@@ -238,7 +238,7 @@ export class RequestTable {
   }
 }
 
-function marked(part: Part, mark: string): Part {
+function markedPart(part: Part, mark: string): Part {
   return JSON.parse(JSON.stringify(part).replaceAll(markPlace, mark)) as Part
 }
 

@@ -40,7 +40,11 @@ export interface Fault {
 
 const errorNumbers = { EIO: 5, ENOSPC: 28 }
 
-export function shimmed(library: string, watch: { path: string; trace?: string }, fault?: Fault): NodeJS.ProcessEnv {
+export function shimEnvironment(
+  library: string,
+  watch: { path: string; trace?: string },
+  fault?: Fault,
+): NodeJS.ProcessEnv {
   return {
     LD_PRELOAD: library,
     SHIM_PATH: watch.path,

@@ -49,7 +49,7 @@ export function acknowledgements(trace: readonly TraceEntry[]): Array<{ index: n
 }
 
 /** Acknowledgements that came while bytes of the write-ahead log were written but not synced. */
-export function unsynced(trace: readonly TraceEntry[]): string[] {
+export function unsyncedAppends(trace: readonly TraceEntry[]): string[] {
   let dirty = 0
   const found: string[] = []
   for (const entry of trace) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type LivePart, type LiveUpdate, liveChannel } from './live.ts'
 
-const said = (part: LivePart, runId = 'r'): LiveUpdate => ({
+const liveUpdate = (part: LivePart, runId = 'r'): LiveUpdate => ({
   project: 'shop',
   conversationId: 'c',
   sessionId: 's',
@@ -9,7 +9,7 @@ const said = (part: LivePart, runId = 'r'): LiveUpdate => ({
   agent: 'pm',
   part,
 })
-const word = (text: string, runId?: string) => said({ type: 'text-delta', id: 'text', text }, runId)
+const word = (text: string, runId?: string) => liveUpdate({ type: 'text-delta', id: 'text', text }, runId)
 
 it('puts words together that wait for a slow reader, run by run', async () => {
   const { publish, listen } = liveChannel()
@@ -26,7 +26,7 @@ it('keeps so much for a reader that takes nothing, then says that it missed some
   const { publish, listen } = liveChannel()
   const reader = listen({ project: 'shop' })
   for (let number = 0; number < 3000; number++) publish(word('x'.repeat(1000)))
-  publish(said({ type: 'text-end', id: 'text' }))
+  publish(liveUpdate({ type: 'text-end', id: 'text' }))
   const parts: LivePart[] = []
   while (parts.at(-1)?.type !== 'text-end') parts.push((await reader.next()).value!.part)
   expect(parts[0]).toEqual({ type: 'missed' })
@@ -36,17 +36,17 @@ it('keeps so much for a reader that takes nothing, then says that it missed some
 
 it('begins with what the answers under way have said, where that is asked for', async () => {
   const { publish, listen } = liveChannel()
-  publish(said({ type: 'run-start', model: 'm' }))
-  publish(said({ type: 'start', model: 'm' }))
+  publish(liveUpdate({ type: 'run-start', model: 'm' }))
+  publish(liveUpdate({ type: 'start', model: 'm' }))
   for (const text of ['one', ' two']) publish(word(text))
   const reader = listen({ project: 'shop', soFar: true })
   const fromNow = listen({ project: 'shop' })
-  publish(said({ type: 'finish', stopReason: 'stop' }))
-  expect((await reader.next()).value).toEqual(said({ type: 'start', model: 'm' }))
+  publish(liveUpdate({ type: 'finish', stopReason: 'stop' }))
+  expect((await reader.next()).value).toEqual(liveUpdate({ type: 'start', model: 'm' }))
   expect((await reader.next()).value).toEqual(word('one two'))
   expect((await fromNow.next()).value!.part.type).toBe('finish')
-  publish(said({ type: 'run-end', outcome: 'done' }))
+  publish(liveUpdate({ type: 'run-end', outcome: 'done' }))
   const after = listen({ project: 'shop', soFar: true })
-  publish(said({ type: 'run-start', model: 'm' }, 'next'))
+  publish(liveUpdate({ type: 'run-start', model: 'm' }, 'next'))
   expect((await after.next()).value!.runId).toBe('next')
 })

@@ -8,7 +8,7 @@ import { autorun } from './autorun.ts'
 
 const scope = { project: 'shop', actor: 'ada', channel: 'test' }
 
-function said(messageId: string): RecordedEvent {
+function messageAdded(messageId: string): RecordedEvent {
   return {
     ...scope,
     conversationId: 'c',
@@ -29,12 +29,12 @@ function said(messageId: string): RecordedEvent {
 }
 
 /** Each subscription gives one message, and fails then but for the last. */
-function given(failures: readonly Error[]) {
+function autorunWith(failures: readonly Error[]) {
   const [from, answered] = [[] as unknown[], [] as string[]]
   async function* subscribe({ from: place, signal }: SubscribeOptions) {
     const number = from.push(place)
     const failure = failures[number - 1]
-    yield said(`message ${number}`)
+    yield messageAdded(`message ${number}`)
     if (failure) throw failure
     await new Promise(resolve => signal!.addEventListener('abort', resolve))
   }
@@ -53,14 +53,14 @@ function given(failures: readonly Error[]) {
 }
 
 it('goes on behind what it heard last', async () => {
-  const { from, answered } = given([new StoreFailed('the disk was away')])
+  const { from, answered } = autorunWith([new StoreFailed('the disk was away')])
   await expect.poll(() => answered, { timeout: 5000 }).toEqual(['message 1', 'message 2'])
   expect(from).toEqual([undefined, 'at message 1'])
 })
 
 it('in a store that was put back meanwhile goes on from now', async () => {
   const failures = [new StoreFailed('the server was away'), new PositionUnknown('at message 1', 'another store')]
-  const { from, answered } = given(failures)
+  const { from, answered } = autorunWith(failures)
   await expect.poll(() => answered, { timeout: 5000 }).toHaveLength(3)
   expect(from).toEqual([undefined, 'at message 1', undefined])
 })

@@ -11,7 +11,7 @@ const moved = (from: string, to: string): RecordedEvent =>
   ({ event: { type: 'work.moved', item: { type: 'bead', beadId: 'a' }, from, to } }) as never
 
 /** A subscription gives what is said for it, and fails then but for the last. */
-function given(failure: Error, ...subscriptions: ReadonlyArray<readonly RecordedEvent[]>) {
+function changesOf(failure: Error, ...subscriptions: ReadonlyArray<readonly RecordedEvent[]>) {
   let number = 0
   async function* subscribe({ signal }: SubscribeOptions) {
     const mine = number++
@@ -29,13 +29,13 @@ const away = new StoreFailed('the disk was away')
 const done = moved('in_progress', 'done')
 
 it('tells of what is parked, and of nothing else', async () => {
-  const changes = given(away, [moved('open', 'in_progress'), done])
+  const changes = changesOf(away, [moved('open', 'in_progress'), done])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)
 })
 
 it('goes on when the log could not be followed for a while', async () => {
-  const changes = given(away, [done], [moved('parked', 'open')])
+  const changes = changesOf(away, [done], [moved('parked', 'open')])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)
   await changes.next(unaborted)
@@ -43,7 +43,7 @@ it('goes on when the log could not be followed for a while', async () => {
 })
 
 it('in a store that was put back meanwhile takes what it missed for anything', async () => {
-  const changes = given(new PositionUnknown('at the start', 'another store'), [done], [])
+  const changes = changesOf(new PositionUnknown('at the start', 'another store'), [done], [])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)
   await changes.next(unaborted)

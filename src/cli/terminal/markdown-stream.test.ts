@@ -24,7 +24,7 @@ const names: Readonly<Record<string, string>> = {
 const tagged = (text: string) => text.replace(/\u001b\[(\d+)m/g, (_, code: string) => names[code] ?? `<${code}>`)
 const plain = (text: string) => text.replace(/\u001b\[\d+m/g, '')
 
-function rendered(pieces: readonly string[], columns = 80): string {
+function renderedText(pieces: readonly string[], columns = 80): string {
   const stream = markdownStream(style, () => columns)
   return pieces.map(piece => stream.write(piece)).join('') + stream.end()
 }
@@ -41,7 +41,7 @@ describe('looks like what it is', () => {
     ['Run:\n```sh\nnpm test # *all*\n```\nDone', 'Run:\n  <dim>sh</>\n  <cyan>npm test # *all*</c>\nDone'],
     ['before\n---\nafter', `before\n<dim>${'─'.repeat(40)}</>\nafter`],
   ])('%j', (source, shown) => {
-    expect(tagged(rendered([source]))).toBe(shown)
+    expect(tagged(renderedText([source]))).toBe(shown)
   })
 
   it.each([
@@ -52,16 +52,16 @@ describe('looks like what it is', () => {
     '#hashtag, -5, 1984 was a year',
     'C:\\path and __init__.py',
   ])('%j is no mark', source => {
-    expect(rendered([source])).toBe(source)
+    expect(renderedText([source])).toBe(source)
   })
 
   it('keeps what a backslash protects', () => {
-    expect(rendered(['\\*no\\* \\`tick\\`'])).toBe('*no* `tick`')
+    expect(renderedText(['\\*no\\* \\`tick\\`'])).toBe('*no* `tick`')
   })
 
   it('puts a table into columns, wide characters included', () => {
     const source = 'See:\n| name | does |\n|---|:-:|\n| `a|b` | 登录 |\n| long name | x \\| y |\n\nend'
-    expect(plain(rendered([source])).split('\n')).toEqual([
+    expect(plain(renderedText([source])).split('\n')).toEqual([
       'See:',
       'name       does',
       '─────────  ─────',
@@ -74,7 +74,7 @@ describe('looks like what it is', () => {
 
   it('tells a table row by row where it does not fit', () => {
     const source = '| name | does |\n|---|---|\n| form | shows the fields |\n| tests | prove it |'
-    expect(plain(rendered([source], 16))).toBe(
+    expect(plain(renderedText([source], 16))).toBe(
       '\n• name: form\n  does: shows the fields\n• name: tests\n  does: prove it\n',
     )
   })
@@ -121,7 +121,7 @@ describe('while it comes', () => {
         const text = source.join('')
         const places = [...new Set(cuts.filter(cut => cut < text.length))].sort((a, b) => a - b)
         const pieces = [...places, text.length].map((end, index) => text.slice(places[index - 1] ?? 0, end))
-        expect(plain(rendered(pieces))).toBe(plain(rendered([text])))
+        expect(plain(renderedText(pieces))).toBe(plain(renderedText([text])))
       }),
       { numRuns: 2000 },
     )
@@ -131,7 +131,7 @@ describe('while it comes', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), source => {
         const words = (text: string) => plain(text).match(/word/g)?.length ?? 0
-        expect(words(rendered(source))).toBe(source.filter(one => one === 'word').length)
+        expect(words(renderedText(source))).toBe(source.filter(one => one === 'word').length)
       }),
     )
   })

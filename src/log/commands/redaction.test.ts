@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { redactMessage } from './redaction.ts'
 
-const said = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] }) as const
+const userMessage = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] }) as const
 const textOf = (text: string) => {
-  const [part] = redactMessage({ ...said(text), parts: [{ type: 'text', text }] }).parts
+  const [part] = redactMessage({ ...userMessage(text), parts: [{ type: 'text', text }] }).parts
   return part?.type === 'text' ? part.text : ''
 }
 const key = (prefix: string, length: number) => prefix + 'aB3'.repeat(20).slice(0, length)
@@ -33,7 +33,7 @@ it('leaves everything else as it is', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), text => {
       fc.pre(!/sk-|gh[pousr]_|github_pat|AKIA|ASIA|AIza|xox|clq_|eyJ|PRIVATE KEY/.test(text))
-      const message = { ...said(text), parts: [{ type: 'text' as const, text }] }
+      const message = { ...userMessage(text), parts: [{ type: 'text' as const, text }] }
       expect(redactMessage(message)).toBe(message)
     }),
   )

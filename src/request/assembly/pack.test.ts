@@ -97,7 +97,7 @@ const logs = fc
   })
 
 /** Pins alone may be more than a small budget holds; that is an error of its own, and not what is tested here. */
-function packed(history: Message[], budget: number, changes: Partial<Material> = {}): Packed {
+function packOf(history: Message[], budget: number, changes: Partial<Material> = {}): Packed {
   try {
     return pack(material(history, changes), { budget, estimator, mayOmit: true })
   } catch (error) {
@@ -128,7 +128,7 @@ describe('packing', () => {
   it('[P5] stays inside the budget, and the rendered text does too', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 300, max: 6000 }), (history, budget) => {
-        const request = packed(history, budget)
+        const request = packOf(history, budget)
         const { system, messages } = renderMessages(request, options)
         const { systemPrompt, userPrompt } = renderPrompt(request, options)
         const sent = messages.flatMap(one =>
@@ -147,7 +147,7 @@ describe('packing', () => {
   it('explains both renderings in pieces that add up to them, and name the messages they come from', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 300, max: 6000 }), words, (history, budget, notes) => {
-        const request = packed(history, budget, { context: section(notes), state: section(notes) })
+        const request = packOf(history, budget, { context: section(notes), state: section(notes) })
         const { system, messages } = renderMessages(request, options)
         const { systemPrompt, userPrompt } = renderPrompt(request, options)
         const explained = explainRequest(request, options)
@@ -174,7 +174,7 @@ describe('packing', () => {
   it('[P6] puts every message into exactly one of kept, pinned and left out', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 300, max: 6000 }), (history, budget) => {
-        const request = packed(history, budget)
+        const request = packOf(history, budget)
         const kept = request.history.map(one => one.version)
         const pinned = request.pinned.map(one => one.version)
         expect(new Set([...kept, ...pinned]).size).toBe(kept.length + pinned.length)
@@ -189,7 +189,7 @@ describe('packing', () => {
   it('[P7] renders what providers accept, with the message exactly once', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 300, max: 6000 }), (history, budget) => {
-        const request = packed(history, budget, { trigger: { ...section('the one question'), author: 'user' } })
+        const request = packOf(history, budget, { trigger: { ...section('the one question'), author: 'user' } })
         const { system, messages } = renderMessages(request, options)
         expect(problems(messages)).toEqual([])
         const whole = system + JSON.stringify(messages)
@@ -223,7 +223,7 @@ describe('packing', () => {
   it('accounts for every token it uses', () => {
     fc.assert(
       fc.property(logs, fc.integer({ min: 300, max: 6000 }), (history, budget) => {
-        const { ledger } = packed(history, budget)
+        const { ledger } = packOf(history, budget)
         const sent = ledger.entries.filter(entry => entry.fate === 'kept' || entry.fate === 'trimmed')
         expect(sent.reduce((sum, entry) => sum + entry.tokens, 0)).toBe(ledger.used)
       }),

@@ -4,7 +4,7 @@ import { entity } from '../../../test/support/nostr.ts'
 import { isBech32 } from '../text/bech32.ts'
 import { findReferences, longestSearched, mostPerMessage, referenceText } from './references.ts'
 
-const found = (text: string) => findReferences([{ type: 'text', text }]).map(referenceText)
+const referencesIn = (text: string) => findReferences([{ type: 'text', text }]).map(referenceText)
 
 describe('bech32', () => {
   it('takes an entity that others made, and none with a letter changed', () => {
@@ -22,26 +22,26 @@ describe('references in a text', () => {
   const article = entity('naddr', '30023:an article')
 
   it('finds nostr entities with and without their scheme, once each, in order', () => {
-    expect(found(`See nostr:${article}, (${note}) and nostr:${article}.`)).toEqual([
+    expect(referencesIn(`See nostr:${article}, (${note}) and nostr:${article}.`)).toEqual([
       `nostr:${article}`,
       `nostr:${note}`,
     ])
-    expect(found(`nostr:${note.toUpperCase()}!`)).toEqual([`nostr:${note}`])
+    expect(referencesIn(`nostr:${note.toUpperCase()}!`)).toEqual([`nostr:${note}`])
   })
 
   it('passes over words that only look like entities, and over secret keys', () => {
-    expect(found('note1 npub1abc nostr:nevent1qqqqqqqqqq')).toEqual([])
-    expect(found(`x${note} ${note}x ${note}_`)).toEqual([])
-    expect(found(`nostr:${entity('nsec', 'a secret')}`)).toEqual([])
+    expect(referencesIn('note1 npub1abc nostr:nevent1qqqqqqqqqq')).toEqual([])
+    expect(referencesIn(`x${note} ${note}x ${note}_`)).toEqual([])
+    expect(referencesIn(`nostr:${entity('nsec', 'a secret')}`)).toEqual([])
   })
 
   it('finds conversations and files, in quotes where their names are odd', () => {
-    expect(found('As in conversation:0198-ab.c. And file:src/form.ts:12, file:README.md.')).toEqual([
+    expect(referencesIn('As in conversation:0198-ab.c. And file:src/form.ts:12, file:README.md.')).toEqual([
       'conversation:0198-ab.c',
       'file:src/form.ts',
       'file:README.md',
     ])
-    expect(found('conversation:"a \\"b\\" / c" file:"my notes/a b.md" file:"Makefile"')).toEqual([
+    expect(referencesIn('conversation:"a \\"b\\" / c" file:"my notes/a b.md" file:"Makefile"')).toEqual([
       'conversation:"a \\"b\\" / c"',
       'file:"my notes/a b.md"',
       'file:"Makefile"',
@@ -49,17 +49,19 @@ describe('references in a text', () => {
   })
 
   it('takes no prose and no address of a machine for a reference', () => {
-    expect(found('the conversation: we had; file:line:column; profile:a.b; file:///etc/passwd file:')).toEqual([])
-    expect(found('conversation:"a\nb" file:"" conversation:"bad \\x escape"')).toEqual([])
-    expect(found(`conversation:"${'x'.repeat(600)}" file:"\\u0000.md" file:"\\ud800.md"`)).toEqual([])
+    expect(referencesIn('the conversation: we had; file:line:column; profile:a.b; file:///etc/passwd file:')).toEqual(
+      [],
+    )
+    expect(referencesIn('conversation:"a\nb" file:"" conversation:"bad \\x escape"')).toEqual([])
+    expect(referencesIn(`conversation:"${'x'.repeat(600)}" file:"\\u0000.md" file:"\\ud800.md"`)).toEqual([])
   })
 
   it('passes over code: fences, open or closed, and spans', () => {
-    expect(found(`\`\`\`ts\nfile:a.ts ${note}\n\`\`\`\nfile:b.ts`)).toEqual(['file:b.ts'])
-    expect(found('~~~~\nfile:a.ts\n~~~\nfile:c.ts\n~~~~\nfile:b.ts')).toEqual(['file:b.ts'])
-    expect(found('say `file:a.ts` or ``file:c.ts ` `` but file:b.ts')).toEqual(['file:b.ts'])
-    expect(found('a lone ` before file:b.ts')).toEqual(['file:b.ts'])
-    expect(found('```\nfile:a.ts')).toEqual([])
+    expect(referencesIn(`\`\`\`ts\nfile:a.ts ${note}\n\`\`\`\nfile:b.ts`)).toEqual(['file:b.ts'])
+    expect(referencesIn('~~~~\nfile:a.ts\n~~~\nfile:c.ts\n~~~~\nfile:b.ts')).toEqual(['file:b.ts'])
+    expect(referencesIn('say `file:a.ts` or ``file:c.ts ` `` but file:b.ts')).toEqual(['file:b.ts'])
+    expect(referencesIn('a lone ` before file:b.ts')).toEqual(['file:b.ts'])
+    expect(referencesIn('```\nfile:a.ts')).toEqual([])
   })
 
   it('takes a file part that has a path and no text', () => {
@@ -70,8 +72,8 @@ describe('references in a text', () => {
   })
 
   it('stops after so many, and behind so many characters', () => {
-    expect(found(Array.from({ length: 500 }, (_, i) => `file:${i}.md`).join(' '))).toHaveLength(mostPerMessage)
-    expect(found(`${' '.repeat(longestSearched)} file:a.md`)).toEqual([])
+    expect(referencesIn(Array.from({ length: 500 }, (_, i) => `file:${i}.md`).join(' '))).toHaveLength(mostPerMessage)
+    expect(referencesIn(`${' '.repeat(longestSearched)} file:a.md`)).toEqual([])
   })
 
   it('any target survives being written and found again', () => {
@@ -106,7 +108,7 @@ describe('references in a text', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...hostile), { minLength: 1, maxLength: 4 }), pieces => {
         const text = pieces.join('').repeat(Math.floor(60_000 / pieces.join('').length))
-        expect(found(text).length).toBeLessThanOrEqual(mostPerMessage)
+        expect(referencesIn(text).length).toBeLessThanOrEqual(mostPerMessage)
       }),
       { numRuns: 100 },
     )

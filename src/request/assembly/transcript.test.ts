@@ -8,7 +8,7 @@ const options = { agentName: 'dev', place: 'session-1' }
 const call = (callId: string, path: string): Part => ({ type: 'tool-call', callId, name: 'read', input: { path } })
 const result = (callId: string, output: string): Part => ({ type: 'tool-result', callId, output })
 
-function said(version: number, author: string, ...parts: Part[]): Message {
+function message(version: number, author: string, ...parts: Part[]): Message {
   return {
     id: `m${version}`,
     conversationId: 'c',
@@ -25,7 +25,10 @@ function said(version: number, author: string, ...parts: Part[]): Message {
 
 describe('transcript', () => {
   it('[P6] tells in words what another agent called and got', () => {
-    const told = transcript([said(1, 'qa', call('c1', 'a.ts')), said(2, 'tools', result('c1', 'its lines'))], options)
+    const told = transcript(
+      [message(1, 'qa', call('c1', 'a.ts')), message(2, 'tools', result('c1', 'its lines'))],
+      options,
+    )
     expect(told).toHaveLength(1)
     expect(told[0]!.content.every(part => part.type === 'text')).toBe(true)
     expect(JSON.stringify(told)).toContain('a.ts')
@@ -35,10 +38,10 @@ describe('transcript', () => {
   it('[P7] gives each call its own result when an id is used again', () => {
     const told = transcript(
       [
-        said(1, 'dev', call('call_0', 'a.ts')),
-        said(2, 'tools', result('call_0', 'lines of a')),
-        said(3, 'dev', call('call_0', 'b.ts')),
-        said(4, 'tools', result('call_0', 'lines of b')),
+        message(1, 'dev', call('call_0', 'a.ts')),
+        message(2, 'tools', result('call_0', 'lines of a')),
+        message(3, 'dev', call('call_0', 'b.ts')),
+        message(4, 'tools', result('call_0', 'lines of b')),
       ],
       options,
     )
@@ -49,9 +52,9 @@ describe('transcript', () => {
   it('[P7] does not answer a running call with the result of its namesake', () => {
     const told = transcript(
       [
-        said(1, 'dev', call('call_0', 'a.ts')),
-        said(2, 'tools', result('call_0', 'lines of a')),
-        said(3, 'dev', call('call_0', 'b.ts')),
+        message(1, 'dev', call('call_0', 'a.ts')),
+        message(2, 'tools', result('call_0', 'lines of a')),
+        message(3, 'dev', call('call_0', 'b.ts')),
       ],
       options,
     )

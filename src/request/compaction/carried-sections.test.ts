@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { said } from '../../../test/support/builders.ts'
+import { messageAdded } from '../../../test/support/builders.ts'
 import { CarriedState } from '../../log/events/checkpoint.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
@@ -8,7 +8,7 @@ import { carriedSections } from './carried-sections.ts'
 import { foldCarried } from './computed-sections.ts'
 
 function message(version: number, parts: Part[], role: 'user' | 'assistant' = 'assistant'): Message {
-  return messageOf({ conversationId: 'c', version, at: '', event: said('', { parts, role }) })!
+  return messageOf({ conversationId: 'c', version, at: '', event: messageAdded('', { parts, role }) })!
 }
 const call = (callId: string, name = 'bash', input: unknown = {}): Part => ({ type: 'tool-call', callId, name, input })
 const result = (callId: string): Part => ({ type: 'tool-result', callId, output: 'ok' })

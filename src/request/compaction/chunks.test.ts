@@ -1,12 +1,17 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { said } from '../../../test/support/builders.ts'
+import { messageAdded } from '../../../test/support/builders.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
 import { chunkMessages } from './chunks.ts'
 
 function message(version: number, parts: Part[], count: number): Message {
-  return messageOf({ conversationId: 'c', version, at: '', event: said('', { parts, tokens: { count, by: 'test' } }) })!
+  return messageOf({
+    conversationId: 'c',
+    version,
+    at: '',
+    event: messageAdded('', { parts, tokens: { count, by: 'test' } }),
+  })!
 }
 
 it('fills pieces up to the limit', () => {

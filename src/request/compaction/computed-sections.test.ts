@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { said } from '../../../test/support/builders.ts'
+import { messageAdded } from '../../../test/support/builders.ts'
 import type { Checkpoint } from '../../log/events/checkpoint.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
@@ -21,7 +21,7 @@ import {
 
 const estimator = fastEstimator
 const message = (version: number, parts: Part[]): Message =>
-  messageOf({ conversationId: 'c', version, at: '', event: said('', { parts, role: 'assistant' }) })!
+  messageOf({ conversationId: 'c', version, at: '', event: messageAdded('', { parts, role: 'assistant' }) })!
 const session = { id: 's', conversationId: 'c' } as SessionHead
 const nothing: Known = { session, conversation: undefined, checkpoint: undefined, messages: [] }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { said } from '../../../test/support/builders.ts'
+import { messageAdded } from '../../../test/support/builders.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
 import { compactionPrompt } from './prompt.ts'
 
-function message(version: number, content: string | Part[], more: Parameters<typeof said>[1] = {}): Message {
+function message(version: number, content: string | Part[], more: Parameters<typeof messageAdded>[1] = {}): Message {
   const parts: Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
-  return messageOf({ conversationId: 'c', version, at: '', event: said('', { ...more, parts }) })!
+  return messageOf({ conversationId: 'c', version, at: '', event: messageAdded('', { ...more, parts }) })!
 }
 
 describe('compactionPrompt', () => {

@@ -8,7 +8,7 @@ import { loadExactEstimator } from './exact-tokens.ts'
 const model = 'house:model'
 
 /** The state after a provider counted these texts, each request continuing the one before. */
-function given(...counted: Measured[]): Calibration {
+function calibrationOf(...counted: Measured[]): Calibration {
   let state: Calibration = {}
   let previous: Measured | undefined
   for (const sample of counted) {
@@ -32,26 +32,26 @@ it('adds what came after to the last real usage', () => {
 })
 
 it('scales what came after by the ratio it has learned', () => {
-  const state = given({ estimated: 0, actual: 3_000 }, { estimated: 100_000, actual: 133_000 })
+  const state = calibrationOf({ estimated: 0, actual: 3_000 }, { estimated: 100_000, actual: 133_000 })
   expect(ratioOf(state, model)).toBeCloseTo(1.3, 2)
   const previous = { estimated: 100_000, actual: 133_000 }
   expect(estimateWith(state, { model, estimated: 110_000, previous })).toBeCloseTo(146_000, -2)
 })
 
 it('adds what the provider adds to every request when there is no call to continue', () => {
-  const state = given({ estimated: 200, actual: 3_240 }, { estimated: 100_200, actual: 123_240 })
+  const state = calibrationOf({ estimated: 200, actual: 3_240 }, { estimated: 100_200, actual: 123_240 })
   const estimate = estimateWith(state, { model, estimated: 20_000 })
   expect(Math.abs(estimate - 27_000) / 27_000).toBeLessThan(0.01)
 })
 
 it('learns from a request that was measured as a whole after a compaction', () => {
-  const continued = given({ estimated: 100, actual: 1_100 }, { estimated: 100_100, actual: 101_100 })
+  const continued = calibrationOf({ estimated: 100, actual: 1_100 }, { estimated: 100_100, actual: 101_100 })
   const after = calibrate(continued, { model, estimated: 10_000, actual: 15_000 })
   expect(estimateWith(after, { model, estimated: 10_000 })).toBe(15_000)
 })
 
 it('is not led astray by what no tokenizer explains', () => {
-  const state = given({ estimated: 1_000, actual: 1_000 }, { estimated: 1_010, actual: 3_000 })
+  const state = calibrationOf({ estimated: 1_000, actual: 1_000 }, { estimated: 1_010, actual: 3_000 })
   expect(ratioOf(state, model)).toBe(1)
 })
 
@@ -70,7 +70,7 @@ it('follows when the kind of text changes', () => {
 })
 
 it('keeps models apart and changes no state in place', () => {
-  const state = Object.freeze(given({ estimated: 0, actual: 100 }, { estimated: 10_000, actual: 13_100 }))
+  const state = Object.freeze(calibrationOf({ estimated: 0, actual: 100 }, { estimated: 10_000, actual: 13_100 }))
   const both = calibrate(state, { model: 'other', estimated: 10, actual: 10 })
   expect(ratioOf(both, 'other')).toBe(1)
   expect(both[model]).toBe(state[model])
@@ -79,7 +79,7 @@ it('keeps models apart and changes no state in place', () => {
 })
 
 it('survives being stored as JSON', () => {
-  const state = given({ estimated: 10, actual: 100 }, { estimated: 10_000, actual: 13_100 })
+  const state = calibrationOf({ estimated: 10, actual: 100 }, { estimated: 10_000, actual: 13_100 })
   expect(JSON.parse(JSON.stringify(state))).toEqual(state)
 })
 

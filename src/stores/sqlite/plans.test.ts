@@ -19,7 +19,7 @@ import { maintenance } from './upkeep/maintenance.ts'
 import { totaller } from './upkeep/totals.ts'
 
 /** A store as it is made, and its index. */
-function given() {
+function filledDatabase() {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-plans-'))
   const path = join(folder, 'colloquy.db')
   const database = openDatabase({ path, durability: 'relaxed' })
@@ -68,7 +68,7 @@ const who = { participant: 'dev', agent: 'dev', phase: 'plan', archived: false }
 const workItem = { type: 'feature', featureId: 'login' } as const
 
 it('a search by words, titles, time and people', () => {
-  const { index } = given()
+  const { index } = filledDatabase()
   const asked = new Set<string>()
   const search = searcher({ ...index, database: noting(index.database, asked) })
   for (const more of [{}, times, who, { workItem }, { ...times, ...who, workItem }]) {
@@ -81,7 +81,7 @@ it('a search by words, titles, time and people', () => {
 })
 
 it('lists, heads, windows, reading, archives, audit and what is due', () => {
-  const { database } = given()
+  const { database } = filledDatabase()
   const asked = new Set<string>()
   const noted = noting(database, asked)
   const heads = headStore(noted)
@@ -105,7 +105,7 @@ it('lists, heads, windows, reading, archives, audit and what is due', () => {
 })
 
 it('what is due for the archive is found in the order of its pages: no page is sorted out of all there is', () => {
-  const { database } = given()
+  const { database } = filledDatabase()
   const asked = new Set<string>()
   const noted = noting(database, asked)
   const access = { reading: async <T>(read: () => T) => read(), writing: async <T>(write: () => T) => write() }

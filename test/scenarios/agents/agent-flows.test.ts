@@ -2,7 +2,7 @@
 import { isOfType, type ModelRequest, openModel } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, vi } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import * as anthropic from '../../support/models/anthropic.ts'
 import { plays } from '../../support/models/openai.ts'
 import { providerServer, type Reply } from '../../support/models/server.ts'
@@ -21,7 +21,7 @@ function listening(...answers: string[]) {
 }
 
 it('planning stores what a person would have said, never the system prompt; chat goes on in messages', async () => {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(pm)
   const { model, requests } = listening('Three tasks: form, session, tests.', 'The form.')
   await colloquy.agents.run(id, { message: 'Plan feature: Login\n\nPeople log in by mail.', model })
@@ -42,7 +42,7 @@ it('planning stores what a person would have said, never the system prompt; chat
 })
 
 it('where conversations are switched off, a stored message is sent alone, and its tools know what was asked', async () => {
-  const { colloquy } = await opened({ agents: { singleShot: true } })
+  const { colloquy } = await freshColloquy({ agents: { singleShot: true } })
   const { id } = await colloquy.sessions.getOrCreateSession(pm)
   const requests: ModelRequest[] = []
   const model = scriptedModel(request => {
@@ -70,7 +70,7 @@ it('what a model thought is in the log, and goes back to it as long as its turn 
     plays({ reasoning: { text: 'I must look.' }, calls, stop: 'tool-calls' }),
     plays({ text: 'Grey.' }),
   )
-  const { colloquy } = await opened({ agents: { model: `openai-compatible:tiny@${server.url}` } })
+  const { colloquy } = await freshColloquy({ agents: { model: `openai-compatible:tiny@${server.url}` } })
   const { id } = await colloquy.sessions.getOrCreateSession(pm)
   await colloquy.agents.run(id, { message: 'What colour is the owl?' })
   await colloquy.agents.run(id, { message: 'Sure?' })
@@ -94,7 +94,7 @@ it('the beginning that stays is marked for the provider’s cache, at every step
     baseUrl: server.url,
     environment: { ANTHROPIC_API_KEY: 'none' },
   })
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(pm)
   await colloquy.agents.run(id, { message: 'What colour is the owl?', model })
   await colloquy.agents.run(id, { message: 'Sure?', model })
@@ -122,7 +122,7 @@ it('a person’s chat goes before background work at a model with one place, and
   }
   const server = await providerServer(waits, answer)
   const name = `openai-compatible:tiny@${server.url}`
-  const { colloquy } = await opened({
+  const { colloquy } = await freshColloquy({
     agents: { model: name, concurrency: { [name]: 1 }, prices: { tiny: { input: 2, output: 8 } } },
   })
   const built = async (threadId: string) => {

@@ -2,12 +2,12 @@
 import { openColloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 it('starts the addressed agents, else the default one, and exactly one process answers', async () => {
   const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Here.'))
   const agents = { autorun: true, defaultAgent: 'pm', model }
-  const { colloquy, store } = await opened({ agents, clock: Date.now })
+  const { colloquy, store } = await freshColloquy({ agents, clock: Date.now })
   const other = await openColloquy({ store, project: 'shop', agents, sweepEveryMs: null, tokens: 'fast' })
   onTestFinished(() => other.close())
   const updates = colloquy.subscribe()
@@ -27,7 +27,10 @@ it('starts the addressed agents, else the default one, and exactly one process a
 })
 
 it('starts nobody by what he says himself, whoever else he says it to', async () => {
-  const { colloquy } = await opened({ agents: { autorun: true, model: scriptedModel('Here.') }, clock: Date.now })
+  const { colloquy } = await freshColloquy({
+    agents: { autorun: true, model: scriptedModel('Here.') },
+    clock: Date.now,
+  })
   const updates = colloquy.subscribe()
   const { id } = await colloquy.conversations.createConversation({
     title: 'Login',
@@ -40,7 +43,7 @@ it('starts nobody by what he says himself, whoever else he says it to', async ()
 
 it('answers a reply by the default agent again, and what is said in a task by the agent of the task', async () => {
   const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Dev here.'))
-  const { colloquy } = await opened({ agents: { autorun: true, defaultAgent: 'pm', model }, clock: Date.now })
+  const { colloquy } = await freshColloquy({ agents: { autorun: true, defaultAgent: 'pm', model }, clock: Date.now })
   const updates = colloquy.subscribe()
   const ended = async (agent: string) => {
     for await (const { event } of { [Symbol.asyncIterator]: () => ({ next: () => updates.next() }) })

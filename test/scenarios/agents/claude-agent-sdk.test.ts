@@ -8,13 +8,13 @@ import { pathToFileURL } from 'node:url'
 
 import { expect, it } from 'vitest'
 import { loadExactEstimator } from '../../../src/request/text/exact-tokens.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import {
   answerOf,
   budget,
+  type ChatTurn,
   pmChat,
   questionOf,
-  type Said,
   type Send,
   type Sent,
   textsIn,
@@ -36,7 +36,7 @@ const overHttp: Send = async ({ systemPrompt, userPrompt }, baseUrl) => {
 }
 
 it('a chat of ten turns through the two prompts arrives whole, inside the budget, and repeats nothing', async () => {
-  const { colloquy } = await opened({ tokens: 'exact', requests: { budget } })
+  const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { budget } })
   const { sent, sessionId } = await pmChat(colloquy, overHttp)
   await expectGoodChat(sent)
   expect((await colloquy.sessions.getAllMessages(sessionId)).length).toBe(2 * turns)
@@ -44,7 +44,7 @@ it('a chat of ten turns through the two prompts arrives whole, inside the budget
 
 it('the same through the Claude Agent SDK', async context => {
   if (!existsSync(installed)) context.skip('the SDK is not installed; npm run test:sdk installs it and runs this')
-  const { colloquy } = await opened({ tokens: 'exact', requests: { budget } })
+  const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { budget } })
   const { sent, asked, sessionId } = await pmChat(colloquy, await throughSdk())
   await expectGoodChat(sent)
   // It made no call of its own beside them.
@@ -119,7 +119,7 @@ async function throughSdk(): Promise<Send> {
         DISABLE_TELEMETRY: '1',
       },
     }
-    let said: Said | undefined
+    let said: ChatTurn | undefined
     for await (const { type, subtype, result, usage, session_id } of query({ prompt: userPrompt, options })) {
       if (type !== 'result') continue
       expect(subtype).toBe('success')

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { run } from '../../support/cli.ts'
+import { runCli } from '../../support/cli.ts'
 import { folderWith, runGit, write } from '../../support/repository.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 import { demo, killDemo, problemsOf } from '../../torture/demo.ts'
@@ -26,7 +26,7 @@ describe('the demo', { timeout: patience }, () => {
     // Newer versions of Node mark these lines otherwise.
     expect(tests).toMatch(/^. pass 10$/m)
     expect(tests).toMatch(/^. fail 0$/m)
-    const status = await run(['status', '--json'], { cwd: folder })
+    const status = await runCli(['status', '--json'], { cwd: folder })
     expect(status.json()).toMatchObject({
       features: [{ featureId: 'coupons', state: 'done', ended: { outcome: 'done' }, questions: [] }],
     })
@@ -40,7 +40,7 @@ describe('the demo', { timeout: patience }, () => {
     const { exitCode, output } = await demo(folder)
     expect(exitCode).toBe(1)
     expect(output).toContain('holds something else')
-    expect(await run(['demo', '--dir', folder, '--json'])).toMatchObject({ exitCode: 1 })
+    expect(await runCli(['demo', '--dir', folder, '--json'])).toMatchObject({ exitCode: 1 })
   })
 
   it('killed at 5 random points and started again ends as if nobody had', async () => {

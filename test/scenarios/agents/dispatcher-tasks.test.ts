@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isOfType, type OpenOptions } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { commit, folderWith, repositoryWith } from '../../support/repository.ts'
 
 /** Dev writes a file for each time it is asked; QA sends the first piece of work back. */
@@ -32,7 +32,7 @@ function team(root: string): OpenOptions {
 it('takes the tasks of a feature in progress one after the other to their merge, and the feature to its end', async () => {
   const root = repositoryWith({ 'README.md': 'hello\n', '.gitignore': '.colloquy/\n' })
   commit(root, 'first')
-  const { colloquy } = await opened(team(root))
+  const { colloquy } = await freshColloquy(team(root))
   await colloquy.work.addFeature({ featureId: 'files', name: 'Files' })
   await colloquy.work.planTasks('files', {
     add: [
@@ -63,7 +63,7 @@ it('takes the tasks of a feature in progress one after the other to their merge,
 })
 
 it('parks a task with its reason where there is no repository, and lets it go on when a person says so', async () => {
-  const { colloquy } = await opened(team(folderWith({ 'a.txt': 'a' })))
+  const { colloquy } = await freshColloquy(team(folderWith({ 'a.txt': 'a' })))
   await colloquy.work.addFeature({ featureId: 'files', name: 'Files' })
   await colloquy.work.planTasks('files', { add: [{ taskId: 'one', title: 'Write file-one' }] })
   await colloquy.work.moveFeature('files', 'in_progress')

@@ -2,7 +2,7 @@
 import { type Colloquy, isOfType, type ModelRequest, type OpenOptions } from 'colloquy'
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const complete = (summary: string): Scripted => ({ calls: [{ name: 'complete', input: { summary } }] })
 const handOn = (to: string, message: string): Scripted => ({ calls: [{ name: 'hand_on', input: { to, message } }] })
@@ -18,7 +18,7 @@ async function beads(
   model: (request: ModelRequest) => Scripted | Promise<Scripted>,
   { dispatch, agents, ...options }: OpenOptions = {},
 ) {
-  return opened({
+  return freshColloquy({
     agents: { model: scriptedModel(model), ...agents },
     dispatch: { ...quick, ...dispatch, guards: { ...quick.guards, ...dispatch?.guards } },
     ...options,
@@ -185,7 +185,7 @@ describe('a dispatcher', () => {
       [{ concurrency: 5, perModel: { busy: 1 } }, 1],
     ] as const) {
       most = 0
-      const { colloquy } = await opened({ agents: { model }, dispatch: { ...quick, ...dispatch } })
+      const { colloquy } = await freshColloquy({ agents: { model }, dispatch: { ...quick, ...dispatch } })
       for (let index = 0; index < 8; index++) await colloquy.work.addBead({ beadId: `b${index}`, title: `B${index}` })
       // Two that share the queue share the limits of project and model.
       const [one, other] = [colloquy.dispatcher.start({ once: true }), colloquy.dispatcher.start({ once: true })]

@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { ToolServerFailed } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const server = fileURLToPath(new URL('../../support/mcp-server.mjs', import.meta.url))
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
 it('offers the tools of an MCP server and gives back what they say', async () => {
-  const { colloquy } = await opened({ agents: { mcp: { sky: { command: process.execPath, args: [server] } } } })
+  const { colloquy } = await freshColloquy({ agents: { mcp: { sky: { command: process.execPath, args: [server] } } } })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   let names: string[] = []
   const model = scriptedModel([
@@ -37,7 +37,7 @@ it('offers the tools of an MCP server and gives back what they say', async () =>
 })
 
 it('says which server cannot be used and why', async () => {
-  const { colloquy } = await opened({
+  const { colloquy } = await freshColloquy({
     agents: { mcp: { sky: { command: process.execPath, args: ['-e', 'process.exit(7)'] } } },
   })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
@@ -48,7 +48,7 @@ it('says which server cannot be used and why', async () => {
 
 it('gives its tools only to the agents it is for', async () => {
   const sky = { command: process.execPath, args: ['-e', 'process.exit(7)'], agents: ['dev'] }
-  const { colloquy } = await opened({ agents: { mcp: { sky } } })
+  const { colloquy } = await freshColloquy({ agents: { mcp: { sky } } })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   expect(await colloquy.agents.run(id, { message: 'Hello', model: scriptedModel('Hello.') })).toMatchObject({
     outcome: 'done',
@@ -56,7 +56,7 @@ it('gives its tools only to the agents it is for', async () => {
 })
 
 it('sends no history where a project has it switched off, and keeps it all the same', async () => {
-  const { colloquy } = await opened({ agents: { singleShot: true } })
+  const { colloquy } = await freshColloquy({ agents: { singleShot: true } })
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const sent: string[] = []
   const model = scriptedModel(({ messages }) => {

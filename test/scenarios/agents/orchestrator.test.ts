@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type Colloquy, isOfType, type Model, type OpenOptions, openColloquy } from 'colloquy'
 import { type ScriptedAnswer, scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const to = (agents: string[], more: Record<string, unknown> = {}) =>
   JSON.stringify({ agents, reason: 'next', instruction: `Do your part, ${agents.join(' and ')}`, ...more })
@@ -17,8 +17,8 @@ function team(routes: readonly ScriptedAnswer[], more: OpenOptions['agents'] = {
   return { model: agent, ...more, models: { orchestrator: scriptedModel(routes), ...more.models } }
 }
 
-async function asked(options: OpenOptions, content = 'Build the login page') {
-  const place = await opened(options)
+async function conversationWithTask(options: OpenOptions, content = 'Build the login page') {
+  const place = await freshColloquy(options)
   const { id } = await place.colloquy.conversations.createConversation({
     title: 'Login',
     initial: { role: 'user', author: 'owner', content },
@@ -44,7 +44,7 @@ describe('an orchestrator', () => {
       looking(to(['dev', 'qa'], { phase: 'execute' })),
       looking(end),
     ]
-    const { colloquy, id } = await asked({ agents: team(routes) })
+    const { colloquy, id } = await conversationWithTask({ agents: team(routes) })
     const turns: string[][] = []
     const result = await colloquy.orchestrate(id, { onTurn: ({ agents }) => turns.push([...agents]) })
     expect(result).toMatchObject({ outcome: 'ended', reason: 'all is done', turns: 2 })
@@ -70,7 +70,7 @@ describe('an orchestrator', () => {
   })
 
   it('takes up a turn that was open where a branch begins, with the agents of the branch', async () => {
-    const { colloquy, id } = await asked({ agents: team([to(['dev']), end, end]) })
+    const { colloquy, id } = await conversationWithTask({ agents: team([to(['dev']), end, end]) })
     await colloquy.orchestrate(id)
     const messages = await colloquy.conversations.getMessages(id)
     const instruction = messages.find(({ content }) => content === 'Do your part, dev')!
@@ -90,7 +90,9 @@ describe('an orchestrator', () => {
       requests.push(JSON.stringify([system, messages]))
       return 'Done with my part of it.'
     })
-    const { colloquy, id } = await asked({ agents: team([to(['dev']), to(['qa']), end], { model: agent }) })
+    const { colloquy, id } = await conversationWithTask({
+      agents: team([to(['dev']), to(['qa']), end], { model: agent }),
+    })
     await colloquy.orchestrate(id)
     const messages = await colloquy.conversations.getMessages(id)
     const chat = messages.filter(one => !one.internal)
@@ -115,7 +117,7 @@ describe('an orchestrator', () => {
       to(['ops']),
       to(['dev'], { phase: 'reflection' }),
     ]
-    const { colloquy, id } = await asked({ agents: team(routes) })
+    const { colloquy, id } = await conversationWithTask({ agents: team(routes) })
     const result = await colloquy.orchestrate(id)
     expect(corrected[0]).toContain('there is no JSON object in it')
     expect(result).toMatchObject({ outcome: 'failed', turns: 1, reason: expect.stringContaining('it cannot go to') })
@@ -140,7 +142,7 @@ describe('an orchestrator', () => {
       return end
     }
     const failing = scriptedModel({ failure: { kind: 'out-of-credit', message: 'No money left.' } })
-    const { colloquy, id } = await asked({ agents: team([route], { model: failing }) })
+    const { colloquy, id } = await conversationWithTask({ agents: team([route], { model: failing }) })
     expect(await colloquy.orchestrate(id)).toMatchObject({ outcome: 'ended', turns: 1 })
     expect(states[1]).toContain('No money left.')
     expect(states).toHaveLength(3)
@@ -155,7 +157,7 @@ describe('an orchestrator', () => {
       calls++
       return to(['dev'], { instruction: 'Fix the error text of the login form' })
     }
-    const place = await asked({ agents: team([route]) })
+    const place = await conversationWithTask({ agents: team([route]) })
     const { id } = place
     const first = await place.colloquy.orchestrate(id)
     expect(first).toMatchObject({ outcome: 'blocked', loop: { kind: expect.stringMatching(/same-route|no-progress/) } })
@@ -173,7 +175,7 @@ describe('an orchestrator', () => {
   })
 
   it('takes up a turn whose process was killed: nothing is routed twice, and who was done is not asked again', async () => {
-    const { colloquy, id, store } = await asked({ clock: Date.now })
+    const { colloquy, id, store } = await conversationWithTask({ clock: Date.now })
     const program = fileURLToPath(new URL('../../support/orchestrator-process.mjs', import.meta.url))
     const child = spawn(process.execPath, [program, store, id], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout!, 'data')
@@ -212,7 +214,7 @@ describe('an orchestrator', () => {
 
   it('ends the wait when a turn takes too long, and when somebody undoes it', async () => {
     const stuck = scriptedModel(() => new Promise<string>(() => undefined))
-    const { colloquy, id } = await asked({
+    const { colloquy, id } = await conversationWithTask({
       clock: Date.now,
       turns: { timeoutMs: 200 },
       agents: team([to(['dev']), end], { model: stuck }),
@@ -220,7 +222,7 @@ describe('an orchestrator', () => {
     expect(await colloquy.orchestrate(id)).toMatchObject({ outcome: 'ended', turns: 1 })
     expect((await colloquy.conversations.getTurns(id)).items).toMatchObject([{ status: 'timed-out' }])
 
-    const other = await asked({ clock: Date.now, agents: team([to(['dev']), end], { model: stuck }) })
+    const other = await conversationWithTask({ clock: Date.now, agents: team([to(['dev']), end], { model: stuck }) })
     const updates = other.colloquy.subscribe({ conversationId: other.id })
     const routing = other.colloquy.orchestrate(other.id)
     for await (const { event } of updates) if (isOfType(event, 'run.started') && event.event.agent === 'dev') break
@@ -230,7 +232,7 @@ describe('an orchestrator', () => {
 
   it('waits for agents that somebody else runs', async () => {
     const agents = team([to(['dev', 'ann']), end], { orchestrator: { agents: { dev: 'builds' }, outside: ['ann'] } })
-    const { colloquy, id } = await asked({ agents })
+    const { colloquy, id } = await conversationWithTask({ agents })
     const updates = colloquy.subscribe({ conversationId: id })
     const routing = colloquy.orchestrate(id)
     for await (const { event } of updates) if (isOfType(event, 'completion.recorded')) break
@@ -241,7 +243,7 @@ describe('an orchestrator', () => {
 
 it('answers what is addressed to nobody where the project wants that, and exactly one process routes', async () => {
   const agents = team([to(['dev']), end], { autorun: true, defaultAgent: 'orchestrator' })
-  const { colloquy, store } = await opened({ agents, clock: Date.now })
+  const { colloquy, store } = await freshColloquy({ agents, clock: Date.now })
   const others = await Promise.all(
     [1, 2].map(() => openColloquy({ store, project: 'shop', agents, sweepEveryMs: null, tokens: 'fast' })),
   )

@@ -2,7 +2,7 @@
 import type { AgentRequest, Colloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 type Call = [name: string, input: Record<string, unknown>]
 
@@ -17,8 +17,8 @@ async function outputsOf(colloquy: Colloquy, id: string, ...calls: Call[]): Prom
   )
 }
 
-async function managed() {
-  const store = await opened()
+async function featureWithPm() {
+  const store = await freshColloquy()
   const { work } = store.colloquy
   await work.addFeature({ featureId: 'login', name: 'Login page', goal: 'People can log in', spec: 'One form.' })
   const pm = await work.sessionOf({ type: 'feature', featureId: 'login' }, 'pm')
@@ -32,7 +32,7 @@ const tasks = [
 
 describe('the project manager', () => {
   it('plans tasks, changes and removes them, and sees the graph', async () => {
-    const { colloquy, work, pm } = await managed()
+    const { colloquy, work, pm } = await featureWithPm()
     const outputs = await outputsOf(
       colloquy,
       pm.id,
@@ -64,7 +64,7 @@ describe('the project manager', () => {
   })
 
   it('is told what is wrong with a plan in words it can act on', async () => {
-    const { colloquy, work, pm } = await managed()
+    const { colloquy, work, pm } = await featureWithPm()
     const outputs = await outputsOf(
       colloquy,
       pm.id,
@@ -83,7 +83,7 @@ describe('the project manager', () => {
   })
 
   it('plans nothing twice when it says the same again', async () => {
-    const { colloquy, work, pm } = await managed()
+    const { colloquy, work, pm } = await featureWithPm()
     await outputsOf(colloquy, pm.id, ['plan_tasks', { tasks }])
     await outputsOf(colloquy, pm.id, ['plan_tasks', { tasks }])
     const { conversationId } = await work.getFeature('login')
@@ -97,7 +97,7 @@ describe('the context of a session', () => {
     `${system}\n${messages.map(message => JSON.stringify(message)).join('\n')}`
 
   async function devOn(taskId: string) {
-    const store = await managed()
+    const store = await featureWithPm()
     await store.work.planTasks('login', {
       add: [
         { taskId: 'api', title: 'Endpoints', description: 'POST /login' },
@@ -165,7 +165,7 @@ describe('the context of a session', () => {
   })
 
   it('says of a bead what it is and what it waited for', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { work } = colloquy
     await work.addBead({ beadId: 'b-1', title: 'Parser' })
     await work.addBead({ beadId: 'b-2', title: 'Retry', description: 'Ask once more', dependencies: ['b-1'] })
@@ -181,7 +181,7 @@ describe('the context of a session', () => {
   })
 
   it('of what is no work item is what the caller says', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'x', agentType: 'pm' })
     await colloquy.sessions.updateContext(id, { feature: { id: 'x', name: 'Mine' } })
     await colloquy.sessions.buildRequest(id, 'Begin')

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { isOfType } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { runGit } from '../../support/repository.ts'
-import { asked, calls, hasResult, iterationOf, shop, write, writes } from '../../support/team.ts'
+import { calls, hasResult, iterationOf, promptOf, teamShop, write, writes } from '../../support/team.ts'
 
 const task = { featureId: 'f', taskId: 't' }
 
-async function eventsOf({ colloquy }: Pick<Awaited<ReturnType<typeof shop>>, 'colloquy'>) {
+async function eventsOf({ colloquy }: Pick<Awaited<ReturnType<typeof teamShop>>, 'colloquy'>) {
   const { conversationId } = await colloquy.work.stateOf({ type: 'task', ...task })
   return colloquy.conversations.getEvents(conversationId!)
 }
@@ -17,13 +17,13 @@ describe('a Ralph loop', () => {
   it('goes on until the checks pass; each iteration has a fresh request with what failed and what was tried', async () => {
     const requests: string[] = []
     const players = {
-      dev: (request: Parameters<typeof asked>[0]) => {
-        if (!hasResult(request)) requests.push(asked(request))
+      dev: (request: Parameters<typeof promptOf>[0]) => {
+        if (!hasResult(request)) requests.push(promptOf(request))
         return writes('bad', 'good')(request)
       },
     }
     const work = { checks: { test: 'cat answer.txt && grep -q good answer.txt' } }
-    const place = await shop({ players, work })
+    const place = await teamShop({ players, work })
     const loop = await place.colloquy.team.ralph(task, { onProgress: place.onProgress })
     expect(loop).toMatchObject({
       outcome: 'passed',
@@ -46,7 +46,7 @@ describe('a Ralph loop', () => {
 
   it('works in its worktree, and a checkout beside it stays as it is', async () => {
     const elsewhere = calls(write('../../../outside.txt', 'x'), write('answer.txt', 'good\n'))
-    const { colloquy, root, worktree } = await shop({ players: { dev: elsewhere } })
+    const { colloquy, root, worktree } = await teamShop({ players: { dev: elsewhere } })
     expect((await colloquy.team.ralph(task)).outcome).toBe('passed')
     expect(existsSync(join(root, 'answer.txt'))).toBe(false)
     expect(existsSync(join(root, 'outside.txt'))).toBe(false)
@@ -56,9 +56,9 @@ describe('a Ralph loop', () => {
 
   it('[P10] stands in the requests of its session and in its checkpoints, by the log', async () => {
     const long = 'The answer is not there yet, and I will say why at length. '.repeat(300)
-    const dev = (request: Parameters<typeof asked>[0]) =>
-      hasResult(request) || asked(request).includes('And now?') ? long : writes('bad')(request)
-    const { colloquy } = await shop({ players: { dev }, work: { limits: { iterations: 1 } } })
+    const dev = (request: Parameters<typeof promptOf>[0]) =>
+      hasResult(request) || promptOf(request).includes('And now?') ? long : writes('bad')(request)
+    const { colloquy } = await teamShop({ players: { dev }, work: { limits: { iterations: 1 } } })
     const loop = await colloquy.team.ralph(task)
     const request = await colloquy.sessions.previewRequest(loop.sessionId, 'Where are we?')
     expect(`${request.systemPrompt}${request.userPrompt}`).toMatch(/## Ralph loop\n[\s\S]*failed: test\n- iteration 1/)
@@ -73,7 +73,7 @@ describe('a Ralph loop', () => {
 
 describe('a loop ends', () => {
   it('at its limit of iterations', async () => {
-    const place = await shop({
+    const place = await teamShop({
       players: { dev: request => writes(`bad ${iterationOf(request)}`)(request) },
       work: { limits: { iterations: 3 } },
     })
@@ -82,22 +82,22 @@ describe('a loop ends', () => {
   })
 
   it('at its limit of tokens', async () => {
-    const dev = (request: Parameters<typeof asked>[0]) => writes(`bad ${iterationOf(request)}`)(request)
-    const { colloquy } = await shop({ players: { dev } })
+    const dev = (request: Parameters<typeof promptOf>[0]) => writes(`bad ${iterationOf(request)}`)(request)
+    const { colloquy } = await teamShop({ players: { dev } })
     const loop = await colloquy.team.ralph(task, { limits: { tokens: 400 } })
     expect(loop).toMatchObject({ outcome: 'token_limit', iteration: 2, usage: { input: 400, output: 80 } })
     expect(loop.reason).toContain('480 of 400 tokens')
   })
 
   it('when iterations change nothing', async () => {
-    const { colloquy } = await shop({ players: { dev: writes('bad') } })
+    const { colloquy } = await teamShop({ players: { dev: writes('bad') } })
     const loop = await colloquy.team.ralph(task, { limits: { unchanged: 2 } })
     expect(loop).toMatchObject({ outcome: 'no_progress', iteration: 3, reason: expect.stringContaining('test') })
   })
 
   it('when its agent cannot be run', async () => {
     const dev = () => ({ failure: { kind: 'unauthorised' as const, message: 'The key is wrong.' } })
-    const { colloquy } = await shop({ players: { dev } })
+    const { colloquy } = await teamShop({ players: { dev } })
     expect(await colloquy.team.ralph(task)).toMatchObject({
       outcome: 'error',
       iteration: 0,
@@ -108,11 +108,11 @@ describe('a loop ends', () => {
 
   it('when it is stopped, and goes on later with what was written by then', async () => {
     const stopping = new AbortController()
-    const dev = (request: Parameters<typeof asked>[0]) => {
+    const dev = (request: Parameters<typeof promptOf>[0]) => {
       if (iterationOf(request) === 2) stopping.abort()
       return writes('bad', 'worse', 'good')(request)
     }
-    const place = await shop({ players: { dev } })
+    const place = await teamShop({ players: { dev } })
     const { colloquy } = place
     const stopped = await colloquy.team.ralph(task, { signal: stopping.signal })
     expect(stopped).toMatchObject({ outcome: 'aborted', iteration: 1 })
@@ -124,16 +124,16 @@ describe('a loop ends', () => {
   })
 
   it('while a step that took too long for the agent is only the end of its iteration', async () => {
-    const dev = (request: Parameters<typeof asked>[0]) =>
+    const dev = (request: Parameters<typeof promptOf>[0]) =>
       iterationOf(request) === 1
         ? { calls: [{ name: 'list_files', input: {}, callId: crypto.randomUUID() }] }
         : writes('good')(request)
-    const { colloquy } = await shop({ players: { dev }, agents: { maxSteps: 3 } })
+    const { colloquy } = await teamShop({ players: { dev }, agents: { maxSteps: 3 } })
     expect(await colloquy.team.ralph(task)).toMatchObject({ outcome: 'passed', iteration: 2 })
   })
 
   it('passed where the project has no checks, by the word of its agent', async () => {
-    const { colloquy } = await shop({ work: { checks: {} } })
+    const { colloquy } = await teamShop({ work: { checks: {} } })
     expect(await colloquy.team.ralph(task)).toMatchObject({ outcome: 'passed', iteration: 1, checks: [] })
   })
 })

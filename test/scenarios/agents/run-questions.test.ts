@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Colloquy, IllegalState, isOfType, type Model, openColloquy, type Part } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { problemsOf } from '../../support/requests.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
@@ -30,7 +30,7 @@ function waitingRun(colloquy: Colloquy, id: string, model: Model) {
 }
 
 it('waits for its answer, and the run goes on with it', async () => {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', choices: ['blue', 'green'] } }
   const { run, isWaiting } = waitingRun(colloquy, id, scriptedModel([{ calls: [question] }, 'Blue it is.']))
@@ -45,7 +45,7 @@ it('waits for its answer, and the run goes on with it', async () => {
 })
 
 it('waits across a restart, and the next run takes the answer up', async () => {
-  const { colloquy, store, pass, now } = await opened()
+  const { colloquy, store, pass, now } = await freshColloquy()
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const asked = waitingRun(colloquy, id, scriptedModel([{ calls: [{ name: 'ask', input: { question: 'Blue?' } }] }]))
   await asked.isWaiting
@@ -72,7 +72,7 @@ it('waits across a restart, and the next run takes the answer up', async () => {
 
 it('lets a command whose leave came after a crash be run once', async () => {
   const root = temporaryFolder()
-  const { colloquy, store, pass, now } = await opened({ root })
+  const { colloquy, store, pass, now } = await freshColloquy({ root })
   const { id } = await colloquy.sessions.getOrCreateSession(task)
   const command = `node -e "require('fs').appendFileSync('ran', 'x')"`
   const calls = [{ name: 'run_command', input: { command } }]
@@ -91,7 +91,7 @@ it('lets a command whose leave came after a crash be run once', async () => {
 })
 
 it('gives its default when nobody answers in time', async () => {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', default: 'green' } }
   const model = scriptedModel([{ calls: [question] }, 'Green then.'])
@@ -102,7 +102,7 @@ it('gives its default when nobody answers in time', async () => {
 })
 
 it('is given its default by the sweep when nobody runs the agent any more', async () => {
-  const { colloquy, pass } = await opened()
+  const { colloquy, pass } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', default: 'green' } }
   const { run, isWaiting } = waitingRun(colloquy, id, scriptedModel([{ calls: [question] }]))

@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import type { AgentSettingsInput, Colloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 async function withDeveloper(agents: AgentSettingsInput = {}) {
   const root = temporaryFolder()
-  const { colloquy } = await opened({ root, agents: { ...agents, limits: { answerWithinMs: 1, ...agents.limits } } })
+  const { colloquy } = await freshColloquy({
+    root,
+    agents: { ...agents, limits: { answerWithinMs: 1, ...agents.limits } },
+  })
   const options = { type: 'task', agentType: 'dev', featureId: 'login', taskId: 't1' } as const
   const { id } = await colloquy.sessions.getOrCreateSession(options)
   return { colloquy, id, root }

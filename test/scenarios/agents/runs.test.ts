@@ -13,7 +13,7 @@ import {
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { problemsOf } from '../../support/requests.ts'
 
 const lookUp = (name: string, callId?: string): Scripted => ({
@@ -29,8 +29,8 @@ const book = tool({
   run: async ({ name }) => `${name} is in the book.`,
 })
 
-async function withSession(options: Parameters<typeof opened>[0] = {}) {
-  const place = await opened(options)
+async function withSession(options: Parameters<typeof freshColloquy>[0] = {}) {
+  const place = await freshColloquy(options)
   const { id } = await place.colloquy.sessions.getOrCreateSession({
     type: 'feature',
     agentType: 'pm',

@@ -5,7 +5,7 @@ import { LeaseHeld, NotFound, openColloquy, RepositoryMissing, type TeamProgress
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { commit, folderWith, runGit, write as writeFiles } from '../../support/repository.ts'
-import { asked, calls, hasResult, type Player, shop, write, writes } from '../../support/team.ts'
+import { calls, hasResult, type Player, promptOf, teamShop, write, writes } from '../../support/team.ts'
 
 const main = (root: string, path: string) => runGit(root, 'show', `main:${path}`)
 const review = (verdict: string, feedback: string) => calls({ name: 'review', input: { verdict, feedback } })
@@ -13,10 +13,10 @@ const review = (verdict: string, feedback: string) => calls({ name: 'review', in
 describe('a team', () => {
   it('takes the tasks of a feature in the order of their dependencies, one after the other, to the base branch', async () => {
     const dev: Player = request => {
-      const [, id] = /on task (\w+):/.exec(asked(request)) ?? []
+      const [, id] = /on task (\w+):/.exec(promptOf(request)) ?? []
       return calls(write(`${id}.txt`, 'good\n'))(request)
     }
-    const { colloquy, root, worktree, told, onProgress } = await shop({
+    const { colloquy, root, worktree, told, onProgress } = await teamShop({
       players: { dev },
       tasks: [
         { taskId: 'c', title: 'C', dependencies: ['b'] },
@@ -38,12 +38,12 @@ describe('a team', () => {
   })
 
   it('is planned by its PM where nobody did; where that comes to nothing, it says so in the words of the PM', async () => {
-    const planned = await shop({
+    const planned = await teamShop({
       tasks: [],
       players: { pm: calls({ name: 'plan_tasks', input: { tasks: [{ id: 't', title: 'Answer' }] } }) },
     })
     expect(await planned.colloquy.team.run('f')).toMatchObject({ outcome: 'done', tasks: [{ taskId: 't' }] })
-    const silent = await shop({ tasks: [], players: { pm: () => 'What is an answer?' } })
+    const silent = await teamShop({ tasks: [], players: { pm: () => 'What is an answer?' } })
     expect(await silent.colloquy.team.run('f')).toMatchObject({
       outcome: 'waiting',
       reason: 'nothing was planned: What is an answer?',
@@ -51,7 +51,7 @@ describe('a team', () => {
   })
 
   it('needs a feature and a repository, before any model is asked', async () => {
-    const { colloquy } = await shop()
+    const { colloquy } = await teamShop()
     await expect(colloquy.team.run('other')).rejects.toThrow(NotFound)
     const folder = folderWith({})
     const elsewhere = await openColloquy({
@@ -66,7 +66,7 @@ describe('a team', () => {
 
   it('makes its worktrees ready by the commands of the project, once each', async () => {
     const setup = ['echo ready >> "$(git rev-parse --git-dir)/made"', 'touch made.local']
-    const { colloquy, worktree } = await shop({
+    const { colloquy, worktree } = await teamShop({
       files: { '.gitignore': '*.local\n' },
       work: { setup, checks: { test: 'ls made.local answer.txt' } },
       players: { qa: () => 'Hm.' },
@@ -83,14 +83,14 @@ describe('QA', () => {
   it('sends work back with feedback, which every iteration after it is told', async () => {
     const seen: string[] = []
     const dev: Player = request => {
-      if (!hasResult(request)) seen.push(asked(request))
-      return writes(asked(request).includes('It must be polite') ? 'good, please' : 'good')(request)
+      if (!hasResult(request)) seen.push(promptOf(request))
+      return writes(promptOf(request).includes('It must be polite') ? 'good, please' : 'good')(request)
     }
     const qa: Player = request =>
-      (asked(request).includes('+good, please') ? review('pass', 'Fine.') : review('return', 'It must be polite.'))(
+      (promptOf(request).includes('+good, please') ? review('pass', 'Fine.') : review('return', 'It must be polite.'))(
         request,
       )
-    const { colloquy, root } = await shop({ players: { dev, qa } })
+    const { colloquy, root } = await teamShop({ players: { dev, qa } })
     expect((await colloquy.team.run('f')).outcome).toBe('done')
     expect(seen).toHaveLength(2)
     expect(seen[1]).toMatch(/A review sent the work back[\s\S]*It must be polite\./)
@@ -103,14 +103,14 @@ describe('QA', () => {
   })
 
   it('may give its verdict in words that hold one, and is asked once more when they do not', async () => {
-    const words = await shop({
+    const words = await teamShop({
       players: { qa: () => 'I think so:\n```json\n{"verdict": "approved", feedback: "ok"}\n```' },
     })
     expect((await words.colloquy.team.run('f')).outcome).toBe('done')
     let times = 0
-    const late = await shop({ players: { qa: () => (++times === 1 ? 'Nice.' : '{"verdict":"pass"}') } })
+    const late = await teamShop({ players: { qa: () => (++times === 1 ? 'Nice.' : '{"verdict":"pass"}') } })
     expect((await late.colloquy.team.run('f')).outcome).toBe('done')
-    const never = await shop({ players: { qa: () => 'Nice.' } })
+    const never = await teamShop({ players: { qa: () => 'Nice.' } })
     expect(await never.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
     expect((await never.colloquy.team.status('f')).tasks[0]!.reason).toContain('without a verdict')
   })
@@ -118,7 +118,7 @@ describe('QA', () => {
   it('that returns a task again and again leaves it to a person, who lets it go on', async () => {
     let isContent = false
     const qa: Player = request => (isContent ? review('pass', '') : review('return', 'No.'))(request)
-    const { colloquy } = await shop({ players: { qa }, work: { returns: 2 } })
+    const { colloquy } = await teamShop({ players: { qa }, work: { returns: 2 } })
     expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
     expect((await colloquy.team.status('f')).tasks[0]).toMatchObject({ state: 'blocked', review: { number: 2 } })
     expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
@@ -156,7 +156,7 @@ describe('a merge', () => {
   it('with conflicts goes to the merging agent; what it decides is checked and merged', async () => {
     let root = ''
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
-    const place = await shop({ players: { qa, merge: resolves } })
+    const place = await teamShop({ players: { qa, merge: resolves } })
     root = place.root
     const result = await place.colloquy.team.run('f', { onProgress: place.onProgress })
     expect(result).toMatchObject({ outcome: 'done' })
@@ -168,7 +168,7 @@ describe('a merge', () => {
   it('that nobody can make leaves base and branch as they were, and says so', async () => {
     let root = ''
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
-    const place = await shop({ players: { qa, merge: () => 'I cannot.' } })
+    const place = await teamShop({ players: { qa, merge: () => 'I cannot.' } })
     root = place.root
     expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
     expect(main(root, 'answer.txt')).toBe('good by somebody else\n')
@@ -190,7 +190,10 @@ describe('a merge', () => {
       [() => 'I cannot.', 'stuck'],
     ] as Array<[Player, string]>) {
       let root = ''
-      const place = await shop({ players: { qa: meanwhile(() => root, { 'rule.txt': '' }), merge }, work: { checks } })
+      const place = await teamShop({
+        players: { qa: meanwhile(() => root, { 'rule.txt': '' }), merge },
+        work: { checks },
+      })
       root = place.root
       const before = () => runGit(root, 'log', '-1', '--format=%s', 'main').trim()
       expect(await place.colloquy.team.run('f')).toMatchObject({ outcome })
@@ -203,7 +206,7 @@ describe('a merge', () => {
   })
 
   it('waits for a person whose checkout of the base has changes, and is found when they brought it in', async () => {
-    const { colloquy, root } = await shop()
+    const { colloquy, root } = await teamShop()
     writeFiles(root, { 'README.md': 'in the middle of something\n' })
     const result = await colloquy.team.run('f')
     expect(result).toMatchObject({ outcome: 'waiting', reason: expect.stringContaining('merge --ff-only') })
@@ -228,7 +231,7 @@ describe('leave', () => {
     ['yes', true],
     ['no', false],
   ] as const)('is given by the policy of the project: %s', async (approvals, isMade) => {
-    const { colloquy, told, onProgress, worktree } = await shop({
+    const { colloquy, told, onProgress, worktree } = await teamShop({
       players: { dev: wants, qa: () => 'Hm.' },
       work: { approvals },
     })
@@ -239,14 +242,14 @@ describe('leave', () => {
 
   it('is given by the harness, which is an agent of its own, or left by it to a person', async () => {
     const decide = (answer: string) => calls({ name: 'decide', input: { answer, reason: 'Not here.' } })
-    const { colloquy, told, onProgress, worktree } = await shop({
+    const { colloquy, told, onProgress, worktree } = await teamShop({
       players: { dev: wants, qa: () => 'Hm.', harness: decide('no') },
       work: { approvals: 'agent' },
     })
     await colloquy.team.run('f', { onProgress })
     expect(answers(told)).toEqual(['Not here.'])
     expect(existsSync(join(worktree, 'made.txt'))).toBe(false)
-    const left = await shop({
+    const left = await teamShop({
       players: { dev: wants, qa: () => 'Hm.', harness: decide('person') },
       work: { approvals: 'agent' },
     })
@@ -258,7 +261,7 @@ describe('leave', () => {
   })
 })
 
-async function questionIn({ agents }: Awaited<ReturnType<typeof shop>>['colloquy']) {
+async function questionIn({ agents }: Awaited<ReturnType<typeof teamShop>>['colloquy']) {
   for (;;) {
     const [found] = await agents.questions()
     if (found) return found
@@ -269,7 +272,7 @@ async function questionIn({ agents }: Awaited<ReturnType<typeof shop>>['colloquy
 describe('a team at work', () => {
   it('is alone on its feature, stops when somebody says so, from wherever, and goes on', async () => {
     let isStopped = false
-    const place = await shop({ work: { leaseMs: 300 } })
+    const place = await teamShop({ work: { leaseMs: 300 } })
     const other = await openColloquy({
       store: place.store,
       project: 'shop',
@@ -311,7 +314,7 @@ describe('a team at work', () => {
 
   it('stops by its signal, and says so in the log', async () => {
     const stopping = new AbortController()
-    const place = await shop()
+    const place = await teamShop()
     const onProgress = (progress: TeamProgress) => {
       if (progress.type === 'iteration-start') stopping.abort()
     }
@@ -326,7 +329,7 @@ describe('a team at work', () => {
   })
 
   it('ends with its store, in peace, and goes on when that is opened again', async () => {
-    const place = await shop()
+    const place = await teamShop()
     let closing: Promise<void> | undefined
     const result = await place.colloquy.team.run('f', {
       onProgress(progress) {

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openColloquy, readConfiguration } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { run } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { runCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
 
 const file = `
@@ -33,10 +33,10 @@ describe('a configuration file', () => {
     await colloquy.close()
     const asked = ['request', dev.id, '--message', 'Hello', '--json']
     const [plain, withEnvironment, withOptions, explained] = await Promise.all([
-      run(asked, { cwd: folder }),
-      run(asked, { cwd: folder, env: { COLLOQUY_BUDGET: '5000', COLLOQUY_STRATEGY: 'recent' } }),
-      run([...asked, '--budget', '4500'], { cwd: folder, env: { COLLOQUY_BUDGET: '5000' } }),
-      run([...asked.slice(0, -1), '--explain'], { cwd: folder }),
+      runCli(asked, { cwd: folder }),
+      runCli(asked, { cwd: folder, env: { COLLOQUY_BUDGET: '5000', COLLOQUY_STRATEGY: 'recent' } }),
+      runCli([...asked, '--budget', '4500'], { cwd: folder, env: { COLLOQUY_BUDGET: '5000' } }),
+      runCli([...asked.slice(0, -1), '--explain'], { cwd: folder }),
     ])
     expect(plain.json()).toMatchObject({ budget: 6000, strategy: 'sliding_window', ledger: { model: { known: true } } })
     expect(withEnvironment.json()).toMatchObject({ budget: 5000, strategy: 'recent' })
@@ -57,7 +57,7 @@ describe('a configuration file', () => {
     ['colour: blue', 'colour', undefined],
   ])('refuses %j and names the key and the nearest known one', async (text, field, nearest) => {
     const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': text })
-    const { exitCode, stderr } = await run(['list', '--json'], { cwd: folder })
+    const { exitCode, stderr } = await runCli(['list', '--json'], { cwd: folder })
     const { code, message, facts } = JSON.parse(stderr).error
     expect(exitCode).toBe(1)
     expect({ code, field: facts.field, nearest: facts.nearest }).toEqual({
@@ -120,7 +120,7 @@ describe('a configuration file', () => {
     const empty = join(folderWith({ 'colloquy.config.yaml': '# nothing yet\n' }), 'colloquy.config.yaml')
     expect(await readConfiguration({ file: empty, env: {} })).toEqual({})
     const twice = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': '', 'colloquy.config.json': '{}' })
-    const { stderr } = await run(['list'], { cwd: twice })
+    const { stderr } = await runCli(['list'], { cwd: twice })
     expect(stderr).toContain('keep one')
     await expect(readConfiguration({ file: `${empty}.none`, env: {} })).rejects.toThrow('cannot be read')
   })
@@ -134,8 +134,8 @@ describe('a configuration file', () => {
   it('is read by the library only when asked for, and what is given wins', async () => {
     const place = join(folderWith({ 'colloquy.config.yaml': file }), 'colloquy.config.yaml')
     const memory = { store: 'sqlite::memory:', tokens: 'fast' } as const
-    const { colloquy: asked } = await opened({ ...memory, configuration: place, requests: { budget: 5000 } })
-    const { colloquy: silent } = await opened(memory)
+    const { colloquy: asked } = await freshColloquy({ ...memory, configuration: place, requests: { budget: 5000 } })
+    const { colloquy: silent } = await freshColloquy(memory)
     const budgets = []
     for (const { sessions } of [asked, silent]) {
       const { id } = await sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })

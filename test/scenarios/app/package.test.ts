@@ -8,7 +8,7 @@ import * as colloquy from 'colloquy'
 import { ColloquyError } from 'colloquy'
 import { build } from 'vite'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { run } from '../../support/cli.ts'
+import { runCli } from '../../support/cli.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const execute = promisify(execFile)
@@ -59,14 +59,14 @@ it('calls its errors by the names it gives them out under', () => {
 
 describe('a program that cannot use the embedded store', () => {
   it('is told at opening that its bundler left the worker behind, and makes no file', async () => {
-    const { folder, program } = await bundled()
+    const { folder, program } = await bundledProgram()
     const { stdout } = await execute(process.execPath, [program], { cwd: folder })
     expect(stdout).toMatch(/^store\/unusable: .*bundled.*Keep the package external/)
     expect(existsSync(join(folder, 'colloquy.db'))).toBe(false)
   })
 
   it('is not one that takes the file of the worker along: that is all it needs', async () => {
-    const { folder, program } = await bundled()
+    const { folder, program } = await bundledProgram()
     cpSync(join(root, 'dist/sqlite-worker.js'), join(folder, 'bundle/assets/sqlite-worker.js'))
     const { stdout } = await execute(process.execPath, [program], { cwd: folder })
     expect(stdout).toBe('found 1, refused: input/invalid\n')
@@ -89,7 +89,7 @@ describe('a program that cannot use the embedded store', () => {
     const { stdout } = await execute(process.execPath, ['program.mjs'], { cwd: folder, env })
     expect(stdout).toMatch(/^store\/unusable: .*No native build.*npm rebuild/)
 
-    const doctor = await run(['doctor', '--json'], { cwd: folder, env: { NODE_OPTIONS: withoutSqlite } })
+    const doctor = await runCli(['doctor', '--json'], { cwd: folder, env: { NODE_OPTIONS: withoutSqlite } })
     expect(doctor.exitCode).toBe(1)
     expect(doctor.json().findings).toContainEqual(
       expect.objectContaining({ what: 'store', state: 'failed', says: expect.stringMatching(/No native build/) }),
@@ -98,7 +98,7 @@ describe('a program that cannot use the embedded store', () => {
 })
 
 /** Such a program with the package in it, as Vite makes it, every name made short. */
-async function bundled(): Promise<{ folder: string; program: string }> {
+async function bundledProgram(): Promise<{ folder: string; program: string }> {
   const folder = temporaryFolder()
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'program.js'), opening(join(root, 'dist/index.js')))

@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { FeatureOff, PathRefused, readConfiguration } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { run } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { runCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 
 const thread = { type: 'thread', agentType: 'dev', threadId: 't' } as const
 
 describe('a project', () => {
   it('has what is said for it over what is said for all, key by key', async () => {
-    const { colloquy } = await opened({
+    const { colloquy } = await freshColloquy({
       requests: { budget: 9000, recall: false },
       sessionExpiresInMs: 1000,
       projects: { bank: { requests: { budget: 5000 }, sessionExpiresInMs: null, redact: true } },
@@ -38,7 +38,7 @@ describe('a project', () => {
       heard.push(JSON.stringify(messages))
       return 'Yes.'
     })
-    const { colloquy } = await opened({
+    const { colloquy } = await freshColloquy({
       agents: { model },
       projects: { bank: { features: { agents: false } }, club: { features: { conversations: false } } },
     })
@@ -56,7 +56,7 @@ describe('a project', () => {
   })
 
   it('runs agents by itself where that is said, and nowhere else', async () => {
-    const { colloquy } = await opened({
+    const { colloquy } = await freshColloquy({
       agents: { model: scriptedModel('Yes.') },
       projects: { club: { agents: { autorun: true, defaultAgent: 'dev' } } },
     })
@@ -72,7 +72,7 @@ describe('a project', () => {
 
   it('has the files of its own folder, and without one of none', async () => {
     const [own, bank] = ['shop', 'bank'].map(name => folderWith({ 'notes.md': `Notes of the ${name}` }))
-    const { colloquy } = await opened({ root: own!, projects: { bank: { root: bank! } } })
+    const { colloquy } = await freshColloquy({ root: own!, projects: { bank: { root: bank! } } })
     const found: Array<string | undefined> = []
     for (const project of ['shop', 'bank', 'elsewhere']) {
       const { conversations } = colloquy.as({ project })
@@ -93,7 +93,7 @@ describe('a project', () => {
       offered = tools.map(({ name }) => name)
       return 'Yes.'
     })
-    const { client } = await served({ open: { agents: { model } } })
+    const { client } = await freshServer({ open: { agents: { model } } })
     const elsewhere = { project: 'elsewhere' }
     const { id: sessionId } = await client.sessions.getOrCreate({ ...elsewhere, body: thread })
     const description = await client.sessions.description({ ...elsewhere, sessionId })
@@ -129,7 +129,7 @@ projects:
       projects: { shop: { requests: { recall: false } }, bank: { root: join(folder, '../bank') } },
     })
     const settings = async (args: string[], env = {}) => {
-      const { settings } = (await run(['config', '--json', ...args], { cwd: folder, env })).json()
+      const { settings } = (await runCli(['config', '--json', ...args], { cwd: folder, env })).json()
       return new Map((settings as Array<{ name: string }>).map(one => [one.name, one]))
     }
     const [shop, bank, variable] = await Promise.all([
@@ -161,9 +161,9 @@ projects:
 
   it('may be called colloquy.yaml; two files are an error that names both', async () => {
     const folder = folderWith({ 'package.json': '{}', 'colloquy.yaml': file })
-    expect((await run(['config', '--json'], { cwd: folder })).stdout).toContain('colloquy.yaml (projects.shop)')
+    expect((await runCli(['config', '--json'], { cwd: folder })).stdout).toContain('colloquy.yaml (projects.shop)')
     const both = folderWith({ 'package.json': '{}', 'colloquy.yaml': file, 'colloquy.config.yaml': file })
-    const { stderr } = await run(['config'], { cwd: both })
+    const { stderr } = await runCli(['config'], { cwd: both })
     expect(stderr).toMatch(/colloquy\.config\.yaml and .*colloquy\.yaml; keep one/)
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const feature = (featureId: string) => ({ type: 'feature', agentType: 'pm', featureId }) as const
@@ -11,7 +11,7 @@ const feature = (featureId: string) => ({ type: 'feature', agentType: 'pm', feat
 /** A project in a file that somebody damages behind its back. */
 async function shop() {
   const file = join(temporaryFolder(), 'colloquy.db')
-  const kept = await opened({ store: `sqlite:${file}`, archive: { inactiveForMs: 100 * hour } })
+  const kept = await freshColloquy({ store: `sqlite:${file}`, archive: { inactiveForMs: 100 * hour } })
   async function damage(sql: string): Promise<void> {
     const connection = new DatabaseSync(file)
     connection.exec('pragma foreign_keys = off')

@@ -4,7 +4,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 function tracing() {
   const told = new InMemorySpanExporter()
@@ -22,7 +22,7 @@ const thread = { type: 'thread', agentType: 'dev', threadId: 't' } as const
 
 it('has a run with what it asked for and wrote inside it', async () => {
   const { tracer, spans, forget } = tracing()
-  const { colloquy } = await opened({ tracer, agents: { model: scriptedModel('Yes.') } })
+  const { colloquy } = await freshColloquy({ tracer, agents: { model: scriptedModel('Yes.') } })
   const { id } = await colloquy.sessions.getOrCreateSession(thread)
   forget()
   const result = await colloquy.agents.run(id, { message: 'Hello' })
@@ -51,7 +51,7 @@ it('has a run with what it asked for and wrote inside it', async () => {
 
 it('says how a compaction went, and what an append recorded', async () => {
   const { tracer, spans, forget } = tracing()
-  const { colloquy } = await opened({ tracer })
+  const { colloquy } = await freshColloquy({ tracer })
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(thread)
   for (let number = 0; number < 8; number++) {
     await colloquy.sessions.addMessage(id, {
@@ -80,7 +80,7 @@ it('says how a compaction went, and what an append recorded', async () => {
 
 it('marks what failed, and changes nothing of the failure', async () => {
   const { tracer, spans } = tracing()
-  const { colloquy } = await opened({ tracer })
+  const { colloquy } = await freshColloquy({ tracer })
   const { id } = await colloquy.conversations.createConversation({ title: 'x' })
   const refused = colloquy.conversations.addEvent(id, { role: 'user', content: 'x' }, { expectedVersion: 7 })
   await expect(refused).rejects.toMatchObject({ code: 'log/version-conflict' })

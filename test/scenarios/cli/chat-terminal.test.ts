@@ -57,7 +57,7 @@ function again(
   })
 }
 
-async function stored({ store }: Pick<Chat, 'store'>) {
+async function storedChat({ store }: Pick<Chat, 'store'>) {
   const colloquy = await openColloquy({ store, project: 'shop', sweepEveryMs: null })
   try {
     const session = await colloquy.sessions.getActiveSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
@@ -113,7 +113,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     await person.sees('/quit or Ctrl-D leaves.')
     person.type('C-d')
     await expect.poll(() => person.isOver(), { timeout: 30_000 }).toBe(true)
-    const [asked, said, ...rest] = await stored(person)
+    const [asked, said, ...rest] = await storedChat(person)
     expect(asked?.content).toBe('Go on for ever')
     expect(said).toMatchObject({ content: 'I begin **now** and', metadata: { cutOff: 'cancelled' } })
     expect(rest).toEqual([])
@@ -134,7 +134,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     person.type('C-c')
     await person.sees(text => (text.match(/You said/g)?.length ?? 0) === 3 && waits(text))
     expect(person.screen()).toContain('you › typed ahead')
-    const said = (await stored(person)).filter(message => message.role === 'user').map(message => message.content)
+    const said = (await storedChat(person)).filter(message => message.role === 'user').map(message => message.content)
     expect(said).toEqual(['one \ntwo', 'three\nfour\nfive', 'Go on for ever', 'typed ahead'])
   })
 
@@ -160,7 +160,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     await person.sees('half typed')
     person.type(' and then sent', 'Enter')
     await person.sees(text => text.includes('You said') && waits(text))
-    const said = (await stored(person)).map(message => message.content)
+    const said = (await storedChat(person)).map(message => message.content)
     expect(said[0]).toBe('a line that is half typed and then sent')
   })
 
@@ -263,7 +263,7 @@ describe('through pipes that pass for a terminal', () => {
     }
     keys('\u0004')
     expect(await over).toBe(0)
-    const said = (await stored(where)).map(message => message.content)
+    const said = (await storedChat(where)).map(message => message.content)
     expect(said.filter(text => !text.startsWith('You said'))).toEqual([
       'Plan it',
       expect.stringContaining('# The plan'),

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openColloquy, readConfiguration } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
-import { cliOn, run } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { cliOn, runCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 it('answers a message on standard input and leaves both in the log', async () => {
@@ -17,7 +17,7 @@ it('answers a message on standard input and leaves both in the log', async () =>
     'let text = ""\nprocess.stdin.on("data", data => (text += data)).on("end", () => console.log("Hello.", text.includes("say hello")))\n',
   )
   const options = ['--store', store, '--project', 'shop', 'chat', '--agent', 'pm', '--feature', 'f']
-  const { exitCode, stdout, stderr } = await run([...options, '--model', `command:node ${agent}`], {
+  const { exitCode, stdout, stderr } = await runCli([...options, '--model', `command:node ${agent}`], {
     cwd: folder,
     input: 'say hello\n',
   })
@@ -33,7 +33,7 @@ it('answers a message on standard input and leaves both in the log', async () =>
 })
 
 it('goes on where the last chat ended, and gives JSON to machines', async () => {
-  const { store, folder } = await opened()
+  const { store, folder } = await freshColloquy()
   const script = join(folder, 'script.txt')
   writeFileSync(script, 'Yes.')
   const cli = cliOn(store, { cwd: folder, input: 'Is it?' })
@@ -44,7 +44,7 @@ it('goes on where the last chat ended, and gives JSON to machines', async () => 
 })
 
 it('says that no model is configured and how to set one', async () => {
-  const { store, folder } = await opened()
+  const { store, folder } = await freshColloquy()
   const { exitCode, stderr, stdout } = await cliOn(store, { cwd: folder, input: 'Hello', env: { COLLOQUY_MODEL: '' } })(
     'chat',
   )
@@ -55,7 +55,7 @@ it('says that no model is configured and how to set one', async () => {
 })
 
 it('tells a failure of the model and exits with 1', async () => {
-  const { store, folder } = await opened()
+  const { store, folder } = await freshColloquy()
   const script = join(folder, 'script.json')
   writeFileSync(script, JSON.stringify({ text: 'I was', failure: { kind: 'refused' } }))
   const { exitCode, stdout, stderr } = await cliOn(store, { cwd: folder, input: 'Hello' })(
@@ -68,7 +68,7 @@ it('tells a failure of the model and exits with 1', async () => {
 })
 
 it('lists what agents ask and answers it while the agent waits', async () => {
-  const { colloquy, store } = await opened({ clock: Date.now })
+  const { colloquy, store } = await freshColloquy({ clock: Date.now })
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
   const model = scriptedModel([{ calls: [{ name: 'ask', input: { question: 'Blue or green?' } }] }, 'Thanks.'])
   let isAsked = (_: string) => {}
@@ -98,7 +98,7 @@ it('sets a project up from what it finds there', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { test: 'x', lint: 'y', start: 'z' } }))
   writeFileSync(join(folder, 'CLAUDE.md'), '# Rules')
-  const first = await run(['init', '--model', 'ollama:qwen3'], { cwd: folder })
+  const first = await runCli(['init', '--model', 'ollama:qwen3'], { cwd: folder })
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
   expect(first.stdout).toContain('npm test, npm run lint')
   expect(first.stdout).toContain('CLAUDE.md')
@@ -107,7 +107,7 @@ it('sets a project up from what it finds there', async () => {
     agents: { model: 'ollama:qwen3', defaultAgent: 'pm', commands: { dev: ['npm test', 'npm run lint'] } },
   })
   const before = readFileSync(file, 'utf8')
-  const second = await run(['init'], { cwd: folder })
+  const second = await runCli(['init'], { cwd: folder })
   expect(second.exitCode).toBe(1)
   expect(second.stderr).toContain('--force')
   expect(readFileSync(file, 'utf8')).toBe(before)

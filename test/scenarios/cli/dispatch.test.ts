@@ -7,13 +7,13 @@ import { isOfType } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
-import { served } from '../../support/server.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
+import { freshServer } from '../../support/server.ts'
 
 const complete = { calls: [{ name: 'complete', input: { summary: 'All built' } }] }
 
 async function withScript(answer: unknown) {
-  const place = await opened({ clock: Date.now })
+  const place = await freshColloquy({ clock: Date.now })
   const script = join(place.folder, 'script.json')
   writeFileSync(script, JSON.stringify(answer))
   const env = { COLLOQUY_MODEL: `scripted:${script}` }
@@ -92,7 +92,7 @@ it('is done by the server, too, with live events; what is parked is told and cle
     const isStuck = JSON.stringify(messages).includes('Bead stuck') && isParked
     return isStuck ? { calls: [{ name: 'park', input: { reason: 'Which colour?' } }] } : complete
   })
-  const { client, colloquy } = await served({ open: { agents: { model }, clock: Date.now } })
+  const { client, colloquy } = await freshServer({ open: { agents: { model }, clock: Date.now } })
   const live = client.live({ from: 'start' })
   await client.work.addBead({ body: { beadId: 'form', title: 'The form' } })
   await client.work.addBead({ body: { beadId: 'stuck', title: 'Stuck' } })
@@ -117,7 +117,7 @@ it('is done by the server, too, with live events; what is parked is told and cle
 
 it('routes over HTTP: at once, or told at its end', async () => {
   const model = scriptedModel('{"agents":["END"],"reason":"nothing to do"}')
-  const { client, colloquy, send } = await served({ open: { agents: { model }, clock: Date.now } })
+  const { client, colloquy, send } = await freshServer({ open: { agents: { model }, clock: Date.now } })
   const { id: conversationId } = await colloquy.conversations.createConversation({ title: 'Login' })
   const ended = await client.dispatch.orchestrate({ conversationId, query: { wait: true }, body: { message: 'Hello' } })
   expect(ended).toMatchObject({ outcome: 'ended', reason: 'nothing to do' })

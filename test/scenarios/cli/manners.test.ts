@@ -2,15 +2,15 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { cliOn, run } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { cliOn, runCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const commands = 'list show log search stats verify export archive restore purge erase'.split(' ')
 
 describe('help', () => {
   it('shows every command with examples and the options that all of them have', async () => {
-    const helps = await Promise.all(commands.map(command => run([command, '--help'])))
+    const helps = await Promise.all(commands.map(command => runCli([command, '--help'])))
     for (const { exitCode, stdout, stderr } of helps) {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
       expect(stdout).toMatch(/\nExamples:\n {2}\$ colloquy /)
@@ -22,11 +22,11 @@ describe('help', () => {
 
   it('of a command is the same by its name, and none is given for what is no command', async () => {
     const [named, asked, nested, unknown, below] = await Promise.all([
-      run(['help', 'list']),
-      run(['list', '--help']),
-      run(['help', 'store', 'copy']),
-      run(['help', 'nope']),
-      run(['help', 'store', 'elsewhere', '--json']),
+      runCli(['help', 'list']),
+      runCli(['list', '--help']),
+      runCli(['help', 'store', 'copy']),
+      runCli(['help', 'nope']),
+      runCli(['help', 'store', 'elsewhere', '--json']),
     ])
     expect(named).toMatchObject({ exitCode: 0, stdout: asked.stdout })
     expect(nested.stdout).toContain('Usage: colloquy store copy')
@@ -36,7 +36,7 @@ describe('help', () => {
   })
 
   it('is told to whoever names no command', async () => {
-    const { exitCode, stdout, stderr } = await run([])
+    const { exitCode, stdout, stderr } = await runCli([])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
     for (const command of commands) expect(stderr).toMatch(new RegExp(`\n {2}${command} `))
   })
@@ -45,13 +45,13 @@ describe('help', () => {
 describe('wrong usage', () => {
   it('exits with 2 and says what is wrong', async () => {
     const [unknown, unhelped, ended, missing, value, mixed, json] = await Promise.all([
-      run(['lst']),
-      run(['help', 'lst']),
-      run(['list', '--cursor', '']),
-      run(['show']),
-      run(['list', '--limit', 'many']),
-      run(['list', '--sessions', '--type', 'bead']),
-      run(['list', '--json', '--bogus']),
+      runCli(['lst']),
+      runCli(['help', 'lst']),
+      runCli(['list', '--cursor', '']),
+      runCli(['show']),
+      runCli(['list', '--limit', 'many']),
+      runCli(['list', '--sessions', '--type', 'bead']),
+      runCli(['list', '--json', '--bogus']),
     ])
     const all = [unknown, unhelped, ended, missing, value, mixed, json]
     expect(all.map(({ exitCode }) => exitCode)).toEqual(all.map(() => 2))
@@ -69,7 +69,7 @@ describe('wrong usage', () => {
 
 describe('an error', () => {
   it('is one line that ends with its code, also about an id of two', async () => {
-    const { store } = await opened()
+    const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('show', 'new\nline')
     expect(exitCode).toBe(1)
     expect(stderr.split('\n')[0]).toMatch(/^colloquy: There is no conversation "new line".* \[not-found\]$/)
@@ -79,9 +79,9 @@ describe('an error', () => {
 describe('a range that ends before it begins', () => {
   it('is wrong usage, not an empty answer', async () => {
     const runs = await Promise.all([
-      run(['search', 'login', '--since', '1d', '--until', '7d']),
-      run(['log', 'x', '--from', '10', '--to', '5']),
-      run(['replay', 'x', '--from', '10', '--to', '5']),
+      runCli(['search', 'login', '--since', '1d', '--until', '7d']),
+      runCli(['log', 'x', '--from', '10', '--to', '5']),
+      runCli(['replay', 'x', '--from', '10', '--to', '5']),
     ])
     expect(runs.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2])
     expect(runs[0]!.stderr).toContain('--since comes after --until')
@@ -91,7 +91,7 @@ describe('a range that ends before it begins', () => {
 
 describe('what is said for machines', () => {
   it('is JSON and nothing else, also when no command is named or nothing to look for', async () => {
-    const runs = await Promise.all([run(['--json']), run(['store', '--json']), run(['search', ' ', '--json'])])
+    const runs = await Promise.all([runCli(['--json']), runCli(['store', '--json']), runCli(['search', ' ', '--json'])])
     for (const one of runs) {
       expect(one).toMatchObject({ exitCode: 2, stdout: '' })
       expect(one.error()).toMatchObject({ code: 'usage' })
@@ -102,10 +102,10 @@ describe('what is said for machines', () => {
 describe('the password of a store', () => {
   it('is not shown: not in what is wrong, nor among the settings', async () => {
     const runs = await Promise.all([
-      run(['list', '--store', 'postgre://ada:swordfish@db/colloquy', '--json']),
-      run(['store', 'status', 'postgre://ada:swordfish@db/colloquy']),
-      run(['config', '--store', 'postgres://ada:swordfish@db/colloquy', '--json']),
-      run(['doctor', '--store', 'postgres://ada:swordfish@127.0.0.1:1/colloquy']),
+      runCli(['list', '--store', 'postgre://ada:swordfish@db/colloquy', '--json']),
+      runCli(['store', 'status', 'postgre://ada:swordfish@db/colloquy']),
+      runCli(['config', '--store', 'postgres://ada:swordfish@db/colloquy', '--json']),
+      runCli(['doctor', '--store', 'postgres://ada:swordfish@127.0.0.1:1/colloquy']),
     ])
     for (const { stdout, stderr } of runs) expect(stdout + stderr).not.toContain('swordfish')
     expect(runs[0]!.error()).toMatchObject({ facts: { url: 'postgre://ada:***@db/colloquy' } })
@@ -115,7 +115,7 @@ describe('the password of a store', () => {
 
 describe('an id that begins with a dash', () => {
   it('is taken behind --, and whoever leaves that out is told', async () => {
-    const { colloquy, store } = await opened({ ids: () => '-x' })
+    const { colloquy, store } = await freshColloquy({ ids: () => '-x' })
     await colloquy.conversations.createConversation({ title: 'Dashing' })
     const [refused, shown] = await Promise.all([cliOn(store)('show', '-x'), cliOn(store)('show', '--', '-x')])
     expect(refused.exitCode).toBe(2)
@@ -161,11 +161,11 @@ describe('a store that is not there', () => {
   })
 
   it('has its project named where the folder has no name that could be taken', async () => {
-    const { store } = await opened()
-    const refused = await run(['list', '--store', store], { cwd: '/' })
+    const { store } = await freshColloquy()
+    const refused = await runCli(['list', '--store', store], { cwd: '/' })
     expect(refused.exitCode).toBe(1)
     expect(refused.stderr).toContain('project: has to be given')
-    expect(await run(['list', '--store', store, '--project', 'shop'], { cwd: '/' })).toMatchObject({ exitCode: 0 })
+    expect(await runCli(['list', '--store', store, '--project', 'shop'], { cwd: '/' })).toMatchObject({ exitCode: 0 })
   })
 
   it('is looked for in the root of the project that we are in', async () => {
@@ -173,20 +173,20 @@ describe('a store that is not there', () => {
     const inside = join(folder, 'deep', 'inside')
     mkdirSync(inside, { recursive: true })
     mkdirSync(join(folder, '.colloquy'))
-    const missing = await run(['list'], { cwd: inside })
+    const missing = await runCli(['list'], { cwd: inside })
     expect(missing.stderr).toMatch(/There is no store at .*\.colloquy.colloquy\.db\./)
     expect(readdirSync(join(folder, '.colloquy'))).toEqual([])
 
-    const { colloquy } = await opened({ store: `sqlite:${join(folder, '.colloquy', 'colloquy.db')}` })
+    const { colloquy } = await freshColloquy({ store: `sqlite:${join(folder, '.colloquy', 'colloquy.db')}` })
     await colloquy.conversations.createConversation({ title: 'Here' })
-    const found = await run(['list', '--project', 'shop'], { cwd: inside })
+    const found = await runCli(['list', '--project', 'shop'], { cwd: inside })
     expect(found.stdout).toContain('Here')
   })
 })
 
 describe('output', () => {
   it('lets no message play tricks on the terminal, and keeps it exact in JSON', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const nasty = 'a\u001b[2Jb\u0007c\u009b31md\u202ee\u0000f\rg'
     const { id } = await colloquy.conversations.createConversation({
       title: `title \u001b]0;gotcha\u0007`,
@@ -211,7 +211,7 @@ describe('output', () => {
   })
 
   it('has colours only where they are wanted', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     await colloquy.conversations.createConversation({ title: 'Colours' })
     const [piped, forced, refused, off] = await Promise.all([
       cliOn(store, { env: { CI: 'true' } })('list'),
@@ -226,7 +226,7 @@ describe('output', () => {
   })
 
   it('ends quietly when its reader has read enough', async () => {
-    const { colloquy, store } = await opened({ durability: 'relaxed' })
+    const { colloquy, store } = await freshColloquy({ durability: 'relaxed' })
     const { id } = await colloquy.conversations.createConversation({ title: 'Long' })
     const said = 'something to say. '.repeat(400)
     await Promise.all(

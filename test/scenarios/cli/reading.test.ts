@@ -2,9 +2,9 @@
 import type { Colloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { archiveLines } from '../../support/archives.ts'
-import { eachOf } from '../../support/builders.ts'
+import { asyncItems } from '../../support/builders.ts'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 /** A feature with a session and three messages. */
 async function talkedAboutLogin(colloquy: Colloquy) {
@@ -32,7 +32,7 @@ async function talkedAboutLogin(colloquy: Colloquy) {
 
 describe('colloquy list', () => {
   it('lists conversations, the most recent first, without archived ones', async () => {
-    const { colloquy, store, pass } = await opened()
+    const { colloquy, store, pass } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     pass(120_000)
     const newer = await colloquy.conversations.createConversation({ title: 'Invoices are wrong' })
@@ -62,7 +62,7 @@ describe('colloquy list', () => {
   })
 
   it('goes on where the page before ended', async () => {
-    const { colloquy, store, pass } = await opened()
+    const { colloquy, store, pass } = await freshColloquy()
     for (const title of ['one', 'two', 'three']) {
       await colloquy.conversations.createConversation({ title })
       pass(60_000)
@@ -80,7 +80,7 @@ describe('colloquy list', () => {
   })
 
   it('lists sessions by agent and status', async () => {
-    const { colloquy, store } = await opened({ sessionExpiresInMs: null })
+    const { colloquy, store } = await freshColloquy({ sessionExpiresInMs: null })
     const pm = await talkedAboutLogin(colloquy)
     const dev = await colloquy.sessions.getOrCreateSession({
       type: 'task',
@@ -101,7 +101,7 @@ describe('colloquy list', () => {
   })
 
   it('names the other projects of the store when there is nothing in this one', async () => {
-    const { colloquy, store } = await opened({ project: 'elsewhere' })
+    const { colloquy, store } = await freshColloquy({ project: 'elsewhere' })
     await colloquy.conversations.createConversation({ title: 'there' })
     const cli = cliOn(store)
     const [{ exitCode, stdout, stderr }, searched] = await Promise.all([cli('list'), cli('search', 'there')])
@@ -112,7 +112,7 @@ describe('colloquy list', () => {
   })
 
   it('says what it looked for where it finds nothing, and not that nothing is there', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.archive(id)
     const cli = cliOn(store)
@@ -132,7 +132,7 @@ describe('colloquy list', () => {
   })
 
   it('says of a conversation that is not there that it is not, and not that it has no sessions', async () => {
-    const { store } = await opened()
+    const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('list', '--sessions', '--conversation', 'nope')
     expect(exitCode).toBe(1)
     expect(stderr).toContain('[not-found]')
@@ -141,7 +141,7 @@ describe('colloquy list', () => {
 
 describe('colloquy show', () => {
   it('shows a session with who said what to whom, tools folded to a line each', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const { stdout } = await cliOn(store)('show', session.id)
     expect(stdout).toContain('pm on feature login')
@@ -154,7 +154,7 @@ describe('colloquy show', () => {
   })
 
   it('shows a conversation by its id, the newest messages first cut to a limit', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId, id } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
     const [text, json] = await Promise.all([
@@ -175,7 +175,7 @@ describe('colloquy show', () => {
   })
 
   it('says in JSON, too, that a conversation has more sessions, and where to go on', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     for (let number = 0; number < 10; number++) {
       await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: `a${number}` })
@@ -189,7 +189,7 @@ describe('colloquy show', () => {
   })
 
   it('cuts a long message and shows it whole when asked', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const lines = Array.from({ length: 60 }, (_, index) => `line ${index}`)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: lines.join('\n') })
@@ -201,7 +201,7 @@ describe('colloquy show', () => {
   })
 
   it('says of a message that a newer version wrote that it is not known, and not that it is damaged', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { project } = colloquy
     const lane = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
     const adds = { messages: 1, tokens: 3, input: 0, output: 0 }
@@ -209,14 +209,14 @@ describe('colloquy show', () => {
       { type: 'conversation.created', schema: 1, body: { title: 'T', workItem: { type: 'thread', threadId: 't' } } },
       { type: 'message.added', schema: 9, body: { scroll: 'unknown form' }, messageId: 'm', lane, adds },
     ])
-    await colloquy.conversations.restoreLines(eachOf(lines))
+    await colloquy.conversations.restoreLines(asyncItems(lines))
     const { stdout } = await cliOn(store)('show', 'c')
     expect(stdout).toContain('(not known to this version: it was written by a newer version (schema 9))')
     expect(stdout).not.toContain('damaged')
   })
 
   it('says where it looked when nothing has the id', async () => {
-    const { store } = await opened()
+    const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('show', 'nobody')
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(
@@ -227,7 +227,7 @@ describe('colloquy show', () => {
 
 describe('colloquy log', () => {
   it('prints the events of a range, one a line', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
     const [text, json] = await Promise.all([
@@ -252,7 +252,7 @@ describe('colloquy log', () => {
   })
 
   it('says so where the range begins behind the end', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const { exitCode, stdout, stderr } = await cliOn(store)('log', conversationId, '--from', '999')
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
@@ -260,7 +260,7 @@ describe('colloquy log', () => {
   })
 
   it('names the conversation when it is given a session', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const { exitCode, stderr } = await cliOn(store)('log', session.id)
     expect(exitCode).toBe(1)
@@ -270,7 +270,7 @@ describe('colloquy log', () => {
 
 describe('colloquy search', () => {
   it('finds messages by their words and titles like them', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
     const [text, json, coloured] = await Promise.all([
@@ -285,7 +285,7 @@ describe('colloquy search', () => {
   })
 
   it('filters by author, role, time and archive', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const other = await colloquy.conversations.createConversation({
       title: 'Old',
@@ -309,7 +309,7 @@ describe('colloquy search', () => {
   })
 
   it('finds conversations by who takes part, which agent is on them and what they are about, without words too', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const other = await colloquy.conversations.createConversation({
       title: 'Old',
@@ -343,7 +343,7 @@ describe('colloquy search', () => {
   })
 
   it('says that there is more than it shows, and where that begins', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     for (const title of ['One', 'Two', 'Three']) {
       await colloquy.conversations.createConversation({ title, initial: { role: 'user', content: 'the login' } })
     }
@@ -371,7 +371,7 @@ describe('colloquy search', () => {
 
 describe('colloquy stats', () => {
   it('counts a project, a conversation and a session', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id, conversationId } = await talkedAboutLogin(colloquy)
     await colloquy.sessions.clearMessages(id)
     const cli = cliOn(store)

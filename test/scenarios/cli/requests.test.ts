@@ -2,7 +2,7 @@
 import type { Checkpoint, Colloquy, Session } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const small = { requests: { budget: 4000 } }
 
@@ -25,7 +25,7 @@ async function eventsOf(colloquy: Colloquy, { conversationId }: Session): Promis
 
 describe('colloquy request', () => {
   it('shows what would be sent for the message that waits, and records nothing', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Read it' })
     await colloquy.sessions.addMessage(dev.id, {
@@ -62,7 +62,7 @@ describe('colloquy request', () => {
   })
 
   it('explains what was kept, summarised and left out, in numbers, and on a terminal with bars', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 40 })
     await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -95,7 +95,7 @@ describe('colloquy request', () => {
   })
 
   it('asks for a message when none waits, and says which part is too large for a budget', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 1 })
     const cli = cliOn(store)
@@ -116,7 +116,7 @@ describe('colloquy request', () => {
 
 describe('colloquy compact', () => {
   it('says what became of how much, and when there is nothing to do', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 30, words: 40 })
     const cli = cliOn(store)
@@ -136,7 +136,7 @@ describe('colloquy compact', () => {
   })
 
   it('fails with the reason when a checkpoint would save next to nothing', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Never use tabs.' })
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: `Look: ${'some words '.repeat(8000)}` })
@@ -148,7 +148,7 @@ describe('colloquy compact', () => {
 
 describe('colloquy checkpoint', () => {
   it('shows the newest, its history, what changed, and what was said', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     const none = await cliOn(store)('checkpoint', dev.id)
     await talk(colloquy, dev.id, { turns: 20 })
@@ -187,7 +187,7 @@ describe('colloquy checkpoint', () => {
   })
 
   it('takes one way to look at a time, two numbers for a difference, and known items only', async () => {
-    const { colloquy, store } = await opened(small)
+    const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     const cli = cliOn(store)
     const runs = await Promise.all([

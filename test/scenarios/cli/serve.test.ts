@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { openColloquy } from 'colloquy'
 import { connect } from 'colloquy/client'
 import { describe, expect, it } from 'vitest'
-import { run } from '../../support/cli.ts'
+import { runCli } from '../../support/cli.ts'
 import { folderWith } from '../../support/repository.ts'
 import { startServe } from '../../support/serve-process.ts'
 
@@ -88,10 +88,10 @@ describe('colloquy serve', () => {
 
   it('refuses to listen for others without being told, and a port that is taken', async () => {
     const folder = folderWith({ 'package.json': '{}' })
-    const { stderr, exitCode } = await run(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: folder })
+    const { stderr, exitCode } = await runCli(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: folder })
     expect({ stderr, exitCode }).toEqual({ stderr: expect.stringContaining('--allow-outside'), exitCode: 1 })
     const { told } = await startServe(['serve', '--port', '0', '--json'], { cwd: folder })
-    const taken = await run(['serve', '--port', new URL(told.url).port], { cwd: folder })
+    const taken = await runCli(['serve', '--port', new URL(told.url).port], { cwd: folder })
     expect(taken.stderr).toContain('is in use')
   })
 })
@@ -99,18 +99,18 @@ describe('colloquy serve', () => {
 describe('colloquy token', () => {
   it('makes one that is shown once, lists it, and revokes it', async () => {
     const folder = folderWith({ 'package.json': '{}' })
-    const made = await run(['token', 'create', 'ci', '--scope', 'write', '--for', 'shop', '--json'], { cwd: folder })
+    const made = await runCli(['token', 'create', 'ci', '--scope', 'write', '--for', 'shop', '--json'], { cwd: folder })
     expect(made.json()).toMatchObject({
       name: 'ci',
       scope: 'write',
       projects: ['shop'],
       token: expect.stringMatching(/^clq_/),
     })
-    const listed = await run(['token', 'list'], { cwd: folder })
+    const listed = await runCli(['token', 'list'], { cwd: folder })
     expect(listed.stdout).toMatch(/ci +write +shop/)
     expect(listed.stdout).not.toContain(String(made.json().token))
-    expect((await run(['token', 'revoke', 'ci'], { cwd: folder })).stdout).toContain('refused from now on')
-    expect(await run(['token', 'revoke', 'ci'], { cwd: folder })).toMatchObject({ exitCode: 1 })
+    expect((await runCli(['token', 'revoke', 'ci'], { cwd: folder })).stdout).toContain('refused from now on')
+    expect(await runCli(['token', 'revoke', 'ci'], { cwd: folder })).toMatchObject({ exitCode: 1 })
   })
 })
 
@@ -119,7 +119,7 @@ describe('colloquy config', () => {
     const text = 'project: shop\nserver:\n  port: 8123\nconversation:\n  session_expiration: 12h\n  max_tokens: 5000\n'
     const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': text })
     const { settings } = (
-      await run(['config', '--json', '--store', 'sqlite:x.db'], { cwd: folder, env: { COLLOQUY_PORT: '8124' } })
+      await runCli(['config', '--json', '--store', 'sqlite:x.db'], { cwd: folder, env: { COLLOQUY_PORT: '8124' } })
     ).json() as { settings: Array<{ name: string; value: unknown; from: string }> }
     const of = (name: string) => settings.find(setting => setting.name === name)
     expect(of('store')).toMatchObject({ value: 'sqlite:x.db', from: '--store' })
@@ -128,7 +128,7 @@ describe('colloquy config', () => {
     expect(of('server.host')).toMatchObject({ value: '127.0.0.1', from: 'default' })
     expect(of('sessionExpiresInMs')).toMatchObject({ value: 12 * 3_600_000 })
     expect(of('requests.budget')).toMatchObject({ value: 5000 })
-    expect((await run(['config'], { cwd: folder })).stdout).toMatch(/server\.port +8123 +/)
+    expect((await runCli(['config'], { cwd: folder })).stdout).toMatch(/server\.port +8123 +/)
   })
 })
 
@@ -137,7 +137,7 @@ describe('colloquy doctor', () => {
     const folder = folderWith({ 'package.json': '{}' })
     const store = `sqlite:${join(folder, 'c.db')}`
     await (await openColloquy({ store, project: 'shop', sweepEveryMs: null })).close()
-    const { exitCode, stdout } = await run(['doctor', '--store', store, '--project', 'shop'], { cwd: folder })
+    const { exitCode, stdout } = await runCli(['doctor', '--store', store, '--project', 'shop'], { cwd: folder })
     expect(exitCode).toBe(0)
     expect(stdout).toMatch(/store +ok/)
     expect(stdout).toMatch(/model +ok +none named/)
@@ -147,7 +147,7 @@ describe('colloquy doctor', () => {
     const folder = folderWith({ 'package.json': '{}', 'c.db': 'this is no database', token: 'x'.repeat(40) })
     chmodSync(join(folder, 'token'), 0o644)
     const env = { COLLOQUY_MODEL: 'anthropic:claude-haiku-4-5', ANTHROPIC_API_KEY: '' }
-    const { exitCode, json } = await run(['doctor', '--store', `sqlite:${join(folder, 'c.db')}`, '--json'], {
+    const { exitCode, json } = await runCli(['doctor', '--store', `sqlite:${join(folder, 'c.db')}`, '--json'], {
       cwd: folder,
       env,
     })

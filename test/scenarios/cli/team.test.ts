@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { run } from '../../support/cli.ts'
+import { runCli } from '../../support/cli.ts'
 import { commit, repositoryWith, runGit, write } from '../../support/repository.ts'
 
 const done = 'Done.'
@@ -35,7 +35,7 @@ async function project({ answers = dev('good') }: { answers?: unknown[] } = {}) 
   await colloquy.work.addFeature({ featureId: 'f', name: 'Answers' })
   await colloquy.work.planTasks('f', { add: [{ taskId: 't', title: 'Answer' }] })
   await colloquy.close()
-  const cli = (...args: string[]) => run(args, { cwd: root })
+  const cli = (...args: string[]) => runCli(args, { cwd: root })
   return { root, cli, answer: (answers: unknown[]) => writeFileSync(script('dev'), JSON.stringify(answers)) }
 }
 

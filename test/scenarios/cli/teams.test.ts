@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 async function conversation(options = {}) {
-  const store = await opened(options)
+  const store = await freshColloquy(options)
   const { id } = await store.colloquy.conversations.createConversation({
     title: 'Login page',
     initial: { role: 'user', content: 'Build the login page' },

@@ -17,11 +17,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { NotFound } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { cliOn, run, started } from '../../support/cli.ts'
-import { type Opened, opened } from '../../support/colloquy.ts'
+import { cliOn, runCli, startCli } from '../../support/cli.ts'
+import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'
 
-async function withConversation(): Promise<Opened & { id: string; file: string }> {
-  const one = await opened()
+async function withConversation(): Promise<FreshColloquy & { id: string; file: string }> {
+  const one = await freshColloquy()
   const { id } = await one.colloquy.conversations.createConversation({
     title: 'Invoices',
     initial: { role: 'user', author: 'owner', content: 'They are wrong' },
@@ -44,10 +44,10 @@ describe('colloquy verify', () => {
   it('of a project that is not there says so, and which there are, instead of clean', async () => {
     const { store } = await withConversation()
     const [text, json, repaired, all] = await Promise.all([
-      run(['--store', store, 'verify', '--project', 'shpo']),
-      run(['--store', store, 'verify', '--project', 'shpo', '--json']),
-      run(['--store', store, 'verify', '--project', 'shpo', '--repair']),
-      run(['--store', store, 'verify', '--project', 'shpo', '--all-projects']),
+      runCli(['--store', store, 'verify', '--project', 'shpo']),
+      runCli(['--store', store, 'verify', '--project', 'shpo', '--json']),
+      runCli(['--store', store, 'verify', '--project', 'shpo', '--repair']),
+      runCli(['--store', store, 'verify', '--project', 'shpo', '--all-projects']),
     ])
     expect([text, json, repaired, all].map(({ exitCode }) => exitCode)).toEqual([1, 1, 1, 0])
     expect([text.stdout, json.stdout, repaired.stdout]).toEqual(['', '', ''])
@@ -57,7 +57,7 @@ describe('colloquy verify', () => {
   })
 
   it('of a store that is new is clean', async () => {
-    const { store } = await opened()
+    const { store } = await freshColloquy()
     expect(await cliOn(store)('verify')).toMatchObject({
       exitCode: 0,
       stdout: 'clean: 0 conversations, 0 events checked.\n',
@@ -84,7 +84,7 @@ describe('colloquy verify', () => {
     const { store, file, colloquy } = await withConversation()
     await colloquy.close()
     changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
-    const { child, ended } = started(['--store', store, '--project', 'shop', 'verify'])
+    const { child, ended } = startCli(['--store', store, '--project', 'shop', 'verify'])
     child.stdout!.destroy()
     expect(await ended).toMatchObject({ exitCode: 3, stderr: '' })
   })
@@ -135,7 +135,7 @@ describe('Ctrl-C while a file is being written', () => {
     const place = join(folder, 'place')
     mkdirSync(place)
     const how = what === 'export' ? ['--output', join(place, 'login.jsonl.gz')] : ['--yes', '--to', place]
-    const { child, ended } = started(['--store', store, '--project', 'shop', '--json', what, id, ...how])
+    const { child, ended } = startCli(['--store', store, '--project', 'shop', '--json', what, id, ...how])
     while (child.exitCode === null && readdirSync(place).length === 0) await turn()
     child.kill('SIGINT')
     const stopped = await ended
@@ -293,7 +293,7 @@ describe('colloquy archive and restore', () => {
   })
 
   it('puts a session away and reopens it', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'dev', beadId: 'b1' })
     const cli = cliOn(store)
     expect((await cli('archive', id)).stdout).toBe(`Session ${id} of dev is archived.\n`)

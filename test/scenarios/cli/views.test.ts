@@ -1,11 +1,11 @@
 /** The command line for views, history and branches: view, timeline, replay, branch, compare, merge. */
 import { describe, expect, it } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 /** A conversation in which dev has answered and been away since. */
 async function conversation() {
-  const store = await opened()
+  const store = await freshColloquy()
   const { conversations } = store.colloquy
   const { id } = await conversations.createConversation({
     title: 'Login page',

@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
-async function planned() {
-  const store = await opened()
+async function plannedFeature() {
+  const store = await freshColloquy()
   const { work } = store.colloquy
   await work.addFeature({
     featureId: 'login',
@@ -29,7 +29,7 @@ async function planned() {
 
 describe('colloquy feature', () => {
   it('adds a feature under an id made of its name, lists and shows it', async () => {
-    const { folder, store } = await opened()
+    const { folder, store } = await freshColloquy()
     const cli = cliOn(store)
     const spec = join(folder, 'spec.md')
     writeFileSync(spec, '# Log-in\nOne form.\n')
@@ -49,7 +49,7 @@ describe('colloquy feature', () => {
   })
 
   it('moves it, and names what is legal when a move is not', async () => {
-    const { cli } = await planned()
+    const { cli } = await plannedFeature()
     expect((await cli('feature', 'move', 'login', 'in_progress')).stdout).toBe('login is in_progress.\n')
     const refused = await cli('feature', 'move', 'login', 'merged', '--json')
     expect(refused.error()).toMatchObject({ code: 'work/move-refused', facts: { legal: expect.any(Array) } })
@@ -61,7 +61,7 @@ describe('colloquy feature', () => {
 
 describe('colloquy task', () => {
   it('draws the graph: each task below those it needs, its state beside it', async () => {
-    const { work, cli } = await planned()
+    const { work, cli } = await plannedFeature()
     for (const state of ['in_dev', 'dev_complete', 'in_qa', 'qa_complete', 'ready_for_merge', 'merged'] as const) {
       await work.moveTask('login', 'schema', state)
     }
@@ -86,7 +86,7 @@ describe('colloquy task', () => {
   })
 
   it('names dependencies where lines would fill the screen', async () => {
-    const { work, cli } = await planned()
+    const { work, cli } = await plannedFeature()
     const many = Array.from({ length: 40 }, (_, index) => ({ taskId: `t${index}`, title: `Number ${index}` }))
     await work.addFeature({ featureId: 'wide', name: 'Wide' })
     await work.planTasks('wide', {
@@ -98,7 +98,7 @@ describe('colloquy task', () => {
   })
 
   it('adds, changes, removes and moves tasks, and says what is wrong', async () => {
-    const { cli } = await planned()
+    const { cli } = await plannedFeature()
     const added = await cli('task', 'add', 'login', 'reset', 'Reset password', '--depends-on', 'api', 'form')
     expect(added.stdout).toContain('Planned task reset. 7 tasks')
     const circle = await cli('task', 'change', 'login', 'schema', '--depends-on', 'e2e')
@@ -117,14 +117,14 @@ describe('colloquy task', () => {
   })
 
   it('makes the feature, and the store, when a first task is planned', async () => {
-    const { folder } = await opened()
+    const { folder } = await freshColloquy()
     const cli = cliOn(`sqlite:${join(folder, 'new', 'colloquy.db')}`)
     expect((await cli('task', 'add', 'shop', 'cart', 'The cart')).stdout).toContain('Ready: cart.')
     expect((await cli('task', 'list')).stdout).toMatch(/shop +cart +2 +ready +The cart/)
   })
 
   it('lists tasks of one feature or of all, by state or those that may begin', async () => {
-    const { cli } = await planned()
+    const { cli } = await plannedFeature()
     const ids = async (...args: string[]) =>
       ((await cli('task', 'list', ...args, '--json')).json().items as Array<{ taskId: string }>).map(one => one.taskId)
     expect(await ids('login', '--ready')).toEqual(['schema', 'style'])
@@ -133,7 +133,7 @@ describe('colloquy task', () => {
   })
 
   it('tells the story of a task in its timeline', async () => {
-    const { work, cli } = await planned()
+    const { work, cli } = await plannedFeature()
     await work.moveTask('login', 'style', 'in_dev')
     await work.moveTask('login', 'style', 'blocked', { reason: 'no designer' })
     const { conversationId } = await work.getTask('login', 'style')
@@ -150,7 +150,7 @@ describe('colloquy bead', () => {
     JSON.stringify({ id, title: `Issue ${id}`, status: 'open', priority: 2, issue_type: 'task', ...more })
 
   it('adds, lists, shows and moves beads', async () => {
-    const { store } = await opened()
+    const { store } = await freshColloquy()
     const cli = cliOn(store)
     await cli('bead', 'add', 'Parser', '--id', 'b-1', '--kind', 'bug', '--label', 'models', 'json')
     await cli('bead', 'add', 'Retry', '--id', 'b-2', '--depends-on', 'b-1', '--priority', '0')
@@ -164,7 +164,7 @@ describe('colloquy bead', () => {
   })
 
   it("takes over a project's issues once, names what it cannot read, and tries first where asked to", async () => {
-    const { store, folder, colloquy } = await opened()
+    const { store, folder, colloquy } = await freshColloquy()
     const cli = cliOn(store)
     const file = join(folder, 'issues.jsonl')
     const lines = [

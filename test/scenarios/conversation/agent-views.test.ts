@@ -2,7 +2,7 @@
 import { type AgentView, AlreadyAnswered, type Colloquy, LeaseHeld, LeaseLost, type Message } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 interface Team {
   colloquy: Colloquy
@@ -14,8 +14,8 @@ interface Team {
   answers(agent: string, trigger: Message, content: string): Promise<Message>
 }
 
-async function team(options: Parameters<typeof opened>[0] = {}): Promise<Team> {
-  const { colloquy, pass } = await opened(options)
+async function team(options: Parameters<typeof freshColloquy>[0] = {}): Promise<Team> {
+  const { colloquy, pass } = await freshColloquy(options)
   const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
   const says: Team['says'] = (author, content, more = {}) =>
     colloquy.conversations.addEvent(id, {
@@ -359,13 +359,13 @@ interface Expected {
 
 describe('any interleaving of agents, people, acknowledgements, compactions and branches', () => {
   it('[P6] each agent is given every message that concerns it exactly once, in order, and nothing that does not', async () => {
-    const { colloquy } = await opened({ requests: { recall: false } })
+    const { colloquy } = await freshColloquy({ requests: { recall: false } })
     const { conversations } = colloquy
     const nothing = new Map(agents.map(agent => [agent as string, [] as readonly number[]]))
 
     /** One conversation, and how things stood after each of its steps. */
-    const begun = (id: string, past: Expected[]) => ({ id, past, now: () => past.at(-1)! })
-    type Line = ReturnType<typeof begun>
+    const newLine = (id: string, past: Expected[]) => ({ id, past, now: () => past.at(-1)! })
+    type Line = ReturnType<typeof newLine>
 
     const record = (now: Expected, message: Message, to: readonly string[]): Expected => {
       const concerned = (to.length === 0 ? agents : to).filter(agent => agent !== message.author)
@@ -415,14 +415,14 @@ describe('any interleaving of agents, people, acknowledgements, compactions and 
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async steps => {
         const { id, version } = await conversations.createConversation({ title: 'any' })
-        const lines = [begun(id, [{ version, concerns: nothing, given: nothing, newest: new Map() }])]
+        const lines = [newLine(id, [{ version, concerns: nothing, given: nothing, newest: new Map() }])]
         for (const one of steps) {
           const line = lines[one.line % lines.length]!
           if (one.do === 'branch') {
             const { past } = line
             const then = past[Math.max(0, past.length - 1 - one.back)]!
             const branch = await conversations.branch(line.id, then.version)
-            lines.push(begun(branch.id, [{ ...then, version: branch.version }]))
+            lines.push(newLine(branch.id, [{ ...then, version: branch.version }]))
             continue
           }
           const then = await carryOut(line, one)

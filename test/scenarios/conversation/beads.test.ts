@@ -1,12 +1,12 @@
 /** Beads: work items with a priority and dependencies on each other, and what is ready to be taken up. */
 import { DependenciesOpen, MoveRefused, PlanRefused } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const ids = (items: readonly { item: object }[]) => items.map(({ item }) => Object.values(item).slice(1).join('/'))
 
 async function chain() {
-  const store = await opened()
+  const store = await freshColloquy()
   const { work } = store.colloquy
   await work.addBead({ beadId: 'b-1', title: 'Parse failed', description: 'Not JSON at all', priority: 1 })
   await work.addBead({ beadId: 'b-2', title: 'Retry', dependencies: ['b-1'], priority: 0 })

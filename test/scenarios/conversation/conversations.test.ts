@@ -1,11 +1,11 @@
 /** Conversations as a whole: made, completed, put away, purged and brought back. */
 import { ConversationClosed, ConversationPurged, NotFound } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 describe('a conversation', () => {
   it('starts with a title, a phase, a tracing id, metadata and what is said first', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const conversation = await colloquy.conversations.createConversation({
       title: 'Fix the login',
       phase: 'chat',
@@ -26,7 +26,7 @@ describe('a conversation', () => {
   })
 
   it('is the only one of its work item', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const workItem = { type: 'feature', featureId: 'login' } as const
     const session = await colloquy.sessions.getOrCreateSession({ ...workItem, agentType: 'pm' })
     await expect(colloquy.conversations.createConversation({ title: 'another', workItem })).rejects.toMatchObject({
@@ -37,7 +37,7 @@ describe('a conversation', () => {
   })
 
   it('is read-only once completed, until it is reopened', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Done soon' })
     const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: id, agentType: 'pm' })
     expect(session.conversationId).toBe(id)
@@ -54,7 +54,7 @@ describe('a conversation', () => {
   })
 
   it('comes back from the archive in the status it had', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Old' })
     await colloquy.conversations.complete(id)
     expect((await colloquy.conversations.archive(id)).status).toBe('archived')
@@ -62,7 +62,7 @@ describe('a conversation', () => {
   })
 
   it('is listed by recency, filtered by status and type, a page at a time', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const ids: string[] = []
     for (let i = 0; i < 5; i++) {
       ids.push((await colloquy.conversations.createConversation({ title: `t${i}` })).id)
@@ -77,14 +77,14 @@ describe('a conversation', () => {
   })
 
   it('keeps a new title and merged metadata', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'draft', metadata: { a: 1 } })
     await colloquy.conversations.annotate(id, { title: 'final', metadata: { a: null, b: 2 } })
     expect(await colloquy.conversations.getConversation(id)).toMatchObject({ title: 'final', metadata: { b: 2 } })
   })
 
   it('is not found in another project ([P12])', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'secret plan' })
     const other = colloquy.as({ project: 'elsewhere' })
     await expect(other.conversations.getConversation(id)).rejects.toThrow(NotFound)
@@ -93,7 +93,7 @@ describe('a conversation', () => {
   })
 
   it('records who did it, through what and on which request', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'audited' })
     const owner = colloquy.as({ actor: 'owner', channel: 'http', requestId: 'r-1' })
     await owner.conversations.addEvent(id, { role: 'user', content: 'hello' })
@@ -104,7 +104,7 @@ describe('a conversation', () => {
 
 describe('a project', () => {
   it('[P12] is not left by a stray word in a question, which callers without types can ask', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'of the shop' })
     await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'of the shop' })
     await colloquy.work.addFeature({ featureId: 'login', name: 'Log in' })
@@ -134,7 +134,7 @@ describe('a project', () => {
 
 describe('the maintenance sweep', () => {
   it('archives what is completed, what is old and what is idle, as the project says', async () => {
-    const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })
+    const { colloquy, pass } = await freshColloquy({ archive: { inactiveForMs: 10 * hour } })
     const done = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.complete(done.id)
     const idle = await colloquy.conversations.createConversation({ title: 'idle' })
@@ -146,7 +146,7 @@ describe('the maintenance sweep', () => {
   })
 
   it('leaves alone what a person restored, until it is completed anew', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'done' })
     await conversations.complete(id)
@@ -161,7 +161,7 @@ describe('the maintenance sweep', () => {
   })
 
   it('counts the age of what a person restored from then on', async () => {
-    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { colloquy, pass } = await freshColloquy({ archive: { afterMs: 10 * hour } })
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'old' })
     pass(11 * hour)
@@ -175,7 +175,7 @@ describe('the maintenance sweep', () => {
   })
 
   it('leaves alone for as long again what was purged and brought back', async () => {
-    const { colloquy, pass } = await opened({ archive: { inactiveForMs: 10 * hour } })
+    const { colloquy, pass } = await freshColloquy({ archive: { inactiveForMs: 10 * hour } })
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'old' })
     const done = await conversations.createConversation({ title: 'done' })
@@ -193,7 +193,7 @@ describe('the maintenance sweep', () => {
   })
 
   it('gets to what is due behind many that were restored', async () => {
-    const { colloquy, pass } = await opened({ archive: { afterMs: 10 * hour } })
+    const { colloquy, pass } = await freshColloquy({ archive: { afterMs: 10 * hour } })
     const { conversations } = colloquy
     const made = []
     for (let count = 0; count < 121; count++) made.push(await conversations.createConversation({ title: 'old' }))
@@ -208,7 +208,7 @@ describe('the maintenance sweep', () => {
   })
 
   it('leaves completed conversations alone where the project says so', async () => {
-    const { colloquy } = await opened({ archive: { onCompletion: false } })
+    const { colloquy } = await freshColloquy({ archive: { onCompletion: false } })
     const { id } = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.complete(id)
     expect(await colloquy.maintain()).toMatchObject({ archived: 0 })
@@ -217,7 +217,7 @@ describe('the maintenance sweep', () => {
 
 describe('[P4] removal is explicit', () => {
   it('purges into an archive file and restores from it, hash for hash', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })
     for (const content of ['one', 'two', 'x'.repeat(300_000)]) {
       await colloquy.sessions.addMessage(session.id, { role: 'user', content })
@@ -239,7 +239,7 @@ describe('[P4] removal is explicit', () => {
   })
 
   it('is purged by one of two who ask for it at the same moment, and the other is told', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const asked = await Promise.allSettled([colloquy.conversations.purge(id), colloquy.conversations.purge(id)])
     expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -247,7 +247,7 @@ describe('[P4] removal is explicit', () => {
   })
 
   it('erases a message and keeps the rest provable', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'care' })
     const secret = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
     await colloquy.conversations.addEvent(id, { role: 'user', content: 'thanks' })
@@ -261,7 +261,7 @@ describe('[P4] removal is explicit', () => {
   })
 
   it('leaves what was erased out of what a person would read, and says in its place elsewhere that it is gone', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession({
       type: 'thread',
@@ -284,7 +284,7 @@ describe('[P4] removal is explicit', () => {
   })
 
   it('lists the archives that an erase cannot reach', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'care' })
     const message = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
     const { archive } = await colloquy.conversations.purge(id)

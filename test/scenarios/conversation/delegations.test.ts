@@ -1,10 +1,10 @@
 /** Work handed to another agent: a conversation of its own, told of in the parent once when it goes and once when it comes back. */
 import { type Colloquy, IllegalState, openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 async function team() {
-  const store = await opened()
+  const store = await freshColloquy()
   const thread = { type: 'thread', threadId: 'release' } as const
   const lead = await store.colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'lead' })
   const dev = await store.colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'dev' })

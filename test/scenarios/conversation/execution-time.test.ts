@@ -1,10 +1,10 @@
 /** Time at work: per conversation and agent, across restarts, and right after a crash too. */
 import { IllegalState, LeaseHeld, openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 async function conversation(options = {}) {
-  const store = await opened(options)
+  const store = await freshColloquy(options)
   const { id } = await store.colloquy.conversations.createConversation({ title: 'Login' })
   return Object.assign(store, { id })
 }

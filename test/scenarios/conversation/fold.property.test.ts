@@ -17,8 +17,8 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fresh } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshName } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const whos: SessionOptions[] = [
   { type: 'feature', agentType: 'pm', featureId: 'login' },
@@ -172,10 +172,10 @@ function count(messages: readonly Message[], head: SessionHead) {
 }
 
 it('[P4] whatever is done through the front door, folding the log again gives the stored heads', async () => {
-  const store = await opened({ sessionExpiresInMs: 24 * hour })
+  const store = await freshColloquy({ sessionExpiresInMs: 24 * hour })
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40 }), async commands => {
-      const colloquy = store.colloquy.as({ project: fresh('project') })
+      const colloquy = store.colloquy.as({ project: freshName('project') })
       const table: Table = { colloquy, pass: store.pass, now: store.now, known: [], spoken: [] }
       for (const one of commands) {
         try {

@@ -12,13 +12,13 @@ import {
   VersionConflict,
 } from 'colloquy'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
-function nested(levels: number): unknown {
+function nestedValue(levels: number): unknown {
   let value: unknown = 'deep'
   for (let i = 0; i < levels; i++) value = [value]
   return value
@@ -33,7 +33,7 @@ describe('content', () => {
     ['quotes and backslashes', '\\"\'`'],
     ['more than 256 KB', 'é'.repeat(300_000)],
   ])('with %s comes back byte for byte', async (_, content) => {
-    const { colloquy } = await opened({ tokens: 'exact' })
+    const { colloquy } = await freshColloquy({ tokens: 'exact' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content })
     expect((await colloquy.sessions.getAllMessages(session.id))[0]?.content).toBe(content)
@@ -45,7 +45,7 @@ describe('content', () => {
     ['an empty text', { role: 'user', content: '' }],
     ['an empty text part', { role: 'user', parts: [{ type: 'text', text: '' }] }],
   ] as const)('that is %s is refused', async (_, message) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.sessions.addMessage(session.id, { ...message, parts: [] })).rejects.toMatchObject({
       code: 'input/invalid',
@@ -55,7 +55,7 @@ describe('content', () => {
   })
 
   it('over the limit is refused, and the limit can be set', async () => {
-    const { colloquy } = await opened({ maxMessageBytes: 1000 })
+    const { colloquy } = await freshColloquy({ maxMessageBytes: 1000 })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'é'.repeat(501) })).rejects.toThrow(
       ContentTooLarge,
@@ -66,7 +66,7 @@ describe('content', () => {
   })
 
   it('in several parts is measured in bytes, as one text is', async () => {
-    const { colloquy } = await opened({ maxMessageBytes: 3000 })
+    const { colloquy } = await freshColloquy({ maxMessageBytes: 3000 })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const euros = (count: number) => ({ type: 'text', text: '€'.repeat(count) }) as const
     const inParts = (...counts: number[]) =>
@@ -77,7 +77,7 @@ describe('content', () => {
   })
 
   it('of a head has its limit: a long title or reason is refused, and metadata that grows and grows', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const { conversationId } = session
     const tooLarge = (field: string) => ({ code: 'input/too-large', facts: expect.objectContaining({ field }) })
@@ -107,7 +107,7 @@ describe('content', () => {
     ['a sign', '!'],
     ['an emoji', '🙂'],
   ])('of megabytes of %s is counted and kept', async (_, character) => {
-    const { colloquy } = await opened({ tokens: 'exact' })
+    const { colloquy } = await freshColloquy({ tokens: 'exact' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const content = `a${character.repeat(Math.floor((15 * 1024 * 1024) / Buffer.byteLength(character)))}`
     const { tokens } = await colloquy.sessions.addMessage(session.id, { role: 'user', content })
@@ -116,7 +116,7 @@ describe('content', () => {
   })
 
   it('keeps every key of its metadata, whatever it is called', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const metadata = JSON.parse('{"__proto__":{"a":1},"constructor":2}') as Record<string, unknown>
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello', metadata })
@@ -134,7 +134,7 @@ describe('content', () => {
   })
 
   it('with what is not JSON anywhere is refused, and not stored as an empty object', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const values = [new Error('full'), new Map([['a', 1]]), new Set([1]), /a/, Promise.resolve(1), Uint8Array.of(1)]
     for (const value of [...values, Object(5), Object('s'), new ArrayBuffer(1)]) {
@@ -155,7 +155,7 @@ describe('content', () => {
   })
 
   it('is given back as it will be read: holes of a list are null, and there is one zero', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     // biome-ignore lint/suspicious/noSparseArray: it is what is asked about
     const metadata = { list: [1, , 3], zero: -0 }
@@ -166,7 +166,7 @@ describe('content', () => {
   })
 
   it('is refused by the part that cannot be', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const call = { type: 'tool-call', callId: 'c', name: 'x', input: 1n } as const
     const parts = [{ type: 'text', text: 'x' } as const, call]
@@ -176,7 +176,7 @@ describe('content', () => {
   })
 
   it('keeps what its metadata has more than the seeds know, and what it says twice', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const say = (message: object) =>
       colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a', ...message })
@@ -197,21 +197,21 @@ describe('content', () => {
   })
 
   it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const call = (input: unknown): MessageInput => ({
       role: 'assistant',
       parts: [{ type: 'tool-call', callId: 'c', name: 't', input }],
     })
-    await expect(colloquy.sessions.addMessage(session.id, call(nested(101)))).rejects.toThrow(/nested deeper/)
-    await colloquy.sessions.addMessage(session.id, call(nested(100)))
+    await expect(colloquy.sessions.addMessage(session.id, call(nestedValue(101)))).rejects.toThrow(/nested deeper/)
+    await colloquy.sessions.addMessage(session.id, call(nestedValue(100)))
     const circular: Record<string, unknown> = {}
     circular.self = circular
     await expect(colloquy.sessions.setMetadata(session.id, circular)).rejects.toThrow(/nested deeper/)
   })
 
   it.each([[{ n: Number.NaN }], [{ f: () => 1 }], [{ b: 1n }]])('that is not JSON is refused: %o', async metadata => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'x', metadata })).rejects.toThrow(
       InvalidInput,
@@ -219,7 +219,7 @@ describe('content', () => {
   })
 
   it('with an unknown field is refused by name', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'user', content: 'x', contnet: 'y' } as never
     await expect(colloquy.sessions.addMessage(session.id, message)).rejects.toThrow(/contnet/)
@@ -239,7 +239,7 @@ describe('ids', () => {
   it.each(['a/b/../c', '.', "it's", '"q"', 'задача-№1', '機能', 'x'.repeat(512), ' ', '__proto__'])(
     'may be %s',
     async featureId => {
-      const { colloquy } = await opened()
+      const { colloquy } = await freshColloquy()
       const session = await colloquy.sessions.getOrCreateSession({ ...feature, featureId })
       expect((await colloquy.sessions.getOrCreateSession({ ...feature, featureId })).id).toBe(session.id)
       expect(session.workItem).toEqual({ type: 'feature', featureId })
@@ -253,7 +253,7 @@ describe('ids', () => {
     ['a\0b', /NUL/],
     ['a\ud800', /surrogate/],
   ])('may not be %j', async (featureId, reason) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.getOrCreateSession({ ...feature, featureId })).rejects.toMatchObject({
       code: 'input/invalid',
       field: 'featureId',
@@ -262,7 +262,7 @@ describe('ids', () => {
   })
 
   it('that nobody has are not found, and the error says so', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.addMessage('nobody', { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
     await expect(colloquy.sessions.getAllMessages('nobody')).rejects.toThrow(/no session "nobody"/)
     await expect(colloquy.conversations.addEvent('nothing', { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
@@ -273,7 +273,7 @@ describe('ids', () => {
 
 describe('[P3] once', () => {
   it('the same key gives the first message again, also at the same moment and after a restart', async () => {
-    const kept = await opened()
+    const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     const send = () =>
       kept.colloquy.sessions.addMessage(session.id, { role: 'user', content: 'pay' }, { idempotencyKey: 'k1' })
@@ -285,7 +285,7 @@ describe('[P3] once', () => {
   })
 
   it('also of a session that was deleted since', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions } = colloquy
     const { id } = await sessions.createSession(feature)
     await sessions.archiveSession(id)
@@ -302,7 +302,7 @@ describe('[P3] once', () => {
   })
 
   it('also when the message was erased since', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = () =>
       colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a secret' }, { idempotencyKey: 'e' })
@@ -312,7 +312,7 @@ describe('[P3] once', () => {
   })
 
   it('a call about something else is refused also under the key of an erased message', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const one = await sessions.getOrCreateSession(feature)
     const other = await sessions.getOrCreateSession({ ...feature, featureId: 'other' })
@@ -328,7 +328,7 @@ describe('[P3] once', () => {
   })
 
   it('another body under the same key is refused', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'pay 1' }, { idempotencyKey: 'k1' })
     await expect(
@@ -337,7 +337,7 @@ describe('[P3] once', () => {
   })
 
   it('[P3] the same body put together in another order is the same call', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const say = (message: MessageInput) =>
       colloquy.sessions.addMessage(session.id, message, { idempotencyKey: 'retried' })
@@ -351,7 +351,7 @@ describe('[P3] once', () => {
   })
 
   it('whoever it is about, every argument and the method belong to what a key stands for', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const one = await sessions.createSession(feature)
     const other = await sessions.createSession({ ...feature, featureId: 'other' })
@@ -391,7 +391,7 @@ describe('[P3] once', () => {
   })
 
   it('a branch off the newest version is the same branch when the conversation has gone on since', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const write = { idempotencyKey: 'branch' }
     const branch = await colloquy.conversations.branch(conversationId, undefined, {}, write)
@@ -400,7 +400,7 @@ describe('[P3] once', () => {
   })
 
   it('a key of a purged conversation says so, also where it recorded nothing', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const write = { idempotencyKey: 'there already' }
     await colloquy.sessions.getOrCreateSession(feature, write)
@@ -421,7 +421,7 @@ describe('[P3] once', () => {
     ['fence', { fence: null }],
     ['fence', { fence: 'x' }],
   ])('an odd %s among what a write is told is refused by name, and nothing is written', async (field, write) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const adding = colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a' }, write as object)
     await expect(adding).rejects.toMatchObject({ code: 'input/invalid', field })
@@ -429,7 +429,7 @@ describe('[P3] once', () => {
   })
 
   it('a wrong expected version changes nothing and says where the log is', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'user', content: 'x' } as const
     await expect(colloquy.sessions.addMessage(session.id, message, { expectedVersion: 7 })).rejects.toMatchObject({
@@ -447,7 +447,7 @@ describe('[P3] once', () => {
 
 describe('questions', () => {
   it('that cannot be are refused by the field that is wrong, and not answered with nothing', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
     await sessions.addMessage(id, { role: 'user', content: 'hello' })
@@ -519,14 +519,14 @@ describe('questions', () => {
   })
 
   it('may give a time in any form of ISO', async () => {
-    const { conversations } = (await opened()).colloquy
+    const { conversations } = (await freshColloquy()).colloquy
     for (const since of ['2026-11-18', '2026-11-18T10:00', '2026-11-18T10:00Z', '2026-11-18T10:00:00.5+01:00']) {
       expect(await conversations.search({ text: 'hello', since })).toEqual({ messages: [], conversations: [] })
     }
   })
 
   it('with a filter that is misspelt are refused by its name, and not answered as if it were not there', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
     const odd = (value: object) => value as never
@@ -550,7 +550,7 @@ describe('questions', () => {
   })
 
   it('without a text give the conversations that pass the filters', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, { role: 'user', author: 'ann', content: 'hello' })
     const { messages, conversations } = await colloquy.conversations.search({ participant: 'ann' })
@@ -561,7 +561,7 @@ describe('questions', () => {
 
 describe('words about sessions and conversations', () => {
   it('that are none are refused by name, and nothing of them is recorded', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
     const { id: messageId } = await sessions.addMessage(id, { role: 'user', content: 'hello' })
@@ -619,7 +619,7 @@ describe('words about sessions and conversations', () => {
   })
 
   it('that are none take nothing back from a branch', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'Login' })
     const branch = await conversations.branch(id)
@@ -631,7 +631,7 @@ describe('words about sessions and conversations', () => {
   })
 
   it('that are none bring nothing back that was purged', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'Login' })
     await conversations.purge(id)
@@ -666,7 +666,7 @@ describe('options', () => {
     ['resolvers', { resolvers: 5 }],
     ['configuration', { configuration: false }],
   ])('%s that cannot be is refused by name', async (field, options) => {
-    await expect(opened(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
+    await expect(freshColloquy(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
 
   it('that are none are refused', async () => {
@@ -676,7 +676,7 @@ describe('options', () => {
   })
 
   it('of a request that cannot be are refused by name, of an agent too', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
     await sessions.addMessage(id, { role: 'user', content: 'hello' })
@@ -709,7 +709,7 @@ describe('options', () => {
 describe('a clock', () => {
   it('with fractions is taken without them: what it dates can be purged and brought back', async () => {
     let now = Date.parse('2026-11-15T10:00:00Z') + 0.5
-    const { colloquy } = await opened({ clock: () => now++ })
+    const { colloquy } = await freshColloquy({ clock: () => now++ })
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const { timestamp } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'x' })
     expect(timestamp).toMatch(/^2026-11-15T10:00:00\.\d{3}Z$/)
@@ -724,7 +724,7 @@ describe('a clock', () => {
     'that gives %s is refused by name, and nothing is recorded',
     async time => {
       let gives: unknown = Date.parse('2026-11-15T10:00:00Z')
-      const { colloquy } = await opened({ clock: () => gives as number })
+      const { colloquy } = await freshColloquy({ clock: () => gives as number })
       const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: null })
       gives = time
       const message = { role: 'user', content: 'x' } as const
@@ -740,8 +740,8 @@ describe('a clock', () => {
 
 describe('stores', () => {
   it('that no door leads to are refused with what would do', async () => {
-    await expect(opened({ store: 'mysql://x' })).rejects.toThrow(/sqlite:path/)
-    await expect(opened({ store: 'nonsense' })).rejects.toMatchObject({ code: 'store/unusable' })
+    await expect(freshColloquy({ store: 'mysql://x' })).rejects.toThrow(/sqlite:path/)
+    await expect(freshColloquy({ store: 'nonsense' })).rejects.toMatchObject({ code: 'store/unusable' })
   })
 })
 
@@ -787,13 +787,13 @@ describe('opening', () => {
     const note = ({ name }: Error) => warnings.push(name)
     process.on('warning', note)
     onTestFinished(() => void process.off('warning', note))
-    await opened({ sweepEveryMs: 2 ** 31, executionLeaseMs: 2 ** 40 })
+    await freshColloquy({ sweepEveryMs: 2 ** 31, executionLeaseMs: 2 ** 40 })
     await new Promise(setImmediate)
     expect(warnings).not.toContain('TimeoutOverflowWarning')
   })
 
   it('takes a folder on a drive for archives', async () => {
-    const { colloquy } = await opened({ archives: 'C:\\archives' })
+    const { colloquy } = await freshColloquy({ archives: 'C:\\archives' })
     expect(await colloquy.conversations.listConversations()).toMatchObject({ items: [] })
   })
 

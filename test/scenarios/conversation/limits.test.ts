@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { OpenOptions } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 const largest = Number.MAX_SAFE_INTEGER
@@ -27,7 +27,7 @@ describe('tokens', () => {
     ['usage.output', { input: 1, output: 1e12 + 1 }],
     ['usage.cacheRead', { input: 1, output: 1, cacheRead: largest }],
   ])('in %s that no message takes are refused, and the conversation goes on', async (field, usage) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'assistant', content: 'x', usage } as const
     for (let i = 0; i < 2; i++) {
@@ -40,7 +40,7 @@ describe('tokens', () => {
   it.each([[Number.NaN], [-1], [largest], [Number.POSITIVE_INFINITY]])(
     'counted as %d by an estimator are refused, and say who counted',
     async count => {
-      const { colloquy } = await opened({ tokens: { name: 'mine', count: () => count } })
+      const { colloquy } = await freshColloquy({ tokens: { name: 'mine', count: () => count } })
       const { id } = await colloquy.sessions.getOrCreateSession(feature)
       await expect(colloquy.sessions.addMessage(id, { role: 'user', content: 'x' })).rejects.toMatchObject({
         code: 'input/invalid',
@@ -52,7 +52,7 @@ describe('tokens', () => {
   )
 
   it.runIf(isFile)('beyond what is exact, in a file of before, hide nothing of the project', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
     await rewrite(store, `update recent set input = ${largest} + ${largest}`)
@@ -71,7 +71,7 @@ describe('tokens', () => {
 
 describe('an expiry', () => {
   it('later than anybody waits for is refused by name, and nothing is recorded', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: largest })).rejects.toMatchObject({
       code: 'input/invalid',
       field: 'expiresInMs',
@@ -82,7 +82,7 @@ describe('an expiry', () => {
   })
 
   it.runIf(isFile)('that an earlier program recorded, later than a date can be, is never', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 5 })
     const other = await colloquy.sessions.getOrCreateSession({ ...feature, agentType: 'dev' })
     await rewrite(
@@ -113,11 +113,11 @@ describe('durations', () => {
     ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
     ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
   ])('in %s that no date holds are refused by name', async (field, options) => {
-    await expect(opened(options)).rejects.toMatchObject({ code: 'input/invalid', field })
+    await expect(freshColloquy(options)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
 
   it('of a turn that no date holds are refused by name', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const turn = { agents: ['dev'], reason: 'go', timeoutMs: largest }
     await expect(colloquy.conversations.startOrchestratorTurn(conversationId, turn)).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe('durations', () => {
 
 describe('a claim', () => {
   it.each([[largest], [Number.NaN], [0], [-5], [1.5]])('for %d milliseconds is refused by name', async forMs => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.conversations.claim(conversationId, 'pm', { forMs })).rejects.toMatchObject({
       code: 'input/invalid',
@@ -140,7 +140,7 @@ describe('a claim', () => {
   })
 
   it.runIf(isFile)('that an earlier program took for ever is free', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.conversations.claim(conversationId, 'pm')
     await rewrite(store, `update leases set expires_at = expires_at + ${largest}`)

@@ -3,8 +3,8 @@ import { type Colloquy, type OpenOptions, RoutingBlocked } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { loops } from '../../../bench/loops.ts'
 import { quickSizes } from '../../../bench/sizes.ts'
-import { refusal } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
+import { errorOf } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { recordedRuns, recordedRunsAreThere, replay } from '../../support/recorded-runs.ts'
 
 type Loops = Exclude<NonNullable<OpenOptions['turns']>['loops'], 'off' | undefined>
@@ -13,8 +13,8 @@ const onlyWith = (loops: Loops): OpenOptions => ({
   turns: { loops: { repeats: null, alternations: null, noProgress: null, hopLimit: null, ...loops } },
 })
 
-async function asked(options: OpenOptions = {}) {
-  const store = await opened(options)
+async function conversationWithTask(options: OpenOptions = {}) {
+  const store = await freshColloquy(options)
   const { id } = await store.colloquy.conversations.createConversation({
     title: 'Login',
     initial: { role: 'user', content: 'Build the login page' },
@@ -39,12 +39,12 @@ const loopsIn = async (colloquy: Colloquy, id: string) =>
 
 describe('a loop is', () => {
   it('the same agents asked for the same again and again, in nearly the same words', async () => {
-    const { colloquy, id } = await asked(onlyWith({ repeats: 3 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 3 }))
     await take(colloquy, id, 'dev', 'Fix the error text of the login form', fresh())
     await take(colloquy, id, 'qa', 'Fix the error text of the login form', fresh())
     await take(colloquy, id, 'dev', 'Please fix the error text of the login form', fresh())
     await take(colloquy, id, 'dev', 'Write the sign-up page with two fields', fresh())
-    const error = await refusal(() => take(colloquy, id, 'dev', 'Fix the login form error text!', fresh()))
+    const error = await errorOf(() => take(colloquy, id, 'dev', 'Fix the login form error text!', fresh()))
     const starts = (await colloquy.conversations.getEvents(id)).filter(({ event }) => event.type === 'turn.started')
     expect(error).toBeInstanceOf(RoutingBlocked)
     expect(error).toMatchObject({ kind: 'same-route', evidence: [starts[0]!.version, starts[2]!.version] })
@@ -52,7 +52,7 @@ describe('a loop is', () => {
   })
 
   it('two agents that take turns without end', async () => {
-    const { colloquy, id } = await asked(onlyWith({ alternations: 3 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ alternations: 3 }))
     for (let round = 0; round < 2; round++) {
       await take(colloquy, id, 'dev', fresh(), fresh())
       await take(colloquy, id, 'qa', fresh(), fresh())
@@ -62,7 +62,7 @@ describe('a loop is', () => {
   })
 
   it('turns that bring nothing new, and that nobody answers', async () => {
-    const { colloquy, id } = await asked(onlyWith({ noProgress: 2 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ noProgress: 2 }))
     const page = 'The page shows a list of twelve results about hiking trails near the lake'
     await take(colloquy, id, 'web', 'Search for trails', page)
     await take(colloquy, id, 'web', 'Look at reviews', `I clicked. ${page}`)
@@ -82,7 +82,7 @@ describe('a loop is', () => {
   })
 
   it('too many turns without a word from a person', async () => {
-    const { colloquy, id } = await asked(onlyWith({ hopLimit: 5 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ hopLimit: 5 }))
     for (let turn = 0; turn < 5; turn++) await take(colloquy, id, `agent-${turn}`, fresh(), fresh())
     await expect(take(colloquy, id, 'dev', fresh(), '')).rejects.toMatchObject({ kind: 'hop-limit' })
   })
@@ -90,19 +90,19 @@ describe('a loop is', () => {
 
 describe('no loop is', () => {
   it('work that goes on: other words, other results, other agents', async () => {
-    const { colloquy, id } = await asked()
+    const { colloquy, id } = await conversationWithTask()
     for (let turn = 0; turn < 20; turn++) await take(colloquy, id, ['pm', 'dev', 'qa'][turn % 3]!, fresh(), fresh())
     expect(await loopsIn(colloquy, id)).toEqual([])
   })
 
   it('agents of few words: "done" again and again says nothing about progress', async () => {
-    const { colloquy, id } = await asked(onlyWith({ noProgress: 2 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ noProgress: 2 }))
     for (let turn = 0; turn < 6; turn++) await take(colloquy, id, 'dev', fresh(), 'Done, all tests pass.')
     expect(await loopsIn(colloquy, id)).toEqual([])
   })
 
   it('the same route for a new request of a person', async () => {
-    const { colloquy, id } = await asked(onlyWith({ repeats: 3, hopLimit: 3 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 3, hopLimit: 3 }))
     for (let request = 0; request < 4; request++) {
       await take(colloquy, id, 'dev', 'Fix the error text of the form', fresh())
       await take(colloquy, id, 'dev', 'Fix the error text of the form', fresh())
@@ -112,7 +112,7 @@ describe('no loop is', () => {
   })
 
   it('a decision that was taken back', async () => {
-    const { colloquy, id } = await asked(onlyWith({ repeats: 2 }))
+    const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 2 }))
     await colloquy.conversations.startOrchestratorTurn(id, {
       agents: ['dev'],
       reason: 'Fix the form',
@@ -125,7 +125,7 @@ describe('no loop is', () => {
 
 describe('a blocked conversation', () => {
   const looping = async (options: OpenOptions = onlyWith({ repeats: 3 })) => {
-    const store = await asked(options)
+    const store = await conversationWithTask(options)
     const again = () => take(store.colloquy, store.id, 'dev', 'Fix the error text of the form', fresh())
     await again()
     await again()
@@ -175,7 +175,7 @@ describe('a blocked conversation', () => {
   })
 
   it('is not blocked where loops are off', async () => {
-    const { colloquy, id } = await asked({ turns: { loops: 'off' } })
+    const { colloquy, id } = await conversationWithTask({ turns: { loops: 'off' } })
     for (let turn = 0; turn < 8; turn++) await take(colloquy, id, 'dev', 'The same', 'The same')
   })
 })
@@ -191,7 +191,7 @@ describe.skipIf(!recordedRunsAreThere)('on recorded runs (skipped where ../share
   })
 
   it('points at turns of the log', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const run = recordedRuns().find(({ name }) => name === '8.json')!
     const { blocked } = await replay(colloquy, run)
     const { items } = await colloquy.conversations.listConversations()

@@ -1,8 +1,8 @@
 /** Phases: what follows what, who moved it, and what happens to one that takes too long. */
 import { ConversationClosed, defaultPhases, InvalidInput, openColloquy, PhaseRefused, type PhaseSet } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { refusal } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
+import { errorOf } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const table: Array<[string, string]> = [
   ['chat', 'brainstorm plan execute'],
@@ -16,7 +16,7 @@ const table: Array<[string, string]> = [
 
 describe('the default phases', () => {
   it('are the seven of the table, and a conversation starts in chat', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, phase } = await colloquy.conversations.createConversation({ title: 'Login' })
     expect(phase).toBe('chat')
     expect(await colloquy.conversations.getPhase(id)).toMatchObject({
@@ -28,10 +28,10 @@ describe('the default phases', () => {
   })
 
   it.each(table)('let %s go to %s and nowhere else', async (from, to) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     for (const target of Object.keys(defaultPhases.phases)) {
       const { id } = await colloquy.conversations.createConversation({ title: target, phase: from })
-      const error = await refusal(() => colloquy.conversations.transitionPhase(id, { to: target }))
+      const error = await errorOf(() => colloquy.conversations.transitionPhase(id, { to: target }))
       if (target === from || to.split(' ').includes(target)) expect(error).toBeUndefined()
       else expect(error).toMatchObject({ code: 'phase/refused', legal: to.split(' '), facts: { from, to: target } })
       expect((await colloquy.conversations.getConversation(id)).phase).toBe(error ? from : target)
@@ -41,7 +41,7 @@ describe('the default phases', () => {
 
 describe('a transition', () => {
   it('records from, to, message, reason, summary and who, and the head hands the summary on', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const planner = colloquy.as({ actor: 'planner-process' })
     const said = {
@@ -64,16 +64,16 @@ describe('a transition', () => {
   })
 
   it('to the phase it is in records nothing', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, version } = await colloquy.conversations.createConversation({ title: 'Login' })
     expect((await colloquy.conversations.transitionPhase(id, { to: 'chat' })).version).toBe(version)
   })
 
   it('is refused when the conversation is not in the phase the caller saw, inside the write itself', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const moves = ['plan', 'brainstorm', 'execute'].map(to =>
-      refusal(() => colloquy.conversations.transitionPhase(id, { to, expectedPhase: 'chat' })),
+      errorOf(() => colloquy.conversations.transitionPhase(id, { to, expectedPhase: 'chat' })),
     )
     const refused = (await Promise.all(moves)).filter(Boolean)
     expect(refused).toHaveLength(2)
@@ -82,14 +82,14 @@ describe('a transition', () => {
   })
 
   it('happens once under an idempotency key', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const move = () => colloquy.conversations.transitionPhase(id, { to: 'plan' }, { idempotencyKey: 'k' })
     expect((await move()).version).toBe((await move()).version)
   })
 
   it('is refused on a completed conversation', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     await colloquy.conversations.complete(id)
     await expect(colloquy.conversations.transitionPhase(id, { to: 'plan' })).rejects.toThrow(ConversationClosed)
@@ -107,7 +107,7 @@ const own: PhaseSet = {
 
 describe("a project's own phases", () => {
   it('replace the default ones', async () => {
-    const { colloquy } = await opened({ phases: own })
+    const { colloquy } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     expect(await colloquy.conversations.getPhase(id)).toMatchObject({ phase: 'draft', legal: ['review'] })
     await expect(colloquy.conversations.transitionPhase(id, { to: 'done' })).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe("a project's own phases", () => {
   })
 
   it('may be none: nothing has a phase', async () => {
-    const { colloquy } = await opened({ phases: 'none' })
+    const { colloquy } = await freshColloquy({ phases: 'none' })
     const { id, phase } = await colloquy.conversations.createConversation({ title: 'Paper' })
     expect(phase).toBeUndefined()
     expect(await colloquy.conversations.getPhase(id)).toEqual({ phase: null, legal: [] })
@@ -129,7 +129,7 @@ describe("a project's own phases", () => {
   })
 
   it('let a conversation out of a phase that no longer exists', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login', phase: 'chores' })
     const later = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null, phases: own })
     expect((await later.conversations.getPhase(id)).legal).toEqual(['draft', 'review', 'done'])
@@ -165,7 +165,7 @@ describe("a project's own phases", () => {
 
 describe('a phase that takes too long', () => {
   it('is reported by the sweep once, and moved where the project says so', async () => {
-    const { colloquy, pass } = await opened({ phases: own })
+    const { colloquy, pass } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     pass(hour / 2)
     expect(await colloquy.maintain()).toMatchObject({ stuckPhases: 0 })
@@ -185,7 +185,7 @@ describe('a phase that takes too long', () => {
   })
 
   it('can get stuck again when it is entered again', async () => {
-    const { colloquy, pass } = await opened({ phases: own })
+    const { colloquy, pass } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper', phase: 'review' })
     pass(3 * hour)
     expect(await colloquy.maintain()).toMatchObject({ stuckPhases: 1 })
@@ -196,7 +196,7 @@ describe('a phase that takes too long', () => {
   })
 
   it('is left alone on a conversation that is over', async () => {
-    const { colloquy, pass } = await opened({ phases: own, archive: { onCompletion: false } })
+    const { colloquy, pass } = await freshColloquy({ phases: own, archive: { onCompletion: false } })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     await colloquy.conversations.complete(id)
     pass(10 * hour)
@@ -204,7 +204,7 @@ describe('a phase that takes too long', () => {
   })
 
   it('is looked for among those that are due only, however many there are', async () => {
-    const { colloquy, pass } = await opened({ phases: own })
+    const { colloquy, pass } = await freshColloquy({ phases: own })
     for (let index = 0; index < 250; index++)
       await colloquy.conversations.createConversation({ title: `Paper ${index}` })
     pass(2 * hour)

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { InvalidInput, PathRefused } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
 
 async function project() {
@@ -15,7 +15,7 @@ async function project() {
     'secret/key': 'key',
   })
   const root = join(outer, 'shop')
-  const { colloquy } = await opened({ root })
+  const { colloquy } = await freshColloquy({ root })
   const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
   const read = (path: string, agent = 'dev') => colloquy.conversations.recordReadFile(id, { agent, path })
   const may = async (path: string, agent = 'dev') => (await colloquy.conversations.mayWrite(id, agent, path)).may

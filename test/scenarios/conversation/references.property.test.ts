@@ -2,7 +2,7 @@
 import type { Message, ReferenceResolver } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { entity } from '../../support/nostr.ts'
 
 const agents = ['pm', 'dev', 'qa', 'merge', 'harness', 'writer'] as const
@@ -33,7 +33,7 @@ const relay: ReferenceResolver = {
 
 describe('any interleaving of agents, people, acknowledgements, references and compactions', () => {
   it('[P6] each agent is given every message that concerns it exactly once, in order, and nothing that does not', async () => {
-    const { colloquy } = await opened({
+    const { colloquy } = await freshColloquy({
       requests: { recall: false },
       resolvers: [relay],
       references: { perView: 100 },

@@ -4,7 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentView, Colloquy, Message, OpenOptions, Reference, ReferenceResolver } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { type Opened, opened } from '../../support/colloquy.ts'
+import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'
 import { entity } from '../../support/nostr.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
@@ -25,7 +25,7 @@ function relay(texts: Record<string, string>): ReferenceResolver & { asked: Refe
   }
 }
 
-interface Team extends Opened {
+interface Team extends FreshColloquy {
   id: string
   says(author: string, content: string, more?: object): Promise<Message>
   view(agent: string, trigger: Message, more?: object): Promise<AgentView>
@@ -33,7 +33,7 @@ interface Team extends Opened {
 }
 
 async function team(options: OpenOptions = {}): Promise<Team> {
-  const open = await opened({ requests: { recall: false }, root: temporaryFolder(), ...options })
+  const open = await freshColloquy({ requests: { recall: false }, root: temporaryFolder(), ...options })
   const { id } = await open.colloquy.conversations.createConversation({ title: 'Login page' })
   return Object.assign(open, {
     id,

@@ -5,8 +5,8 @@
 import { type Colloquy, type Message, openColloquy } from 'colloquy'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { fresh } from '../../support/builders.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshName } from '../../support/builders.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 interface ModelSession {
   id: string
@@ -65,10 +65,10 @@ async function take(one: Step, { sessions, conversations }: Colloquy, threadId: 
     role,
     internal,
     audience,
-    content: `said ${fresh('word')}`,
+    content: `said ${freshName('word')}`,
     usage: { input: one.number, output: 1 },
   }
-  const write = one.isKeyed ? { idempotencyKey: fresh('key') } : {}
+  const write = one.isKeyed ? { idempotencyKey: freshName('key') } : {}
   const version = async () => (await conversations.getConversation(conversationId)).version
   if (!session.isOpen && ['say', 'clear', 'reset'].includes(what)) {
     const refused = what === 'say' ? sessions.addMessage(id, message, write) : sessions.clearMessages(id, write)
@@ -160,14 +160,14 @@ function sums(messages: readonly Message[]) {
 }
 
 it('[P2][P3][P4] sessions are what a plain list of messages says, through either of two handles', async () => {
-  const { colloquy, store, folder, now } = await opened()
+  const { colloquy, store, folder, now } = await freshColloquy()
   const settings = { project: 'shop', tokens: 'fast', sweepEveryMs: null, clock: now, root: folder } as const
   const other = await openColloquy({ ...settings, store })
   onTestFinished(() => other.close())
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), async steps => {
       const model: Model = { messages: [], sessions: new Map(), keys: new Map() }
-      const threadId = fresh('thread')
+      const threadId = freshName('thread')
       for (const one of steps) {
         const [first, second] = one.handle === 0 ? [colloquy, other] : [other, colloquy]
         await take(one, first, threadId, model)

@@ -1,15 +1,15 @@
 /** Sessions as their users see them: found, filled, cleared, put away, and never losing a message. */
 import { NotFound, openColloquy, SessionClosed, type TokenCount } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 const task = { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form', taskState: 'in_dev' } as const
-const said = (messages: ReadonlyArray<{ content: string }>) => messages.map(message => message.content)
+const contentsOf = (messages: ReadonlyArray<{ content: string }>) => messages.map(message => message.content)
 
 describe('finding a session', () => {
   it('gives the same session for the same agent, work item and state', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const first = await colloquy.sessions.getOrCreateSession(task)
     const again = await colloquy.sessions.getOrCreateSession(task)
     const otherState = await colloquy.sessions.getOrCreateSession({ ...task, taskState: 'in_qa' })
@@ -19,14 +19,14 @@ describe('finding a session', () => {
   })
 
   it('makes one session when a hundred callers ask at once', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const sessions = await Promise.all(Array.from({ length: 100 }, () => colloquy.sessions.getOrCreateSession(feature)))
     expect(new Set(sessions.map(session => session.id)).size).toBe(1)
     expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
   })
 
   it('[P3] is refused at a wrong version or with a misspelt option, whether the session is there or not', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const { version } = await colloquy.conversations.getConversation(conversationId)
     const asked = (write: object) => colloquy.sessions.getOrCreateSession(feature, write)
@@ -40,14 +40,14 @@ describe('finding a session', () => {
   it.each(['pm', 'dev', 'qa', 'harness', 'merge', 'translator-für-日本語'])(
     'knows the agent type %s',
     async agentType => {
-      const { colloquy } = await opened()
+      const { colloquy } = await freshColloquy()
       const session = await colloquy.sessions.getOrCreateSession({ ...feature, agentType })
       expect(session).toMatchObject({ agentType, agentName: agentType, type: 'feature', status: 'active' })
     },
   )
 
   it('puts the sessions of one work item on one conversation', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(task)
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
     const pm = await colloquy.sessions.getOrCreateSession(feature)
@@ -56,7 +56,7 @@ describe('finding a session', () => {
   })
 
   it('takes features, tasks, beads and threads', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const bead = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'worker', beadId: 'loom-c0f.2' })
     const thread = await colloquy.sessions.getOrCreateSession({
       type: 'thread',
@@ -68,7 +68,7 @@ describe('finding a session', () => {
   })
 
   it('links a work item and its states to the sessions that worked on it', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const first = await colloquy.sessions.getOrCreateSession(task)
     const second = await colloquy.sessions.createSession(task)
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
@@ -80,7 +80,7 @@ describe('finding a session', () => {
   })
 
   it('links them by state whatever the state is called, oldest first', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
     const made: Record<string, string[]> = Object.create(null)
     for (const taskState of ['constructor', '__proto__', 'constructor', '__proto__']) {
@@ -92,7 +92,7 @@ describe('finding a session', () => {
   })
 
   it('archives the active session when a new one is asked for, and says what it replaces', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     const fresh = await colloquy.sessions.createSession(feature)
     expect(fresh.replaces).toBe(old.id)
@@ -101,7 +101,7 @@ describe('finding a session', () => {
   })
 
   it('pages through lists of sessions', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     for (let i = 0; i < 7; i++) await colloquy.sessions.getOrCreateSession({ ...feature, featureId: `f${i}` })
     const seen: string[] = []
     let cursor: string | undefined
@@ -114,7 +114,7 @@ describe('finding a session', () => {
   })
 
   it('lets others have their turn while a long page of sessions is put together', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const features = Array.from({ length: 120 }, (_, index) => ({ ...feature, featureId: `feature ${index}` }))
     await Promise.all(features.map(one => colloquy.sessions.getOrCreateSession(one)))
     let turns = 0
@@ -128,7 +128,7 @@ describe('finding a session', () => {
 
 describe('messages', () => {
   it('come back as they were said, with everything they carried', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const first = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })
     await colloquy.sessions.addMessage(session.id, {
@@ -172,7 +172,7 @@ describe('messages', () => {
   })
 
   it('take what seed 000 keeps in metadata into their own fields', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = await colloquy.sessions.addMessage(session.id, {
       role: 'assistant',
@@ -199,7 +199,7 @@ describe('messages', () => {
   })
 
   it('are chosen by kind: recent context has no internal and no system ones', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = (role: 'user' | 'assistant' | 'system', content: string, internal = false) =>
       colloquy.sessions.addMessage(session.id, { role, content, internal })
@@ -207,9 +207,13 @@ describe('messages', () => {
     await add('user', 'hello')
     await add('assistant', 'thinking aloud', true)
     await add('assistant', 'hi')
-    expect(said(await colloquy.sessions.getRecentContext(session.id))).toEqual(['hello', 'hi'])
-    expect(said(await colloquy.sessions.getUserFacingMessages(session.id))).toEqual(['You are a PM', 'hello', 'hi'])
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual([
+    expect(contentsOf(await colloquy.sessions.getRecentContext(session.id))).toEqual(['hello', 'hi'])
+    expect(contentsOf(await colloquy.sessions.getUserFacingMessages(session.id))).toEqual([
+      'You are a PM',
+      'hello',
+      'hi',
+    ])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual([
       'You are a PM',
       'hello',
       'thinking aloud',
@@ -218,16 +222,16 @@ describe('messages', () => {
   })
 
   it('are given ten at a time by default for context, and in pages on demand', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     for (let i = 1; i <= 25; i++) await colloquy.sessions.addMessage(session.id, { role: 'user', content: `m${i}` })
-    expect(said(await colloquy.sessions.getRecentContext(session.id))).toEqual(
+    expect(contentsOf(await colloquy.sessions.getRecentContext(session.id))).toEqual(
       Array.from({ length: 10 }, (_, i) => `m${16 + i}`),
     )
     const newest = await colloquy.sessions.getRecentMessages(session.id, 3)
     const before = await colloquy.sessions.getRecentMessages(session.id, 3, { before: newest[0]!.version })
     const after = await colloquy.sessions.getAllMessages(session.id, { after: before[2]!.version, limit: 2 })
-    expect([said(newest), said(before), said(after)]).toEqual([
+    expect([contentsOf(newest), contentsOf(before), contentsOf(after)]).toEqual([
       ['m23', 'm24', 'm25'],
       ['m20', 'm21', 'm22'],
       ['m23', 'm24'],
@@ -235,66 +239,66 @@ describe('messages', () => {
   })
 
   it('of two sessions on one work item stay apart, but those said to everyone are seen by both', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(task)
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'for dev' })
     await colloquy.sessions.addMessage(qa.id, { role: 'user', content: 'for qa' })
     await colloquy.conversations.addEvent(dev.conversationId, { role: 'user', author: 'owner', content: 'for all' })
-    expect(said(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['for dev', 'for all'])
-    expect(said(await colloquy.sessions.getAllMessages(qa.id))).toEqual(['for qa', 'for all'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['for dev', 'for all'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(qa.id))).toEqual(['for qa', 'for all'])
   })
 
   it('of a thread are shared by its sessions', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const thread = { type: 'thread', threadId: 'release' } as const
     const pm = await colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'pm' })
     const dev = await colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'dev' })
     await colloquy.sessions.addMessage(pm.id, { role: 'assistant', content: 'we ship on Friday' })
-    expect(said(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['we ship on Friday'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['we ship on Friday'])
   })
 
   it('survive a restart', async () => {
-    const kept = await opened()
+    const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     await kept.colloquy.sessions.addMessage(session.id, { role: 'user', content: 'remember me' })
     const again = await kept.reopen()
-    expect(said(await again.sessions.getAllMessages(session.id))).toEqual(['remember me'])
+    expect(contentsOf(await again.sessions.getAllMessages(session.id))).toEqual(['remember me'])
     expect((await again.sessions.getOrCreateSession(feature)).id).toBe(session.id)
   })
 })
 
 describe('[P4] nothing is deleted by use', () => {
   it('clearing starts the window anew and leaves the log whole', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'old' })
     const cleared = await colloquy.sessions.clearMessages(session.id)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'new' })
     expect(cleared.stats.messages).toBe(0)
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['new'])
-    expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['old', 'new'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(['new'])
+    expect(contentsOf(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['old', 'new'])
   })
 
   it.each([
     [true, ['You are a PM', 'after']],
     [false, ['after']],
   ])('resetting with keepSystemMessage %s', async (keepSystemMessage, expected) => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'system', content: 'You are a PM' })
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'before' })
     await colloquy.sessions.addMessage(session.id, { role: 'system', content: 'a later note' })
     await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'after' })
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected)
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected)
     expect((await colloquy.sessions.stats(session.id)).messages).toBe(expected.length)
     await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
   })
 
   it('resetting keeps the first system message that still says something', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id } = await sessions.getOrCreateSession(feature)
     const secret = await sessions.addMessage(id, { role: 'system', content: 'Answer in verse. The password is 1234.' })
@@ -303,27 +307,27 @@ describe('[P4] nothing is deleted by use', () => {
     await sessions.addMessage(id, { role: 'system', content: 'Answer in verse' })
     await sessions.addMessage(id, { role: 'system', content: 'a later note' })
     await sessions.resetSession(id)
-    expect(said(await sessions.getAllMessages(id))).toEqual(['Answer in verse'])
+    expect(contentsOf(await sessions.getAllMessages(id))).toEqual(['Answer in verse'])
     const { systemPrompt } = await sessions.previewRequest(id, 'Go on', { strategy: { name: 'sliding_window' } })
     expect(systemPrompt).toContain('Answer in verse')
   })
 
   it('an archived session can be read, takes nothing more, and can be reopened', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'said' })
     await colloquy.sessions.archiveSession(session.id)
     await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'more' })).rejects.toThrow(
       SessionClosed,
     )
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said'])
     await colloquy.sessions.reopenSession(session.id)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'more' })
-    expect(said(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said', 'more'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(['said', 'more'])
   })
 
   it('an archived session is reopened in place of a successor whose time is over', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const old = await sessions.getOrCreateSession(feature)
     const fresh = await sessions.createSession(feature)
@@ -335,7 +339,7 @@ describe('[P4] nothing is deleted by use', () => {
   })
 
   it('an archived session whose place was taken cannot be reopened beside its successor', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     const fresh = await colloquy.sessions.createSession(feature)
     await expect(colloquy.sessions.reopenSession(old.id)).rejects.toMatchObject({
@@ -345,20 +349,20 @@ describe('[P4] nothing is deleted by use', () => {
   })
 
   it('a deleted session is hidden while the log keeps what it said', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'still there' })
     await colloquy.sessions.deleteSession(session.id)
     await expect(colloquy.sessions.getSession(session.id)).rejects.toThrow(NotFound)
     expect((await colloquy.sessions.listSessions()).items).toEqual([])
-    expect(said(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['still there'])
+    expect(contentsOf(await colloquy.conversations.getMessages(session.conversationId))).toEqual(['still there'])
     expect((await colloquy.sessions.getOrCreateSession(feature)).id).not.toBe(session.id)
   })
 })
 
 describe('a message that is on its way when the store is closed', () => {
   it('is kept, also when it is the first to be counted', async () => {
-    const { colloquy, store, now } = await opened({ tokens: 'exact' })
+    const { colloquy, store, now } = await freshColloquy({ tokens: 'exact' })
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.close()
     let answer = (_: TokenCount) => {}
@@ -382,7 +386,7 @@ describe('the session before a new one', () => {
 
   /** An old one that was put away, and the one after it, which the agent has taken something in with, gone for want of use. */
   async function two({ sweeps }: { sweeps: boolean }) {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const old = await sessions.getOrCreateSession(key)
     pass(1000)
@@ -416,7 +420,7 @@ describe('the session before a new one', () => {
   })
 
   it('is the newest, also when the clock was set back before it was made', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const old = await sessions.getOrCreateSession(key)
     await sessions.archiveSession(old.id)
@@ -432,7 +436,7 @@ describe('the session before a new one', () => {
 describe('what two programs do at the same moment', () => {
   /** The second one writes at once; the first has written several things just before, so its next write waits a turn. */
   async function two() {
-    const { colloquy: first, store, now, pass } = await opened()
+    const { colloquy: first, store, now, pass } = await freshColloquy()
     const second = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null, clock: now })
     onTestFinished(() => second.close())
     const other = await first.sessions.getOrCreateSession({ ...feature, featureId: 'other' })
@@ -470,7 +474,7 @@ describe('what two programs do at the same moment', () => {
 
 describe('expiry', () => {
   it('slides with use', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     for (let i = 0; i < 4; i++) {
       pass(20 * hour)
@@ -480,7 +484,7 @@ describe('expiry', () => {
   })
 
   it('replaces an expired session on its next use and keeps it in the log', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(old.id, { role: 'user', content: 'yesterday' })
     pass(25 * hour)
@@ -492,14 +496,14 @@ describe('expiry', () => {
     const fresh = await colloquy.sessions.getOrCreateSession(feature)
     expect(fresh).toMatchObject({ replaces: old.id, stats: { messages: 0 } })
     expect((await colloquy.sessions.getSession(old.id)).status).toBe('expired')
-    expect(said(await colloquy.sessions.getAllMessages(old.id))).toEqual(['yesterday'])
+    expect(contentsOf(await colloquy.sessions.getAllMessages(old.id))).toEqual(['yesterday'])
   })
 
   it.each([
     ['noticed by whoever comes next', false],
     ['marked by the sweep first', true],
   ])('makes no difference to what comes after: %s', async (_, isSwept) => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const thread = { type: 'thread', agentType: 'dev', threadId: 'login' } as const
     const old = await sessions.getOrCreateSession(thread)
@@ -515,7 +519,7 @@ describe('expiry', () => {
   })
 
   it('of the one before last leaves nothing to whoever comes after one that was put away', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     await sessions.getOrCreateSession(task)
     pass(25 * hour)
@@ -528,7 +532,7 @@ describe('expiry', () => {
   })
 
   it('can be set per session, or switched off', async () => {
-    const { colloquy, pass } = await opened({ sessionExpiresInMs: null })
+    const { colloquy, pass } = await freshColloquy({ sessionExpiresInMs: null })
     const endless = await colloquy.sessions.getOrCreateSession(feature)
     const short = await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })
     pass(1000 * hour)
@@ -537,7 +541,7 @@ describe('expiry', () => {
   })
 
   it('that somebody noticed is no use of the session', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     const { timestamp } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'hello' })
     pass(30 * hour)
@@ -549,7 +553,7 @@ describe('expiry', () => {
   })
 
   it('is said of a session whose time is over, before anybody marked it', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const { id } = await sessions.getOrCreateSession(feature)
     pass(25 * hour)
@@ -561,7 +565,7 @@ describe('expiry', () => {
   })
 
   it('is the same for who looks and who writes in a branch that was made after the clock was set back', async () => {
-    const { colloquy, pass } = await opened({ sessionExpiresInMs: hour })
+    const { colloquy, pass } = await freshColloquy({ sessionExpiresInMs: hour })
     const { sessions, conversations } = colloquy
     const { conversationId } = await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'plan' })
     await conversations.addEvent(conversationId, { role: 'user', content: 'Said when the clock was hours ahead' })
@@ -577,7 +581,7 @@ describe('expiry', () => {
   })
 
   it('is not undone by metadata or an outside id, whether it is marked or not', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const session = await sessions.getOrCreateSession(feature)
     pass(25 * hour)
@@ -591,7 +595,7 @@ describe('expiry', () => {
   })
 
   it('is not undone by a request that is built for it, nor by a compaction', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const session = await sessions.getOrCreateSession(feature)
     for (let i = 0; i < 40; i++)
@@ -609,7 +613,7 @@ describe('expiry', () => {
   })
 
   it('is what a filter by status goes by, whether it is marked or not', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const make = async (threadId: string) =>
       (await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId })).id
@@ -627,7 +631,7 @@ describe('expiry', () => {
   })
 
   it('leaves no page of active sessions empty or short while there are more', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const make = async (name: string, count: number, expiresInMs: number) => {
       for (let index = 0; index < count; index++)
@@ -647,7 +651,7 @@ describe('expiry', () => {
   })
 
   it('is marked by the maintenance sweep, once, and only where it is due', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const idle = await colloquy.sessions.getOrCreateSession(feature)
     const used = await colloquy.sessions.getOrCreateSession(task)
     pass(20 * hour)
@@ -662,14 +666,14 @@ describe('expiry', () => {
 
 describe('what is kept beside', () => {
   it('merges free metadata, and forgets keys set to null', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ ...feature, metadata: { a: 1, b: { c: [1] } } })
     await colloquy.sessions.setMetadata(session.id, { a: null, d: 'x' })
     expect((await colloquy.sessions.getSession(session.id)).metadata).toEqual({ b: { c: [1] }, d: 'x' })
   })
 
   it('is not changed by what a caller does with an answer', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession({ ...feature, metadata: { a: 1, list: [1] } })
     const answers = [
@@ -700,7 +704,7 @@ describe('what is kept beside', () => {
   })
 
   it('keeps ids that the session has in other systems', async () => {
-    const kept = await opened()
+    const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     await kept.colloquy.sessions.setOutsideId(session.id, 'claude', 'a-claude-session')
     const again = await kept.reopen()
@@ -710,7 +714,7 @@ describe('what is kept beside', () => {
   })
 
   it('counts exactly, whatever happened', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = (content: string) =>
       colloquy.sessions.addMessage(session.id, { role: 'assistant', content, usage: { input: 10, output: 3 } })
@@ -736,7 +740,7 @@ describe('what is kept beside', () => {
   })
 
   it('counts a message that a reset kept once, in statistics and in metrics', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, {
       role: 'system',

@@ -1,7 +1,7 @@
 /** Features, the graph of their tasks, and what becomes of each task. */
 import { DependenciesOpen, IllegalState, MoveRefused, NotFound, PlanRefused, type TaskState } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const login = {
   add: [
@@ -12,8 +12,8 @@ const login = {
   ],
 }
 
-async function planned() {
-  const store = await opened()
+async function plannedFeature() {
+  const store = await freshColloquy()
   const { work } = store.colloquy
   await work.addFeature({ featureId: 'login', name: 'Login page', goal: 'People can log in', spec: '# Login' })
   await work.planTasks('login', login)
@@ -21,14 +21,14 @@ async function planned() {
 }
 
 /** Takes a task all the way. */
-async function merged(work: Awaited<ReturnType<typeof planned>>['work'], taskId: string) {
+async function mergeTask(work: Awaited<ReturnType<typeof plannedFeature>>['work'], taskId: string) {
   const way: TaskState[] = ['in_dev', 'dev_complete', 'in_qa', 'qa_complete', 'ready_for_merge', 'merged']
   for (const state of way) await work.moveTask('login', taskId, state)
 }
 
 describe('a feature', () => {
   it('is described once and changed field by field; its conversation carries its name', async () => {
-    const { work, colloquy } = await planned()
+    const { work, colloquy } = await plannedFeature()
     const feature = await work.describeFeature('login', { name: 'Login and logout', baseBranch: 'main' })
     expect(feature).toMatchObject({
       featureId: 'login',
@@ -47,7 +47,7 @@ describe('a feature', () => {
   })
 
   it('is listed by priority, then by age, a page at a time and by state', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { work } = colloquy
     for (const [featureId, priority] of [
       ['a', 2],
@@ -68,7 +68,7 @@ describe('a feature', () => {
   })
 
   it('has no task ready whose conversation was put away', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { work, conversations } = colloquy
     await work.planTasks('login', { add: ['one', 'two'].map(taskId => ({ taskId, title: taskId })) })
     const { conversationId } = await work.moveTask('login', 'one', 'in_dev')
@@ -79,7 +79,7 @@ describe('a feature', () => {
   })
 
   it('takes over a conversation that was there before it was a work item', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })
     await expect(colloquy.work.getFeature('login')).rejects.toThrow(NotFound)
     const graph = await colloquy.work.planTasks('login', { add: [{ taskId: 'one', title: 'One' }] })
@@ -90,7 +90,7 @@ describe('a feature', () => {
 
 describe('the task graph', () => {
   it('stands in layers, says which tasks may begin and sums itself up', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const graph = await work.graph('login')
     expect(graph.layers).toEqual([['schema', 'docs'], ['api'], ['form']])
     expect(graph.ready).toEqual(['schema', 'docs'])
@@ -105,7 +105,7 @@ describe('the task graph', () => {
   })
 
   it('refuses a cycle and shows it; nothing of the change is kept', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const before = await work.graph('login')
     const change = {
       add: [{ taskId: 'extra', title: 'Extra' }],
@@ -119,7 +119,7 @@ describe('the task graph', () => {
   })
 
   it('names everything that is wrong with a change at once', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const refused = await work
       .planTasks('login', {
         add: [{ taskId: 'api', title: 'Again' }],
@@ -135,7 +135,7 @@ describe('the task graph', () => {
   })
 
   it('changes in one write, and a description that is not touched stays', async () => {
-    const { work, colloquy } = await planned()
+    const { work, colloquy } = await plannedFeature()
     const { conversationId, version } = await work.getFeature('login')
     await work.planTasks('login', {
       remove: ['api'],
@@ -150,13 +150,13 @@ describe('the task graph', () => {
   })
 
   it('keeps a task that is being worked on', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     await expect(work.planTasks('login', { remove: ['docs'] })).rejects.toThrow('Task docs is in state in_dev')
   })
 
   it('is changed by two at once one after the other: no cycle comes of it', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     await work.planTasks('login', { add: ['x', 'y'].map(taskId => ({ taskId, title: taskId })) })
     const both = await Promise.allSettled([
       work.planTasks('login', { change: [{ taskId: 'x', dependencies: ['y'] }] }),
@@ -166,7 +166,7 @@ describe('the task graph', () => {
   })
 
   it('is planned once under an idempotency key', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const more = { add: [{ taskId: 'more', title: 'More' }] }
     await work.planTasks('login', more, { idempotencyKey: 'plan-2' })
     const graph = await work.planTasks('login', more, { idempotencyKey: 'plan-2' })
@@ -176,8 +176,8 @@ describe('the task graph', () => {
 
 describe('a task', () => {
   it('goes from planning to merged, and what waited for it may begin then', async () => {
-    const { work, colloquy } = await planned()
-    await merged(work, 'schema')
+    const { work, colloquy } = await plannedFeature()
+    await mergeTask(work, 'schema')
     const graph = await work.graph('login')
     expect(graph.ready).toEqual(['api', 'docs'])
     expect(graph.tasks[0]).toMatchObject({ state: 'merged', visits: { in_dev: 1, in_qa: 1, merged: 1 } })
@@ -186,7 +186,7 @@ describe('a task', () => {
   })
 
   it('does not begin before those it depends on are merged, unless told to', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const early = await work.moveTask('login', 'api', 'in_dev').catch(error => error)
     expect(early).toBeInstanceOf(DependenciesOpen)
     expect(early.open).toEqual([{ id: 'schema', state: 'planning' }])
@@ -195,7 +195,7 @@ describe('a task', () => {
   })
 
   it('names what is legal when a move is not', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const refused = await work.moveTask('login', 'docs', 'merged').catch(error => error)
     expect(refused).toBeInstanceOf(MoveRefused)
     expect(refused).toMatchObject({ from: 'planning', to: 'merged', legal: ['in_dev', 'failed', 'blocked'] })
@@ -205,7 +205,7 @@ describe('a task', () => {
   })
 
   it('comes back from QA with what is to be done better', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     for (const state of ['in_dev', 'dev_complete', 'in_qa'] as const) await work.moveTask('login', 'docs', state)
     const task = await work.moveTask('login', 'docs', 'in_dev', { reason: 'The example does not run.' })
     expect(task).toMatchObject({
@@ -216,7 +216,7 @@ describe('a task', () => {
   })
 
   it('goes back from blocked to where it was, and cannot jump ahead by it', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     await work.moveTask('login', 'docs', 'blocked', { reason: 'no access to the wiki' })
     const refused = await work.moveTask('login', 'docs', 'qa_complete').catch(error => error)
@@ -228,7 +228,7 @@ describe('a task', () => {
   })
 
   it('is claimed by one of two who expect it in the same state', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     const both = await Promise.allSettled([
       work.moveTask('login', 'docs', 'dev_complete', { from: 'in_dev' }),
@@ -238,7 +238,7 @@ describe('a task', () => {
   })
 
   it('has a session per state and agent, linked to it', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const item = { type: 'task', featureId: 'login', taskId: 'docs' } as const
     await work.moveTask('login', 'docs', 'in_dev')
     const dev = await work.sessionOf(item, 'dev')
@@ -254,7 +254,7 @@ describe('a task', () => {
   })
 
   it('keeps what came of it, what was tried and its work tree', async () => {
-    const { work, reopen } = await planned()
+    const { work, reopen } = await plannedFeature()
     const item = { type: 'task', featureId: 'login', taskId: 'docs' } as const
     await work.recordWorktree(item, { path: '.colloquy/worktrees/login', branch: 'colloquy/login' })
     await work.recordAttempt(item, { outcome: 'failed', reason: 'no network', notBefore: '2026-11-15T11:00:00Z' })
@@ -272,7 +272,7 @@ describe('a task', () => {
   })
 
   it('is refused to who lost the lease', async () => {
-    const { work } = await planned()
+    const { work } = await plannedFeature()
     const lost = { fence: { name: 'work docs', generation: 1 } }
     await expect(work.moveTask('login', 'docs', 'in_dev', {}, lost)).rejects.toThrow(/lease/i)
     expect((await work.getTask('login', 'docs')).state).toBe('planning')
@@ -281,7 +281,7 @@ describe('a task', () => {
 
 describe('updates', () => {
   it('tell of every move with the item it is about', async () => {
-    const { colloquy, work } = await planned()
+    const { colloquy, work } = await plannedFeature()
     const updates = colloquy.subscribe({ from: 'start', name: 'work:updated' })
     await work.moveTask('login', 'docs', 'in_dev', { reason: 'begun' })
     const seen = []

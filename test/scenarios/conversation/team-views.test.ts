@@ -11,10 +11,10 @@ import {
 } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
-async function started(options: Parameters<typeof opened>[0] = {}) {
-  const store = await opened({ requests: { recall: false }, ...options })
+async function conversationStarted(options: Parameters<typeof freshColloquy>[0] = {}) {
+  const store = await freshColloquy({ requests: { recall: false }, ...options })
   const { id } = await store.colloquy.conversations.createConversation({ title: 'Login page' })
   const says = (author: string, content: string, more = {}) =>
     store.colloquy.conversations.addEvent(id, {
@@ -34,7 +34,7 @@ const block = (view: AgentView) => text(view).split('# Messages while you were a
 
 describe('a phase that was handed over while the agent was away', () => {
   it('stands first in the block, before what was said, once', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
     await says('dev', 'I have begun.')
@@ -58,7 +58,7 @@ describe('a phase that was handed over while the agent was away', () => {
   })
 
   it('is not told to one who was there, nor the one before the newest', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
     await colloquy.conversations.transitionPhase(id, { to: 'plan', summary: 'The older summary' })
@@ -78,7 +78,7 @@ describe('a phase that was handed over while the agent was away', () => {
   })
 
   it('[P5] a very long one leaves room for what was said', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
     await colloquy.conversations.transitionPhase(id, { to: 'execute', summary: 'many words '.repeat(1500) })
@@ -97,7 +97,7 @@ describe('what sessions of one work item share', () => {
   /** Dev has worked and its older messages are a checkpoint; QA comes next. */
   async function devThenQa(sharing: Sharing, options: OpenOptions = {}) {
     const requests = { recall: false, budget: 4000 }
-    const { colloquy } = await opened({ ...options, sharing: { task: sharing }, requests })
+    const { colloquy } = await freshColloquy({ ...options, sharing: { task: sharing }, requests })
     const dev = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
     const aside = { role: 'assistant', content: 'We decided to use the pepper of vault7.' } as const
     await colloquy.sessions.addMessage(dev.id, { ...aside, audience: { to: 'agents', agents: ['dev', 'pm'] } })
@@ -189,7 +189,7 @@ describe('what sessions of one work item share', () => {
 describe('[P10] work in flight', () => {
   /** A conversation of the lead with a delegation that is out and a turn that waits. */
   async function busy() {
-    const store = await started({ requests: { recall: false, budget: 4000 } })
+    const store = await conversationStarted({ requests: { recall: false, budget: 4000 } })
     const { colloquy, id, says } = store
     await says('user', 'Ship the page')
     const delegation = await colloquy.conversations.delegate(id, {
@@ -238,7 +238,7 @@ describe('[P10] work in flight', () => {
 
 describe('a delegated agent', () => {
   async function delegated(sharing: Sharing) {
-    const { colloquy, id, says } = await started({ sharing: { thread: sharing } })
+    const { colloquy, id, says } = await conversationStarted({ sharing: { thread: sharing } })
     await says('user', 'The brand colour is teal')
     await says('lead', 'Between us: the client is difficult', { audience: { to: 'agents', agents: ['lead'] } })
     const child = await colloquy.conversations.delegate(id, { from: 'lead', to: 'a11y', task: 'Check the contrast' })
@@ -275,7 +275,7 @@ describe('[P11] simultaneous agents on two handles', () => {
 
   it('each agent answers once, whoever runs it, and each is told the other’s answer once', async () => {
     // The lease is kept by the clock, so both handles go by the same one.
-    const { colloquy: one, store, id, says } = await started({ clock: Date.now })
+    const { colloquy: one, store, id, says } = await conversationStarted({ clock: Date.now })
     const two = await another(store)
     const ask = await says('user', 'Both of you: estimate it')
     const trigger = { messageId: ask.id }
@@ -311,7 +311,7 @@ describe('[P11] simultaneous agents on two handles', () => {
   })
 
   it('a run that lost its claim to one on another handle can write nothing more', async () => {
-    const { colloquy: one, store, id, says } = await started({ clock: Date.now })
+    const { colloquy: one, store, id, says } = await conversationStarted({ clock: Date.now })
     const two = await another(store)
     const trigger = { messageId: (await says('user', 'Who is there?')).id }
     const slow = await one.conversations.claim(id, 'dev', { trigger, forMs: 1 })

@@ -10,8 +10,8 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { begun, fresh } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
+import { conversationCreated, freshName } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
 
 const agent = fc.constantFrom('pm', 'dev', 'qa', '__proto__', '7')
@@ -84,7 +84,7 @@ const fact: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.record({ type: fc.constant('execution.stopped' as const), executionId: id, agent, ms: fc.nat(1000) }),
 )
 
-function recorded(event: ConversationEvent, version: number): RecordedEvent {
+function recordedEvent(event: ConversationEvent, version: number): RecordedEvent {
   const place = { project: 'shop', conversationId: 'conversation', position: '', actor: 'x', channel: 'test', hash: '' }
   return { ...place, version, at: new Date(Date.UTC(2026, 0, 1) + version * 1000).toISOString(), event }
 }
@@ -142,9 +142,9 @@ it('the head folded event by event is what a look over the whole log says', () =
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 60 }), facts => {
       let head: ConversationHead | undefined
-      for (const [index, event] of [begun(), ...facts].entries()) {
+      for (const [index, event] of [conversationCreated(), ...facts].entries()) {
         const before = JSON.stringify(head)
-        const next = evolveConversation(head, recorded(event, index + 1))
+        const next = evolveConversation(head, recordedEvent(event, index + 1))
         expect(JSON.stringify(head)).toBe(before)
         // A head is kept as JSON: what comes back must fold on as what went in would.
         head = index % 3 === 0 ? (JSON.parse(JSON.stringify(next)) as ConversationHead) : next
@@ -277,10 +277,10 @@ function expectRules(events: readonly RecordedEvent[]): void {
 
 it('[P4] [P11] whatever a team does through the front door, rules hold and folding the log again gives the stored head', async () => {
   const root = folderWith({ 'a.ts': '', 'src/b.ts': '' })
-  const store = await opened({ root, turns: { timeoutMs: hour, loops: { repeats: 3, hopLimit: 6 } } })
+  const store = await freshColloquy({ root, turns: { timeoutMs: hour, loops: { repeats: 3, hopLimit: 6 } } })
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40 }), async commands => {
-      const colloquy = store.colloquy.as({ project: fresh('project') })
+      const colloquy = store.colloquy.as({ project: freshName('project') })
       const { id } = await colloquy.conversations.createConversation({ title: 'Team' })
       for (const one of commands) {
         try {

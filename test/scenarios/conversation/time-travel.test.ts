@@ -12,13 +12,13 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hour, opened } from '../../support/colloquy.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 /** Its sessions share checkpoints only, and expire after a day. */
 const slowBead = { type: 'bead', beadId: 'slow', agentType: 'dev' } as const
 
-async function started(options: Parameters<typeof opened>[0] = {}) {
-  const { colloquy, reopen } = await opened({ requests: { recall: false }, ...options })
+async function conversationStarted(options: Parameters<typeof freshColloquy>[0] = {}) {
+  const { colloquy, reopen } = await freshColloquy({ requests: { recall: false }, ...options })
   const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
   return { colloquy, id, reopen, says: saying(colloquy) }
 }
@@ -38,7 +38,7 @@ const contents = (messages: readonly Message[]) => messages.map(message => messa
 
 describe('at', () => {
   it('gives state, sessions and messages as they were', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const dev = await colloquy.conversations.acknowledge(id, 'dev', 2)
     const { version } = await says(id, 'user', 'two')
@@ -54,7 +54,7 @@ describe('at', () => {
   })
 
   it('gives the view an agent had, although it has acknowledged more since', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await colloquy.conversations.acknowledge(id, 'dev', 2)
     await says(id, 'qa', 'a finding')
@@ -73,7 +73,7 @@ describe('at', () => {
   })
 
   it('renders a request again from its manifest, byte for byte, after later messages and compactions', async () => {
-    const { colloquy, id, says } = await started({ requests: { recall: false, budget: 4000 } })
+    const { colloquy, id, says } = await conversationStarted({ requests: { recall: false, budget: 4000 } })
     for (let i = 0; i < 12; i++) await says(id, 'user', `Part ${i}: ${'words '.repeat(40)}`)
     const ask = await says(id, 'user', 'And now?')
     const sent = await colloquy.conversations.buildAgentMessages(id, 'dev', { trigger: { messageId: ask.id } })
@@ -88,12 +88,12 @@ describe('at', () => {
   })
 
   it.each([0, -1, 1.5, 99])('refuses version %s', async version => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     await expect(colloquy.conversations.at(id, version)).rejects.toThrow(InvalidInput)
   })
 
   it('is what the log says at every version of a long conversation, and in a branch of it', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const grow = async (id: string, events: number) => {
       const writes: Promise<unknown>[] = []
@@ -136,7 +136,7 @@ describe('at', () => {
   })
 
   it('replays step by step', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await colloquy.conversations.annotate(id, { title: 'New' })
     const steps: unknown[] = []
@@ -153,7 +153,7 @@ describe('at', () => {
 
 describe('branch', () => {
   it('shares what was said up to a version, goes on by itself, and leaves the parent alone', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const { version } = await says(id, 'user', 'two')
     await says(id, 'user', 'three')
@@ -173,7 +173,7 @@ describe('branch', () => {
   })
 
   it('an agent goes on in it from where it was at that version: cursor, checkpoint, its own words', async () => {
-    const { colloquy, id, says } = await started({ requests: { recall: false, budget: 4000 } })
+    const { colloquy, id, says } = await conversationStarted({ requests: { recall: false, budget: 4000 } })
     const session = await colloquy.sessions.getOrCreateSession({
       type: 'thread',
       threadId: id,
@@ -202,7 +202,7 @@ describe('branch', () => {
   })
 
   it('an agent goes on in it that was on a task in some state: a branch has none', async () => {
-    const { colloquy } = await started()
+    const { colloquy } = await conversationStarted()
     const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev', taskState: 'in_dev' } as const
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'The form is done.' })
@@ -214,7 +214,7 @@ describe('branch', () => {
   })
 
   it('an agent goes on in it once: whoever asks for a new session there, or was away for long, begins anew', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
     const branch = await colloquy.conversations.branch(conversationId)
@@ -229,7 +229,7 @@ describe('branch', () => {
   })
 
   it('an agent goes on in it once, however many ask for its session at the same moment', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
     const branch = await colloquy.conversations.branch(conversationId)
@@ -241,7 +241,7 @@ describe('branch', () => {
   })
 
   it('an agent that was on several states goes on from its session for none, where it has one', async () => {
-    const { colloquy } = await started()
+    const { colloquy } = await conversationStarted()
     const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev' } as const
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
     const { id: newest } = await colloquy.sessions.getOrCreateSession({ ...task, taskState: 'in_dev' })
@@ -256,7 +256,7 @@ describe('branch', () => {
   })
 
   it('an agent that was away for long goes on in it, whether or not somebody noticed; one put away does not', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
     await colloquy.conversations.acknowledge(conversationId, { sessionId: id }, version)
@@ -274,7 +274,7 @@ describe('branch', () => {
   })
 
   it('an agent goes on in a branch of a branch, also if it was not on the one between', async () => {
-    const { colloquy, says } = await started()
+    const { colloquy, says } = await conversationStarted()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
     await colloquy.conversations.acknowledge(conversationId, { sessionId: id }, version)
@@ -288,7 +288,7 @@ describe('branch', () => {
   })
 
   it('shows who is not on it yet what it would be sent there, now and at a version', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'said in the parent')
     const branch = await colloquy.conversations.branch(id)
     const ask = await says(branch.id, 'user', 'Go on')
@@ -303,7 +303,7 @@ describe('branch', () => {
   })
 
   it('of a branch, before and after its own branch point', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await says(id, 'user', 'two')
     const first = await colloquy.conversations.branch(id, 3)
@@ -327,7 +327,7 @@ describe('branch', () => {
   })
 
   it('takes over the pins of that time, and only those', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'pinned early', { pinned: true })
     const later = await says(id, 'user', 'pinned late')
     await colloquy.conversations.pinMessage(later.id)
@@ -336,7 +336,7 @@ describe('branch', () => {
   })
 
   it('survives a restart, and its parent completed', async () => {
-    const { colloquy, id, says, reopen } = await started()
+    const { colloquy, id, says, reopen } = await conversationStarted()
     await says(id, 'user', 'one')
     const branch = await colloquy.conversations.branch(id)
     await colloquy.conversations.complete(id)
@@ -349,7 +349,7 @@ describe('branch', () => {
 
 describe('compare and merge', () => {
   it('says what two branches share and what each said since', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const branch = await colloquy.conversations.branch(id)
     await says(id, 'user', 'left')
@@ -368,7 +368,7 @@ describe('compare and merge', () => {
   })
 
   it('takes the conclusion of a branch back, once, and says where it comes from', async () => {
-    const { colloquy, id, says } = await started()
+    const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'Which library?')
     const branch = await colloquy.conversations.branch(id)
     await says(branch.id, 'dev', 'Use zod: it is smallest.')
@@ -390,7 +390,7 @@ describe('compare and merge', () => {
   })
 
   it('[P3] an older conclusion that is taken back again by its key does not pass for the newest', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const branch = await conversations.branch(id)
     const older = () => conversations.merge(branch.id, { conclusion: 'Use zod' }, { idempotencyKey: 'older' })
@@ -405,7 +405,7 @@ describe('compare and merge', () => {
 
 describe('any tree of branches', () => {
   it('[P2] reads like copies would: every page, every sum, every past version', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const action = fc.record({ on: fc.nat(), do: fc.constantFrom('say', 'say', 'say', 'branch'), at: fc.nat() })
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async actions => {

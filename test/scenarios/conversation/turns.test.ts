@@ -1,11 +1,11 @@
 /** Orchestrator turns: one at a time, completed once per agent, read back as seed 004 wants them. */
 import { type Colloquy, IllegalState, LeaseHeld, LeaseLost, PhaseRefused, TurnOpen } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { refusal } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
+import { errorOf } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
 
-async function started(options = {}) {
-  const store = await opened(options)
+async function conversationStarted(options = {}) {
+  const store = await freshColloquy(options)
   const { id } = await store.colloquy.conversations.createConversation({
     title: 'Login',
     initial: { role: 'user', author: 'owner', content: 'Build the login page' },
@@ -21,7 +21,7 @@ const typesOf = async (colloquy: Colloquy, id: string) =>
 
 describe('a turn', () => {
   it('waits for every agent it was routed to, and is resolved by the last', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const turn = await route(colloquy, id, ['dev', 'qa'])
     expect(turn).toMatchObject({
       number: 1,
@@ -48,7 +48,7 @@ describe('a turn', () => {
   })
 
   it('[P3] takes each completion once, whether it is said again or at the same time', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { id: turnId } = await route(colloquy, id, ['dev', 'qa'])
     const done = () => colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done', turnId })
     await Promise.all([done(), done(), done()])
@@ -58,7 +58,7 @@ describe('a turn', () => {
   })
 
   it('finds completions in messages: a complete call of an agent it was routed to', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const dev = await colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: id, agentType: 'dev' })
     await route(colloquy, id, ['dev', 'qa'])
     const call = (callId: string, response: string) => ({
@@ -81,7 +81,7 @@ describe('a turn', () => {
   })
 
   it('[P4] keeps no copy of a completion that a message says: erasing the message erases it', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     await route(colloquy, id, ['dev'])
     const parts = [
       { type: 'tool-call' as const, callId: 'c', name: 'complete', input: { response: 'It is swordfish' } },
@@ -95,7 +95,7 @@ describe('a turn', () => {
   })
 
   it('is started once under an idempotency key, and the repeated call gives what became of it', async () => {
-    const { colloquy, id } = await started({ turns: { loops: 'off' } })
+    const { colloquy, id } = await conversationStarted({ turns: { loops: 'off' } })
     const turn = { agents: ['dev'], reason: 'once', orchestrator: 'router' }
     const first = await colloquy.conversations.startOrchestratorTurn(id, turn, { idempotencyKey: 'route-1' })
     await colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done' })
@@ -108,7 +108,7 @@ describe('a turn', () => {
   })
 
   it('refuses completions of agents it was not routed to, and without an open turn', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const complete = (agent: string) => colloquy.conversations.addCompletionToTurn(id, { agent, message: 'x' })
     await expect(complete('dev')).rejects.toThrow(IllegalState)
     await route(colloquy, id, ['dev'])
@@ -116,7 +116,7 @@ describe('a turn', () => {
   })
 
   it('fails when an agent fails, once nobody is waited for; or at once when told so', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     await route(colloquy, id, ['dev', 'qa'])
     const { addCompletionToTurn } = colloquy.conversations
     await addCompletionToTurn.call(colloquy.conversations, id, { agent: 'dev', message: 'no', outcome: 'failed' })
@@ -131,7 +131,7 @@ describe('a turn', () => {
   })
 
   it('times out in the sweep, and what comes later comes too late', async () => {
-    const { colloquy, id, pass } = await started({ turns: { timeoutMs: hour } })
+    const { colloquy, id, pass } = await conversationStarted({ turns: { timeoutMs: hour } })
     const { id: turnId } = await route(colloquy, id, ['dev', 'qa'])
     await colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done' })
     expect(await colloquy.maintain()).toMatchObject({ timedOutTurns: 0 })
@@ -145,7 +145,7 @@ describe('a turn', () => {
   })
 
   it('moves the phase in the same write, or does nothing at all', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const turn = await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'go', phase: 'execute' })
     expect(turn.phase).toBe('execute')
@@ -161,7 +161,7 @@ describe('a turn', () => {
 
 describe('[P11] routing', () => {
   it('is for one orchestrator at a time', async () => {
-    const { colloquy, id, pass } = await started({ turns: { leaseMs: hour, timeoutMs: null } })
+    const { colloquy, id, pass } = await conversationStarted({ turns: { leaseMs: hour, timeoutMs: null } })
     const { conversations } = colloquy
     await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'one', orchestrator: 'first' })
     const second = () =>
@@ -178,8 +178,8 @@ describe('[P11] routing', () => {
   })
 
   it('starts one turn when two of the same name decide at once', async () => {
-    const { colloquy, id } = await started()
-    const tries = await Promise.all([1, 2, 3].map(() => refusal(() => route(colloquy, id, ['dev']))))
+    const { colloquy, id } = await conversationStarted()
+    const tries = await Promise.all([1, 2, 3].map(() => errorOf(() => route(colloquy, id, ['dev']))))
     const refused = tries.filter(Boolean)
     expect(refused).toHaveLength(2)
     for (const error of refused) expect(error instanceof TurnOpen || error instanceof LeaseLost).toBe(true)
@@ -189,7 +189,7 @@ describe('[P11] routing', () => {
 
 describe('a turn in a branch', () => {
   it('that was open where the branch begins is shown, completed and undone there, whatever the parent does', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     await conversations.addEvent(id, { role: 'user', content: 'Build the login page' })
     await route(colloquy, id, ['pm'])
@@ -213,7 +213,7 @@ describe('a turn in a branch', () => {
 
 describe('an undone turn', () => {
   it('is no part of the routing history, and takes back the phase it moved to', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     await conversations.startOrchestratorTurn(id, { agents: ['pm'], reason: 'plan it', phase: 'plan' })
     await conversations.addCompletionToTurn(id, { agent: 'pm', message: 'planned' })
@@ -247,7 +247,7 @@ describe('an undone turn', () => {
 
 describe('the routing context', () => {
   it('has exactly user_request, routing_history and current_routing', async () => {
-    const { colloquy, id } = await started()
+    const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     expect(await conversations.buildOrchestratorRoutingContext(id)).toEqual({
       user_request: 'Build the login page',
@@ -281,7 +281,7 @@ describe('the routing context', () => {
   })
 
   it('and the list of turns are read by page, the head staying small however many there were', async () => {
-    const { colloquy, id } = await started({ turns: { loops: 'off' } })
+    const { colloquy, id } = await conversationStarted({ turns: { loops: 'off' } })
     const { conversations } = colloquy
     for (let number = 1; number <= 60; number++) {
       await route(colloquy, id, [`agent-${number % 7}`], `reason ${number}`)

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { openColloquy, type Update } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
@@ -17,7 +17,7 @@ async function take(updates: AsyncIterableIterator<Update>, count: number): Prom
 
 describe('session:updated', () => {
   it('tells of a session that is made, spoken to, cleared, archived', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const updates = colloquy.subscribe({ name: 'session:updated' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
@@ -30,7 +30,7 @@ describe('session:updated', () => {
   })
 
   it('is known by its name: what an action carries can be read without asking for the name again', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const updates = colloquy.subscribe({ name: 'session:updated' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
@@ -45,7 +45,7 @@ describe('session:updated', () => {
   })
 
   it('tells of expiry', async () => {
-    const { colloquy, pass } = await opened()
+    const { colloquy, pass } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const updates = colloquy.subscribe({ sessionId: session.id })
     pass(25 * 60 * 60 * 1000)
@@ -56,7 +56,7 @@ describe('session:updated', () => {
 
 describe('[P2] order', () => {
   it('goes on exactly where a subscriber stopped, also after a restart', async () => {
-    const kept = await opened()
+    const kept = await freshColloquy()
     const { id } = await kept.colloquy.conversations.createConversation({ title: 'long' })
     for (let i = 0; i < 5; i++) await kept.colloquy.conversations.addEvent(id, { role: 'user', content: `m${i}` })
     const [, , third] = await take(kept.colloquy.subscribe({ from: 'start' }), 3)
@@ -66,7 +66,7 @@ describe('[P2] order', () => {
   })
 
   it('hears what another process-like handle writes', async () => {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const other = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
     const updates = colloquy.subscribe()
     const { id } = await other.conversations.createConversation({ title: 'from the other' })
@@ -75,7 +75,7 @@ describe('[P2] order', () => {
   })
 
   it('ends when its signal is aborted, and when the store closes', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const controller = new AbortController()
     const aborted = colloquy.subscribe({ signal: controller.signal }).next()
     controller.abort()
@@ -87,7 +87,7 @@ describe('[P2] order', () => {
 })
 
 it('a listener that fails keeps nobody from hearing that a write is done: neither its caller nor other listeners', async () => {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const heard: number[] = []
   const stop = [
@@ -122,7 +122,7 @@ describe('a program that only follows', () => {
 
   /** Runs a program that says 'ready' when it follows, and then hears of one message; gives its exit code and words. */
   async function follows(program: string): Promise<{ code: number | null; words: string }> {
-    const { colloquy, store } = await opened()
+    const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login page' })
     const opening = `import { openColloquy } from 'colloquy'
       const colloquy = await openColloquy({ store: ${JSON.stringify(store)}, project: 'shop' })`

@@ -5,7 +5,7 @@ import { ModelKeyMissing, ModelUnknown, openColloquy } from 'colloquy'
 import { answerOf, openModel } from 'colloquy/models'
 import { describe, expect, it } from 'vitest'
 import { question } from '../../contract/models.ts'
-import { refusal } from '../../support/builders.ts'
+import { errorOf } from '../../support/builders.ts'
 import * as anthropic from '../../support/models/anthropic.ts'
 import * as openai from '../../support/models/openai.ts'
 import { providerServer } from '../../support/models/server.ts'
@@ -17,17 +17,17 @@ describe('a model by its name', () => {
     ['openai:gpt-5', 'OPENAI_API_KEY'],
     ['openrouter:anthropic/claude-opus-4.7', 'OPENROUTER_API_KEY'],
   ])('%s without a key says that %s must be set', async (name, variable) => {
-    const error = await refusal(() => openModel(name, { environment: {} }))
+    const error = await errorOf(() => openModel(name, { environment: {} }))
     expect(error).toBeInstanceOf(ModelKeyMissing)
     expect(error).toMatchObject({ code: 'model/key-missing', variable })
     expect((error as Error).message).toContain(`Set the environment variable ${variable}`)
-    expect(await refusal(() => openModel(name, { environment: { [variable]: '' } }))).toBeInstanceOf(ModelKeyMissing)
+    expect(await errorOf(() => openModel(name, { environment: { [variable]: '' } }))).toBeInstanceOf(ModelKeyMissing)
   })
 
   it.each(['gpt-5', 'anthropic:', 'nobody:model', '', 'command:', 'scripted:', 'constructor:x'])(
     '"%s" names none, and those that do are listed',
     async name => {
-      const error = await refusal(() => openModel(name, { environment: {} }))
+      const error = await errorOf(() => openModel(name, { environment: {} }))
       expect(error).toBeInstanceOf(ModelUnknown)
       expect((error as Error).message).toContain('anthropic:MODEL')
       expect((error as Error).message).toContain('scripted:FILE')
@@ -63,9 +63,9 @@ describe('a model by its name', () => {
   })
 
   it('wants to know where a compatible server is', async () => {
-    const error = await refusal(() => openModel('openai-compatible:qwen3', { environment: {} }))
+    const error = await errorOf(() => openModel('openai-compatible:qwen3', { environment: {} }))
     expect((error as Error).message).toContain('OPENAI_COMPATIBLE_BASE_URL')
-    expect(await refusal(() => openModel('ollama:x', { baseUrl: 'not an address' }))).toBeInstanceOf(ModelUnknown)
+    expect(await errorOf(() => openModel('ollama:x', { baseUrl: 'not an address' }))).toBeInstanceOf(ModelUnknown)
   })
 
   it('says what a call cost, cache reads and writes at their own price, and nothing where the price is unknown', async () => {
@@ -108,7 +108,7 @@ describe('a model by its name', () => {
     const checkpoint = await colloquy.sessions.getCheckpoint(session.id)
     expect(checkpoint).toMatchObject({ author: `scripted:${script}`, items: [{ text: 'All is well' }] })
     await colloquy.close()
-    const missing = await refusal(() => openColloquy({ store: 'sqlite::memory:', model: 'nobody:model' }))
+    const missing = await errorOf(() => openColloquy({ store: 'sqlite::memory:', model: 'nobody:model' }))
     expect(missing).toBeInstanceOf(ModelUnknown)
   })
 })
@@ -178,12 +178,12 @@ describe('a script from a file', () => {
     ['demo.json', '[{"texd": "no"}]', 'answer 1'],
     ['demo.jsonl', '"fine"\n{broken', 'line 2 is not JSON'],
   ])('%s with %s says where it is wrong', async (name, content, place) => {
-    const error = await refusal(() => scripted(name, content))
+    const error = await errorOf(() => scripted(name, content))
     expect(error).toBeInstanceOf(ModelUnknown)
     expect((error as Error).message).toContain(place)
   })
 
   it('that is not there says so', async () => {
-    expect(await refusal(() => openModel('scripted:/nowhere/at-all.json'))).toMatchObject({ code: 'model/unknown' })
+    expect(await errorOf(() => openModel('scripted:/nowhere/at-all.json'))).toMatchObject({ code: 'model/unknown' })
   })
 })

@@ -42,7 +42,7 @@ describe.skipIf(found.length === 0)('recorded exchanges (skipped without ../shar
     )
     for (const [index, { request, response }] of interactions.entries()) {
       const recorded: Json = JSON.parse(request.body)
-      const model = await opened(protocol, recorded.model, server.url)
+      const model = await modelAt(protocol, recorded.model, server.url)
       const answer = await answerOf(model, protocol === 'anthropic' ? fromAnthropic(recorded) : fromOpenAi(recorded))
       const sent = server.asked[index]!.body
       if (!request.body.includes('"image"') && response.status === 200) {
@@ -64,7 +64,7 @@ describe.skipIf(found.length === 0)('recorded exchanges (skipped without ../shar
   })
 })
 
-function opened(protocol: Protocol, model: string, baseUrl: string): Promise<Model> {
+function modelAt(protocol: Protocol, model: string, baseUrl: string): Promise<Model> {
   return openModel(`${protocol}:${model}`, { baseUrl, apiKey: 'test-key', retries: false })
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { question } from '../../contract/models.ts'
 import * as anthropic from '../../support/models/anthropic.ts'
 import * as openai from '../../support/models/openai.ts'
-import { type Asked, providerServer, sends } from '../../support/models/server.ts'
+import { providerServer, type RecordedRequest, sends } from '../../support/models/server.ts'
 
 const tool = {
   name: 'get_weather',
@@ -14,7 +14,7 @@ const tool = {
 
 const call = { type: 'tool-call', callId: 'call_1', name: 'get_weather', input: { city: 'Paris' } } as const
 const result = { type: 'tool-result', callId: 'call_1', text: '22 degrees' } as const
-const said = (text: string) => ({ type: 'text', text }) as const
+const textPart = (text: string) => ({ type: 'text', text }) as const
 
 /** A turn in the middle of its tools, after an older turn. */
 const working: ModelRequest = {
@@ -22,18 +22,21 @@ const working: ModelRequest = {
   tools: [tool],
   maxOutputTokens: 500,
   messages: [
-    { role: 'user', content: [said('Hello')] },
-    { role: 'assistant', content: [{ type: 'reasoning', text: 'A greeting.', signature: 'sig-0' }, said('Hello.')] },
-    { role: 'user', content: [said('What is the weather in Paris?')] },
+    { role: 'user', content: [textPart('Hello')] },
     {
       role: 'assistant',
-      content: [{ type: 'reasoning', text: 'I must look.', signature: 'sig-1' }, said('Let me see.'), call],
+      content: [{ type: 'reasoning', text: 'A greeting.', signature: 'sig-0' }, textPart('Hello.')],
+    },
+    { role: 'user', content: [textPart('What is the weather in Paris?')] },
+    {
+      role: 'assistant',
+      content: [{ type: 'reasoning', text: 'I must look.', signature: 'sig-1' }, textPart('Let me see.'), call],
     },
     { role: 'user', content: [result] },
   ],
 }
 
-async function sentTo(name: string, request: ModelRequest, settings: ModelSettings = {}): Promise<Asked> {
+async function sentTo(name: string, request: ModelRequest, settings: ModelSettings = {}): Promise<RecordedRequest> {
   const wire = name.startsWith('anthropic:') ? anthropic : openai
   const server = await providerServer(wire.plays({ text: 'Yes.' }))
   const model = await openModel(name, { baseUrl: server.url, apiKey: 'key-of-the-test', ...settings })
@@ -50,17 +53,17 @@ describe('to Anthropic', () => {
     expect(body.system).toEqual([{ type: 'text', text: 'You are brief.' }])
     expect(body.tools).toMatchObject([{ name: 'get_weather', input_schema: tool.inputSchema }])
     expect(body.messages).toEqual([
-      { role: 'user', content: [said('Hello')] },
+      { role: 'user', content: [textPart('Hello')] },
       {
         role: 'assistant',
-        content: [{ type: 'thinking', thinking: 'A greeting.', signature: 'sig-0' }, said('Hello.')],
+        content: [{ type: 'thinking', thinking: 'A greeting.', signature: 'sig-0' }, textPart('Hello.')],
       },
-      { role: 'user', content: [said('What is the weather in Paris?')] },
+      { role: 'user', content: [textPart('What is the weather in Paris?')] },
       {
         role: 'assistant',
         content: [
           { type: 'thinking', thinking: 'I must look.', signature: 'sig-1' },
-          said('Let me see.'),
+          textPart('Let me see.'),
           { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Paris' } },
         ],
       },
@@ -69,7 +72,7 @@ describe('to Anthropic', () => {
   })
 
   it('[P8] marks the stable prefix and nothing behind it; without a hint it marks nothing', async () => {
-    const marks = ({ body }: Asked) => ({
+    const marks = ({ body }: RecordedRequest) => ({
       system: body.system[0].cache_control?.type,
       messages: body.messages.map((message: { content: { cache_control?: unknown }[] }) =>
         message.content.map(part => part.cache_control !== undefined).at(-1),
@@ -109,7 +112,7 @@ describe('to Anthropic', () => {
     )
     const model = await openModel('anthropic:claude-opus-4-1', { baseUrl: server.url, apiKey: 'k', effort: 'low' })
     const { content } = await answerOf(model, question)
-    const next = { role: 'user' as const, content: [said('Sure?')] }
+    const next = { role: 'user' as const, content: [textPart('Sure?')] }
     const kept = content.filter(part => part.type !== 'tool-call')
     await answerOf(model, { ...question, messages: [...question.messages, { role: 'assistant', content: kept }, next] })
     expect(server.asked[0]!.body.thinking).toMatchObject({ type: 'enabled', budget_tokens: 2048 })
@@ -129,11 +132,11 @@ describe('to Anthropic', () => {
   it('leaves out reasoning that another model had', async () => {
     const messages = [
       ...question.messages,
-      { role: 'assistant' as const, content: [{ type: 'reasoning' as const, text: 'Unsigned.' }, said('Sunny.')] },
-      { role: 'user' as const, content: [said('Sure?')] },
+      { role: 'assistant' as const, content: [{ type: 'reasoning' as const, text: 'Unsigned.' }, textPart('Sunny.')] },
+      { role: 'user' as const, content: [textPart('Sure?')] },
     ]
     const { body } = await sentTo('anthropic:claude-sonnet-4-5', { ...question, messages })
-    expect(body.messages[1].content).toEqual([said('Sunny.')])
+    expect(body.messages[1].content).toEqual([textPart('Sunny.')])
   })
 })
 
@@ -168,7 +171,7 @@ describe('to a provider of OpenAI’s protocol', () => {
     for (const { content } of unsigned.messages) {
       for (const part of content) if (part.type === 'reasoning') delete part.signature
     }
-    const reasoning = ({ body }: Asked) =>
+    const reasoning = ({ body }: RecordedRequest) =>
       body.messages.map((message: { reasoning_content?: string }) => message.reasoning_content ?? '')
     expect(reasoning(await sentTo('deepseek:deepseek-chat', unsigned))).toEqual(['', '', '', '', 'I must look.', ''])
     expect(reasoning(await sentTo('deepseek:deepseek-chat', working)).join('')).toBe('')

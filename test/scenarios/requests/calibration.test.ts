@@ -2,7 +2,7 @@
 import type { Colloquy, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 const words = (count: number) => 'some words about the form '.repeat(count / 5)
@@ -37,7 +37,7 @@ async function turn(
 
 describe('calibration', () => {
   it('foresees what the provider will count after its first answers, whatever it adds on its own', async () => {
-    const { colloquy } = await opened({ tokens: 'exact', requests: { model: 'house:model' } })
+    const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { model: 'house:model' } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 5000 })
     const turns = []
@@ -54,7 +54,7 @@ describe('calibration', () => {
   })
 
   it('goes on from the log in another process', async () => {
-    const opening = await opened({ requests: { model: 'house:model' } })
+    const opening = await freshColloquy({ requests: { model: 'house:model' } })
     const dev = await opening.colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 5000 })
     for (let at = 0; at < 4; at++) await turn(opening.colloquy, dev, `${at} ${words(100)}`, count)
@@ -70,7 +70,7 @@ describe('calibration', () => {
   it('[P5] holds the larger of both against the budget: compacts earlier, and leaves out more', async () => {
     const compacted: number[] = []
     for (const ratio of [1, 2]) {
-      const { colloquy } = await opened({ requests: { budget: 8000, model: 'house:model', recall: false } })
+      const { colloquy } = await freshColloquy({ requests: { budget: 8000, model: 'house:model', recall: false } })
       const dev = await colloquy.sessions.getOrCreateSession(feature)
       const count = provider({ ratio, preamble: 1000 })
       let at = 0
@@ -84,7 +84,7 @@ describe('calibration', () => {
   })
 
   it('never makes a request smaller than our own measure says', async () => {
-    const { colloquy } = await opened({ requests: { budget: 4000, model: 'house:model', recall: false } })
+    const { colloquy } = await freshColloquy({ requests: { budget: 4000, model: 'house:model', recall: false } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 0.5, preamble: 0 })
     for (let at = 0; at < 60; at++) {
@@ -94,7 +94,7 @@ describe('calibration', () => {
   })
 
   it('keeps models apart', async () => {
-    const { colloquy } = await opened({ requests: { model: 'house:model' } })
+    const { colloquy } = await freshColloquy({ requests: { model: 'house:model' } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 9000 })
     for (let at = 0; at < 3; at++) await turn(colloquy, dev, `${at} ${words(50)}`, count)
@@ -106,7 +106,7 @@ describe('calibration', () => {
 
 describe('the model table', () => {
   it('bounds the budget by window, output and input limits, and says what it assumed', async () => {
-    const { colloquy } = await opened({
+    const { colloquy } = await freshColloquy({
       requests: {
         budget: 1_000_000,
         models: {
@@ -136,7 +136,7 @@ describe('the model table', () => {
 
 describe('settings of a session', () => {
   it('are recorded when they change, win over the project’s, and give way to the request’s', async () => {
-    const { colloquy } = await opened({ requests: { budget: 9000 } })
+    const { colloquy } = await freshColloquy({ requests: { budget: 9000 } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const { sessions } = colloquy
     const strategy = { name: 'recent', messages: 3 } as const
@@ -167,7 +167,7 @@ describe('the latch', () => {
       [{ type: 'failure', kind: 'overloaded', message: 'busy', retryable: true }],
       'test:down',
     )
-    const { colloquy } = await opened({ model, requests: { budget: 4000, recall: false } })
+    const { colloquy } = await freshColloquy({ model, requests: { budget: 4000, recall: false } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const { sessions } = colloquy
     const talk = async (turns: number) => {

@@ -2,7 +2,7 @@
 import type { Checkpoint, Colloquy, Message, ModelRequest } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { random } from '../../torture/random.ts'
 
 const feature = { type: 'feature', agentType: 'helper', featureId: 'login' } as const
@@ -75,7 +75,7 @@ describe('fifty compactions in a row', () => {
     async seed => {
       const seen = new Map<Mood, number>()
       const requests = { budget, recall: false, answerWithinMs: 30 }
-      const { colloquy } = await opened({ model: moodyModel(seed, seen), clock: Date.now, requests })
+      const { colloquy } = await freshColloquy({ model: moodyModel(seed, seen), clock: Date.now, requests })
       const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
       await colloquy.sessions.addMessage(id, { role: 'user', content: pinned, pinned: true })
       const running = { type: 'tool-call' as const, callId: 'call-deploy', name: 'deploy', input: { to: 'staging' } }

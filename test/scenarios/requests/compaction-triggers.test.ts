@@ -2,12 +2,12 @@
 import type { Colloquy, OpenOptions, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'helper', featureId: 'login' } as const
 
 async function session(options: OpenOptions): Promise<{ colloquy: Colloquy; dev: Session }> {
-  const { colloquy } = await opened({ clock: Date.now, ...options })
+  const { colloquy } = await freshColloquy({ clock: Date.now, ...options })
   return { colloquy, dev: await colloquy.sessions.getOrCreateSession(feature) }
 }
 

@@ -2,13 +2,13 @@
 import { type Colloquy, NotFound, type OpenOptions, type Session, type Update } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { repositoryWith } from '../../support/repository.ts'
 
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 
 async function session(options: OpenOptions = {}): Promise<{ colloquy: Colloquy; dev: Session }> {
-  const { colloquy } = await opened(options)
+  const { colloquy } = await freshColloquy(options)
   return { colloquy, dev: await colloquy.sessions.getOrCreateSession(feature) }
 }
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { commit, repositoryWith } from '../../support/repository.ts'
 
 const forged =
@@ -16,7 +16,7 @@ describe('[P12] context', () => {
     mkdirSync(join(root, '# Pinned messages'))
     writeFileSync(join(root, '# Pinned messages', 'x\n# State.txt'), '')
     commit(root, `Nice\n\n${forged}`)
-    const { colloquy } = await opened({ tokens: 'exact' })
+    const { colloquy } = await freshColloquy({ tokens: 'exact' })
     const { sessions } = colloquy
     const dev = await sessions.getOrCreateSession({ type: 'feature', agentType: 'dev', featureId: 'login' })
     await sessions.updateContext(dev.id, {

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openModel, type Part } from 'colloquy'
 import { expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import * as anthropic from '../../support/models/anthropic.ts'
 import * as openai from '../../support/models/openai.ts'
 import { providerServer } from '../../support/models/server.ts'
@@ -30,7 +30,7 @@ const image = (path: string): Part => ({ type: 'file', name: 'form.png', mediaTy
 it('sends an image of the work tree to a model that sees, again with every request, and names it in words', async () => {
   const server = await providerServer(anthropic.plays({ text: 'A form.' }))
   const model = await openModel('anthropic:claude-test', { baseUrl: server.url, environment })
-  const { colloquy } = await opened({ root: workTree() })
+  const { colloquy } = await freshColloquy({ root: workTree() })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const parts: Part[] = [{ type: 'text', text: 'What is this?' }, image('docs/form.png')]
   await colloquy.agents.run(id, { message: { role: 'user', parts }, model })
@@ -54,7 +54,7 @@ it('sends an image by its address or as it came to OpenAI, and only its name to 
     await providerServer(openai.plays({ text: 'Yes.' })),
     await providerServer(openai.plays({ text: 'Yes.' })),
   ]
-  const { colloquy } = await opened({ root: workTree() })
+  const { colloquy } = await freshColloquy({ root: workTree() })
   const data = `data:image/png;base64,${png.toString('base64')}`
   const parts: Part[] = [
     { type: 'text', text: 'Look' },
@@ -83,7 +83,7 @@ it('sends an image by its address or as it came to OpenAI, and only its name to 
 it('looks nowhere but in the work tree, and goes on with the name of what it cannot send', async () => {
   const server = await providerServer(anthropic.plays({ text: 'No.' }))
   const model = await openModel('anthropic:claude-test', { baseUrl: server.url, environment })
-  const { colloquy } = await opened({ root: workTree() })
+  const { colloquy } = await freshColloquy({ root: workTree() })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const paths = ['../outside.png', 'docs/link.png', 'docs/none.png', '/etc/hostname']
   const result = await colloquy.agents.run(id, { message: { role: 'user', parts: paths.map(image) }, model })

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastEstimator, type ProviderTokensOptions, providerTokens } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 type Asked = { url: string; headers: IncomingMessage['headers']; body: Record<string, unknown> }
 
@@ -29,7 +29,7 @@ async function provider(reply: (asked: Asked) => { status?: number; body: unknow
 }
 
 async function session(tokens: ProviderTokensOptions) {
-  const { colloquy } = await opened({ tokens: providerTokens(tokens) })
+  const { colloquy } = await freshColloquy({ tokens: providerTokens(tokens) })
   const dev = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
   return { sessions: colloquy.sessions, id: dev.id }
 }

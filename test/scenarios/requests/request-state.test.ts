@@ -1,14 +1,14 @@
 /** What code computes from the log and puts into requests and checkpoints itself. */
 import type { Part } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const call = (callId: string, name: string, input: unknown = {}): Part => ({ type: 'tool-call', callId, name, input })
 const result = (callId: string): Part => ({ type: 'tool-result', callId, output: 'done' })
 
 describe('computed state', () => {
   it('[P10] names running calls in every request until their result is there, through compactions', async () => {
-    const { colloquy } = await opened({ requests: { budget: 4000, recall: false } })
+    const { colloquy } = await freshColloquy({ requests: { budget: 4000, recall: false } })
     const { sessions } = colloquy
     const dev = await sessions.getOrCreateSession({ type: 'feature', agentType: 'dev', featureId: 'login' })
     await sessions.addMessage(dev.id, { role: 'user', content: 'Start both and wait.' })
@@ -47,7 +47,7 @@ describe('a request for a message that is more than text', () => {
   const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 
   it('[P7] hands the result of a tool back as a result, right behind its call, whole or shortened', async () => {
-    const { colloquy } = await opened({ requests: { recall: false } })
+    const { colloquy } = await freshColloquy({ requests: { recall: false } })
     const { sessions } = colloquy
     const dev = await sessions.getOrCreateSession(feature)
     await sessions.addMessage(dev.id, { role: 'user', content: 'Read a.ts' })
@@ -71,7 +71,7 @@ describe('a request for a message that is more than text', () => {
   })
 
   it('says what a file says', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const { id } = await colloquy.sessions.addMessage(dev.id, {
       role: 'user',

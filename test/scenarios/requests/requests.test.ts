@@ -3,12 +3,12 @@ import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, openColl
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { loadExactEstimator } from '../../../src/request/text/exact-tokens.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 
 async function session(options: OpenOptions = {}): Promise<{ colloquy: Colloquy; session: Session }> {
-  const { colloquy } = await opened({ tokens: 'exact', ...options })
+  const { colloquy } = await freshColloquy({ tokens: 'exact', ...options })
   return { colloquy, session: await colloquy.sessions.getOrCreateSession(feature) }
 }
 
@@ -285,7 +285,7 @@ describe('compaction', () => {
   })
 
   it('[P9] two programs that compact one session while a third appends make one checkpoint per base and lose nothing', async () => {
-    const first = await opened({ tokens: 'fast', clock: Date.now, ...small })
+    const first = await freshColloquy({ tokens: 'fast', clock: Date.now, ...small })
     const dev = await first.colloquy.sessions.getOrCreateSession(feature)
     const others = await Promise.all(
       [1, 2].map(() =>
@@ -312,7 +312,7 @@ describe('compaction', () => {
 
   it('[P11] a compaction that outlived its lease records nothing over its successor', async () => {
     let now = Date.parse('2026-11-15T10:00:00Z')
-    const { store, colloquy: other } = await opened({ tokens: 'fast', clock: () => now++, ...small })
+    const { store, colloquy: other } = await freshColloquy({ tokens: 'fast', clock: () => now++, ...small })
     const dev = await other.sessions.getOrCreateSession(feature)
     await talk(other, dev.id, 60)
     const model = scriptedModel(async () => {

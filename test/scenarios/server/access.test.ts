@@ -3,7 +3,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { endpoints, listen, ownersToken, tokenBook } from 'colloquy/server'
 import { describe, expect, it } from 'vitest'
-import { type Sent, send, served } from '../../support/server.ts'
+import { freshServer, type HttpCall, send } from '../../support/server.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 /** An address of an endpoint with everything filled in; the project is `shop`. */
@@ -14,7 +14,7 @@ function addressOf(path: string, query: Record<string, unknown>): string {
 
 describe('[P12] every endpoint', () => {
   it('lets nobody through without a token that is good for its project and scope, from its own place', async () => {
-    const { running, token, book } = await served({ configuration: { limits: { requestsPerSecond: null } } })
+    const { running, token, book } = await freshServer({ configuration: { limits: { requestsPerSecond: null } } })
     const [reader, writer, stranger] = [
       book.add({ name: 'reader', scope: 'read', projects: ['shop'] }).token,
       book.add({ name: 'writer', scope: 'write', projects: ['shop'] }).token,
@@ -55,7 +55,7 @@ describe('[P12] every endpoint', () => {
           const isPlaceRight = where === 'right' || where === 'plain'
           const expected = expectation({ who, isPlaceRight, scope: endpoint.scope, isOfProject, path: endpoint.path })
           if (isStream && expected === 'in') continue
-          const sent: Sent = {
+          const sent: HttpCall = {
             method: endpoint.method.toUpperCase(),
             headers: { ...headers, authorization, 'content-type': 'application/json' },
           }
@@ -89,7 +89,7 @@ function expectation(at: { who: string; isPlaceRight: boolean; scope: string; is
 
 describe('[P12] a browser', () => {
   it('gets in once by the printed address, and then by a cookie that needs a header to change anything', async () => {
-    const { running, send } = await served()
+    const { running, send } = await freshServer()
     const nobody = { authorization: undefined }
     const { pathname, search } = new URL(running.entry())
     const first = await send(pathname + search, { headers: nobody })
@@ -117,7 +117,7 @@ describe('[P12] a browser', () => {
   })
 
   it('is told to run nothing and load nothing from elsewhere, and may call from origins that were named', async () => {
-    const { send } = await served({ configuration: { origins: ['http://localhost:5173'] } })
+    const { send } = await freshServer({ configuration: { origins: ['http://localhost:5173'] } })
     for (const path of ['/health', '/api/docs', '/nowhere']) {
       const { headers } = await send(path)
       expect(headers['content-security-policy']).toContain("default-src 'none'")
@@ -141,7 +141,7 @@ describe('[P12] a browser', () => {
 
 describe('[P12] what is open', () => {
   it('is health and readiness, and they say nothing else', async () => {
-    const { running } = await served()
+    const { running } = await freshServer()
     for (const path of ['/health', '/ready']) {
       expect(await send(running, path)).toMatchObject({ status: 200, text: '{"status":"ok"}' })
     }
@@ -162,7 +162,7 @@ describe('[P12] tokens', () => {
   })
 
   it('of others are kept as digests, hold for their projects, and end when revoked', async () => {
-    const { send, book, folder } = await served()
+    const { send, book, folder } = await freshServer()
     const { token, entry } = book.add({ name: 'ci', scope: 'write', projects: ['shop'] })
     expect(statSync(join(folder, 'tokens.json')).mode & 0o777).toBe(0o600)
     expect(JSON.stringify(book.list())).not.toContain(token)
@@ -180,7 +180,7 @@ describe('[P12] tokens', () => {
   })
 
   it('of a damaged book let nobody in', async () => {
-    const { send, book, folder } = await served()
+    const { send, book, folder } = await freshServer()
     const { token } = book.add({ name: 'ci', scope: 'write', projects: 'all' })
     writeFileSync(join(folder, 'tokens.json'), '[{"name":"ci"')
     expect(await send('/api/v1/me', { headers: { authorization: `Bearer ${token}` } })).toMatchObject({ status: 401 })
@@ -188,7 +188,7 @@ describe('[P12] tokens', () => {
   })
 
   it("of one project write under their own name, and see that project's sessions only", async () => {
-    const { send, book, client } = await served()
+    const { send, book, client } = await freshServer()
     await client.sessions.getOrCreate({ project: 'elsewhere', body: { type: 'bead', agentType: 'dev', beadId: 'b' } })
     const { token } = book.add({ name: 'ci', scope: 'write', projects: ['elsewhere'] })
     const headers = { authorization: `Bearer ${token}` }
@@ -201,7 +201,7 @@ describe('[P12] tokens', () => {
 describe('[P12] where it listens', () => {
   it('is this machine, unless it is told otherwise and has a long enough token', async () => {
     const { createServer } = await import('colloquy/server')
-    const { colloquy } = await served()
+    const { colloquy } = await freshServer()
     const token = 'x'.repeat(20)
     const server = createServer({ colloquy, owner: { token, name: 'o' }, configuration: { sweepEveryMs: null } })
     await expect(listen(server, { host: '0.0.0.0', port: 0, token })).rejects.toMatchObject({ code: 'server/refused' })
@@ -210,7 +210,7 @@ describe('[P12] where it listens', () => {
   })
 
   it('takes no more requests of a token than its limit', async () => {
-    const { send } = await served({ configuration: { limits: { requestsPerSecond: 1 } } })
+    const { send } = await freshServer({ configuration: { limits: { requestsPerSecond: 1 } } })
     const statuses = []
     for (let number = 0; number < 6; number++) statuses.push(await send('/api/v1/me'))
     const refused = statuses.find(({ status }) => status === 429)

@@ -2,16 +2,16 @@
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { commit, repositoryWith, runGit } from '../../support/repository.ts'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 import { isGood, type Player, passes, writes } from '../../support/team.ts'
 
-async function shopServed(players: Record<string, Player> = {}) {
+async function shopServer(players: Record<string, Player> = {}) {
   const root = repositoryWith({ 'README.md': 'A shop.\n' })
   runGit(root, 'checkout', '--quiet', '-b', 'main')
   commit(root, 'first')
   const all = { dev: writes('bad', 'good'), qa: passes, ...players }
   const models = Object.fromEntries(Object.entries(all).map(([name, player]) => [name, scriptedModel(player, name)]))
-  const place = await served({ open: { root, agents: { models }, work: { checks: { test: isGood } } } })
+  const place = await freshServer({ open: { root, agents: { models }, work: { checks: { test: isGood } } } })
   await place.colloquy.work.addFeature({ featureId: 'f', name: 'Answers' })
   await place.colloquy.work.planTasks('f', { add: [{ taskId: 't', title: 'Answer' }] })
   return { ...place, root }
@@ -19,7 +19,7 @@ async function shopServed(players: Record<string, Player> = {}) {
 
 describe('a team over HTTP', () => {
   it('is set to work, goes on by itself, tells what it does as live events, and where it stands', async () => {
-    const { client, colloquy, root } = await shopServed()
+    const { client, colloquy, root } = await shopServer()
     const moves: string[] = []
     const following = (async () => {
       for await (const update of colloquy.subscribe({ name: 'work:updated', from: 'now' })) {
@@ -44,7 +44,7 @@ describe('a team over HTTP', () => {
   })
 
   it('runs a loop alone, stops, and says what is wrong', async () => {
-    const { client, colloquy } = await shopServed({ dev: writes('bad') })
+    const { client, colloquy } = await shopServer({ dev: writes('bad') })
     const ended = (async () => {
       for await (const { event } of colloquy.subscribe({ from: 'now' })) {
         if (event.event.type === 'ralph.ended') return event.event

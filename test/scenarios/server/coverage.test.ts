@@ -2,7 +2,7 @@
 import type { Colloquy } from 'colloquy'
 import { endpoints } from 'colloquy/server'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 /** Endpoints by the method they serve; what starts with `–` is a reason. */
 const served: Record<string, Record<string, string>> = {
@@ -190,7 +190,7 @@ function partsOf(colloquy: Colloquy): string[] {
 
 describe('over HTTP', () => {
   it('is every public method, or there is a reason', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const found: Record<string, string[]> = { colloquy: methodsOf(colloquy) }
     for (const name of partsOf(colloquy)) {
       const part = colloquy[name as keyof Colloquy]

@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import type { Client } from 'colloquy/client'
 import { connect } from 'colloquy/client'
 import { describe, expect, it } from 'vitest'
-import { freshPlace } from '../../support/postgres.ts'
+import { freshSchema } from '../../support/postgres.ts'
 import { runGit } from '../../support/repository.ts'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const stores = {
   sqlite: async () => ({}),
-  postgres: async () => ({ open: { store: (await freshPlace()).url } }),
+  postgres: async () => ({ open: { store: (await freshSchema()).url } }),
 }
 const quick = { project: 'till', body: { paceMs: 0 } }
 
-async function ended(client: Client): Promise<void> {
+async function demoEnd(client: Client): Promise<void> {
   const jobs = async () => (await client.operations.jobs()).items.filter(({ name }) => name === 'demo')
   await expect.poll(async () => (await jobs()).map(({ isRunning }) => isRunning), { timeout: 300_000 }).toEqual([false])
   expect(await jobs()).toMatchObject([{ project: 'till', runs: 1, lastOutcome: { outcome: 'done' } }])
@@ -23,13 +23,13 @@ async function ended(client: Client): Promise<void> {
 describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_, open) => {
   it('is started once however often it is asked for, and builds its feature in the served store', async () => {
     const root = temporaryFolder()
-    const { client, colloquy } = await served({ ...(await open()), configuration: { root } })
+    const { client, colloquy } = await freshServer({ ...(await open()), configuration: { root } })
     const asked = await Promise.allSettled([client.demo.start(quick), client.demo.start(quick)])
     const [started] = asked.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
     const refused = asked.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
     expect(started).toMatchObject({ project: 'till', featureId: 'coupons', state: 'in_progress' })
     expect(refused).toMatchObject([{ status: 409, message: expect.stringContaining('under way already') }])
-    await ended(client)
+    await demoEnd(client)
     const graph = await client.work.graph({ project: 'till', featureId: 'coupons' })
     expect(graph.tasks.map(({ state }) => state)).toEqual(['merged', 'merged', 'merged'])
     expect(runGit(started!.folder, 'log', '--oneline', 'main').trim().split('\n').length).toBeGreaterThan(3)
@@ -44,7 +44,7 @@ describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_
 
 describe('the demo', () => {
   it('is refused where something else is, without a folder, and to who may not run programs', async () => {
-    const { client, running, book } = await served({ configuration: { root: temporaryFolder() } })
+    const { client, running, book } = await freshServer({ configuration: { root: temporaryFolder() } })
     const refusal = (project: string) => client.demo.start({ project, body: { paceMs: 0 } }).catch(error => error)
     expect(await refusal('shop')).toMatchObject({
       status: 409,
@@ -60,7 +60,7 @@ describe('the demo', () => {
       const other = connect({ url: running.url, token, project: 'till' })
       await expect(other.demo.start({})).rejects.toMatchObject({ status: 403 })
     }
-    const homeless = await served()
+    const homeless = await freshServer()
     await expect(homeless.client.demo.start({ project: 'till' })).rejects.toMatchObject({
       status: 409,
       message: expect.stringContaining('no folder'),

@@ -6,7 +6,7 @@ import type { LiveEvent } from 'colloquy/client'
 import { connect } from 'colloquy/client'
 import { createServer, listen } from 'colloquy/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 
 async function take(events: AsyncGenerator<LiveEvent>, count: number): Promise<LiveEvent[]> {
   const taken: LiveEvent[] = []
@@ -31,7 +31,7 @@ function memoryInUse(): number {
 
 describe('live events', () => {
   it('[P2] come once and in order, from the start or from the last one seen', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const say = (content: string) => client.conversations.say({ conversationId, body: { role: 'user', content } })
     for (const content of ['a', 'b', 'c']) await say(content)
@@ -50,7 +50,7 @@ describe('live events', () => {
   })
 
   it('are filtered by conversation, session and type, and never cross projects', async () => {
-    const { client, book, running } = await served()
+    const { client, book, running } = await freshServer()
     const thread = (threadId: string) => ({ type: 'thread', agentType: 'dev', threadId }) as const
     const one = await client.sessions.getOrCreate({ body: thread('one') })
     const two = await client.sessions.getOrCreate({ body: thread('two') })
@@ -72,7 +72,7 @@ describe('live events', () => {
   })
 
   it('[P2] go on across a restart of the server without a gap or a repetition', async () => {
-    const { colloquy, token, running } = await served()
+    const { colloquy, token, running } = await freshServer()
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const client = connect({ url: running.url, token, project: 'shop' })
     const events = client.live({ from: 'start' })
@@ -91,7 +91,7 @@ describe('live events', () => {
   })
 
   it('tell a large event without its content', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const content = 'word '.repeat(100_000)
     const { id } = await client.conversations.create({ body: { title: 'x', initial: { role: 'user', content } } })
     const [, large] = await take(client.live({ from: 'start' }), 2)
@@ -100,7 +100,7 @@ describe('live events', () => {
   })
 
   it('say that they are alive, and drop who does not read', async () => {
-    const { running, token, colloquy, client } = await served({ configuration: { heartbeatMs: 30, stallMs: 300 } })
+    const { running, token, colloquy, client } = await freshServer({ configuration: { heartbeatMs: 30, stallMs: 300 } })
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const socket = createConnection(running.port, '127.0.0.1')
     socket.write(
@@ -128,7 +128,7 @@ describe('live events', () => {
 
   it('cost less than a megabyte for each client that never reads, however much there is to tell', async () => {
     const deaf = 20
-    const { running, token, colloquy, client } = await served({ configuration: { stallMs: 600_000 } })
+    const { running, token, colloquy, client } = await freshServer({ configuration: { stallMs: 600_000 } })
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const content = 'word '.repeat(2000)
     const speak = async (times: number) => {
@@ -162,7 +162,7 @@ describe('live events', () => {
   })
 
   it('are so many at once and no more', async () => {
-    const { client, send } = await served({ configuration: { limits: { streams: 1 } } })
+    const { client, send } = await freshServer({ configuration: { limits: { streams: 1 } } })
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const events = client.live({ from: 'start' })
     await events.next()
@@ -173,7 +173,7 @@ describe('live events', () => {
   })
 
   it('reach many listeners, each its own, once and in order', async () => {
-    const { client, colloquy } = await served()
+    const { client, colloquy } = await freshServer()
     const conversations = await Promise.all(
       Array.from({ length: 4 }, (_, at) => colloquy.conversations.createConversation({ title: `c${at}` })),
     )

@@ -1,11 +1,11 @@
 /** Seed 003's endpoints, with its paths and field names. */
 import { expect, it } from 'vitest'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 
 const json = { 'content-type': 'application/json' }
 
 async function beadSession() {
-  const server = await served()
+  const server = await freshServer()
   const { sessions } = server.colloquy
   const { id } = await sessions.getOrCreateSession({
     type: 'bead',

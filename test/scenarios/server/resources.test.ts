@@ -1,12 +1,12 @@
 /** What the server offers, through real HTTP: with the typed client, and with plain requests. */
 import { describe, expect, it } from 'vitest'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 
 const json = { 'content-type': 'application/json' }
 
 describe('sessions and messages over HTTP', () => {
   it('makes a session, records messages and reads them back', async () => {
-    const { client, colloquy } = await served()
+    const { client, colloquy } = await freshServer()
     const session = await client.sessions.getOrCreate({
       body: { type: 'feature', agentType: 'pm', featureId: 'login' },
     })
@@ -24,7 +24,7 @@ describe('sessions and messages over HTTP', () => {
   })
 
   it('does everything to a session that the library does', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { id: sessionId } = await client.sessions.getOrCreate({
       body: { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form', taskState: 'in_dev' },
     })
@@ -64,7 +64,7 @@ describe('sessions and messages over HTTP', () => {
   })
 
   it('[P3] records a message once under one key, and nothing on a wrong version', async () => {
-    const { client, send } = await served()
+    const { client, send } = await freshServer()
     const { id: sessionId } = await client.sessions.getOrCreate({
       body: { type: 'thread', agentType: 'dev', threadId: 't' },
     })
@@ -91,7 +91,7 @@ describe('sessions and messages over HTTP', () => {
 
 describe('conversations over HTTP', () => {
   it('tells what was: messages, sessions, views and requests as of a version, and the whole step by step', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const session = await client.sessions.getOrCreate({ body: { type: 'feature', agentType: 'pm', featureId: 'f' } })
     const { id: sessionId, conversationId } = session
     const say = (content: string) => client.sessions.addMessage({ sessionId, body: { role: 'user', content } })
@@ -123,7 +123,7 @@ describe('conversations over HTTP', () => {
   })
 
   it('finds sessions, branches and words by work item, participant and agent', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const item = { type: 'task', featureId: 'f', taskId: 't' } as const
     expect(await client.sessions.active({ query: { ...item, agentType: 'dev' } })).toBeNull()
     const { id: sessionId, conversationId } = await client.sessions.getOrCreate({ body: { ...item, agentType: 'dev' } })
@@ -142,7 +142,7 @@ describe('conversations over HTTP', () => {
   })
 
   it('creates, says, lists in pages, completes, branches, compares, merges, exports, purges and restores', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const conversation = await client.conversations.create({
       body: { title: 'Login page', initial: { role: 'user', content: 'Build it' } },
     })
@@ -182,7 +182,7 @@ describe('conversations over HTTP', () => {
   })
 
   it('answers a question it answered before with 304, and tells the version as ETag', async () => {
-    const { client, send } = await served()
+    const { client, send } = await freshServer()
     const { id } = await client.conversations.create({ body: { title: 'x' } })
     const path = `/api/v1/projects/shop/conversations/${id}`
     const { headers } = await send(path)
@@ -202,7 +202,7 @@ describe('conversations over HTTP', () => {
 
   it('keeps secrets out of the log where a project asks for it, and says so on the event', async () => {
     const secret = `sk-ant-${'aB3'.repeat(12)}`
-    const { client, colloquy } = await served({ open: { redact: true } })
+    const { client, colloquy } = await freshServer({ open: { redact: true } })
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const body = { role: 'user', content: `The key is ${secret}.` } as const
     const said = await client.conversations.say({ conversationId, body })
@@ -214,7 +214,7 @@ describe('conversations over HTTP', () => {
   })
 
   it('erases and pins a message', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const { id: messageId } = await client.conversations.say({
       conversationId,
@@ -231,7 +231,7 @@ describe('conversations over HTTP', () => {
 
 describe('teams over HTTP', () => {
   it('routes, completes, moves through phases, delegates, claims and acknowledges', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({
       body: { title: 'Login page', initial: { role: 'user', content: 'Build the login page' } },
     })
@@ -279,7 +279,7 @@ describe('teams over HTTP', () => {
 
 describe('projects over HTTP', () => {
   it('says who did what through what, newest first, in pages', async () => {
-    const { client, colloquy } = await served()
+    const { client, colloquy } = await freshServer()
     const { id: first } = await client.conversations.create({ body: { title: 'One' } })
     await colloquy
       .as({ actor: 'somebody', channel: 'library' })
@@ -308,7 +308,7 @@ describe('projects over HTTP', () => {
   })
 
   it('sums up tokens and cost by agent, model and conversation, and counts on from there', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'One' } })
     const answered = (author: string, cost: number | undefined, model: string) =>
       client.conversations.say({
@@ -334,7 +334,7 @@ describe('projects over HTTP', () => {
   })
 
   it('searches, finds work items, and tells projects apart', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     await client.sessions.getOrCreate({ body: { type: 'bead', agentType: 'dev', beadId: 'b/1' } })
     const { id } = await client.sessions.getOrCreate({ body: { type: 'bead', agentType: 'qa', beadId: 'b/1' } })
     await client.sessions.addMessage({ sessionId: id, body: { role: 'user', content: 'Forgotten passwords' } })
@@ -358,7 +358,7 @@ describe('projects over HTTP', () => {
 
 describe('what is wrong is told', () => {
   it('as problem details that name every field', async () => {
-    const { send } = await served()
+    const { send } = await freshServer()
     const answer = await send('/api/v1/projects/shop/sessions?fresh=perhaps', {
       method: 'POST',
       headers: json,
@@ -390,7 +390,7 @@ describe('what is wrong is told', () => {
       'input/body-too-large',
     ],
   ])('%s', async (_, body, status, code) => {
-    const { send } = await served({ configuration: { limits: { bodyBytes: 4000 } } })
+    const { send } = await freshServer({ configuration: { limits: { bodyBytes: 4000 } } })
     const answer = await send('/api/v1/projects/shop/conversations', { method: 'POST', headers: json, body })
     expect(answer.status).toBe(status)
     expect(answer.json()).toMatchObject({ code })
@@ -404,7 +404,7 @@ describe('what is wrong is told', () => {
   })
 
   it('what is not JSON, not there, or not taken', async () => {
-    const { send } = await served()
+    const { send } = await freshServer()
     const text = await send('/api/v1/projects/shop/conversations', {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },

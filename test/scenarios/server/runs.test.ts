@@ -4,12 +4,12 @@ import { type Client, connect, type LiveEvent, type LiveWords } from 'colloquy/c
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { heldModel } from '../../support/held-model.ts'
-import { type Served, served } from '../../support/server.ts'
+import { type FreshServer, freshServer } from '../../support/server.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
-async function withSession(model: Model): Promise<Served & { sessionId: string; conversationId: string }> {
-  const place = await served({ open: { agents: { model } } })
+async function withSession(model: Model): Promise<FreshServer & { sessionId: string; conversationId: string }> {
+  const place = await freshServer({ open: { agents: { model } } })
   const { id: sessionId, conversationId } = await place.client.sessions.getOrCreate({ body: feature })
   return Object.assign(place, { sessionId, conversationId })
 }
@@ -29,7 +29,7 @@ async function until(live: AsyncGenerator<LiveEvent | LiveWords>, type: string) 
 const textOf = (words: LiveWords[]) =>
   words.flatMap(({ part }) => (part.type === 'text-delta' ? [part.text] : [])).join('')
 
-async function opened(client: Client, sessionId: string) {
+async function runOf(client: Client, sessionId: string) {
   const { run } = await client.sessions.get({ sessionId })
   return run
 }
@@ -84,7 +84,7 @@ describe('a run over HTTP', () => {
     // The words are nowhere in the log: the answer is, once.
     expect(events.filter(({ type }) => type === 'message.added')).toHaveLength(2)
     expect((await client.runs.list()).items).toEqual([])
-    expect(await opened(client, sessionId)).toMatchObject({ id: started.json().runId, outcome: 'done' })
+    expect(await runOf(client, sessionId)).toMatchObject({ id: started.json().runId, outcome: 'done' })
   })
 
   it('is told without ids: whoever comes back goes on after the last event', async () => {
@@ -119,7 +119,7 @@ describe('a run over HTTP', () => {
     await model.begun
     expect(await client.runs.stop({ sessionId })).toEqual({ stopped: true })
     expect(await client.runs.stop({ sessionId })).toEqual({ stopped: false })
-    expect(await opened(client, sessionId)).toMatchObject({ outcome: 'cancelled' })
+    expect(await runOf(client, sessionId)).toMatchObject({ outcome: 'cancelled' })
     const [, partial] = (await client.sessions.messages({ sessionId })).items
     expect(partial).toMatchObject({ content: 'Three ', metadata: { cutOff: 'cancelled' } })
     model.goOn()
@@ -211,7 +211,7 @@ describe('figures', () => {
 describe('questions over HTTP', () => {
   const ask = (name: string, input: Record<string, unknown>) => scriptedModel([{ calls: [{ name, input }] }, 'Right.'])
 
-  async function asked(place: Served & { sessionId: string }) {
+  async function openQuestion(place: FreshServer & { sessionId: string }) {
     const live = place.client.live({ from: 'start', types: ['question.asked'] })
     await place.client.runs.start({ sessionId: place.sessionId, body: { message: 'Go' } })
     await until(live, 'question.asked')
@@ -222,7 +222,7 @@ describe('questions over HTTP', () => {
   it('are listed, answered once, and the run goes on', async () => {
     const place = await withSession(ask('ask', { question: 'Blue or green?', choices: ['blue', 'green'] }))
     const { client, conversationId, sessionId, book, running } = place
-    const question = await asked(place)
+    const question = await openQuestion(place)
     expect(question).toMatchObject({ project: 'shop', kind: 'question', text: 'Blue or green?', agent: 'pm' })
     expect((await client.runs.questions({ query: { conversation: conversationId } })).items).toHaveLength(1)
     expect((await client.runs.allQuestions()).items).toEqual([question])
@@ -247,7 +247,7 @@ describe('questions over HTTP', () => {
       sessionId,
       body: { ...(await client.sessions.description({ sessionId })), allowedTools: ['run_command'] },
     })
-    const question = await asked(place)
+    const question = await openQuestion(place)
     expect(question.kind).toBe('approval')
     const { token } = book.add({ name: 'w', scope: 'write', projects: ['shop'] })
     const writer = connect({ url: running.url, token, project: 'shop' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type CallOptions, type Client, connect } from 'colloquy/client'
 import { type Endpoint, endpoints } from 'colloquy/server'
 import { describe, expect, it } from 'vitest'
-import { freshPlace } from '../../support/postgres.ts'
+import { freshSchema } from '../../support/postgres.ts'
 import { folderWith } from '../../support/repository.ts'
 import { startServe } from '../../support/serve-process.ts'
 
@@ -12,7 +12,7 @@ const elsewhere = new Set(['operations.events'])
 const resources = new Set(['projects', 'conversations', 'past', 'sessions', 'teams', 'runs', 'seed003', 'operations'])
 
 /** The same client; each answer is held against the contract. */
-function checked(client: Client, called: Set<string>, problems: string[]): Client {
+function checkedClient(client: Client, called: Set<string>, problems: string[]): Client {
   const groups = new Map<string, Record<string, unknown>>()
   for (const { resource, name, endpoint } of endpoints) {
     const call = (client[resource] as Record<string, (input?: unknown, options?: CallOptions) => Promise<unknown>>)[
@@ -33,7 +33,7 @@ function checked(client: Client, called: Set<string>, problems: string[]): Clien
 
 const stores = {
   sqlite: async (folder: string) => `sqlite:${join(folder, 'colloquy.db')}`,
-  postgres: async () => (await freshPlace()).url,
+  postgres: async () => (await freshSchema()).url,
 }
 
 describe.each(Object.entries(stores))('colloquy serve on %s', (_, storeIn) => {
@@ -53,7 +53,7 @@ describe.each(Object.entries(stores))('colloquy serve on %s', (_, storeIn) => {
     const { child, told, token, ended } = await startServe(args, { cwd: folder })
     const called = new Set<string>()
     const problems: string[] = []
-    const client = checked(connect({ url: told.url, token, project: 'shop' }), called, problems)
+    const client = checkedClient(connect({ url: told.url, token, project: 'shop' }), called, problems)
 
     await operations(client)
     const { sessionId, conversationId } = await sessions(client)

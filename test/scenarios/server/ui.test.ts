@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { send, served } from '../../support/server.ts'
+import { freshServer, send } from '../../support/server.ts'
 
 const built = join(dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))), 'dist', 'web')
 const assets = readdirSync(join(built, 'assets')).map(name => `/assets/${name}`)
@@ -13,7 +13,7 @@ const page = { accept: 'text/html,application/xhtml+xml' }
 
 describe('[P12] the files of the UI', () => {
   it('are for whoever was let in, and for nobody else', async () => {
-    const { running, token, book } = await served({ configuration: { limits: { requestsPerSecond: null } } })
+    const { running, token, book } = await freshServer({ configuration: { limits: { requestsPerSecond: null } } })
     const reader = book.add({ name: 'reader', scope: 'read', projects: ['shop'] }).token
     const host = `127.0.0.1:${running.port}`
     for (const path of paths) {
@@ -31,7 +31,7 @@ describe('[P12] the files of the UI', () => {
   })
 
   it('are kept for ever where their name changes with their content, and asked for again elsewhere', async () => {
-    const { send } = await served()
+    const { send } = await freshServer()
     for (const path of paths) {
       const { headers } = await send(path)
       expect(headers['cache-control'], path).toBe(
@@ -44,7 +44,7 @@ describe('[P12] the files of the UI', () => {
   })
 
   it('run nothing and load nothing that is not theirs', async () => {
-    const { send } = await served()
+    const { send } = await freshServer()
     for (const path of paths) {
       const policy = String((await send(path)).headers['content-security-policy'])
       expect(policy).toContain("default-src 'none'")
@@ -55,7 +55,7 @@ describe('[P12] the files of the UI', () => {
   })
 
   it('are all there is: no path leads elsewhere, and a browser is led home', async () => {
-    const { send } = await served()
+    const { send } = await freshServer()
     const tries = [
       '/../package.json',
       '/assets/../../cli/main.js',
@@ -74,7 +74,7 @@ describe('[P12] the files of the UI', () => {
   })
 
   it('come packed to who takes that', async () => {
-    const { running, token } = await served()
+    const { running, token } = await freshServer()
     const path = assets.find(name => name.endsWith('.js'))!
     const answer = await fetch(`${running.url}${path}`, {
       headers: { authorization: `Bearer ${token}`, 'accept-encoding': 'gzip' },
@@ -96,7 +96,7 @@ describe('[P12] the files of the UI', () => {
 
 describe('[P12] the way in', () => {
   it('is told to a browser as a page and to a program as a problem', async () => {
-    const { running } = await served()
+    const { running } = await freshServer()
     const asPage = await send(running, '/', { headers: page })
     expect(asPage).toMatchObject({ status: 401 })
     expect(asPage.headers['content-type']).toBe('text/html; charset=utf-8')
@@ -107,7 +107,7 @@ describe('[P12] the way in', () => {
   })
 
   it("takes the owner's token from its own page and from nowhere else, and not many wrong ones", async () => {
-    const { running, token, book } = await served()
+    const { running, token, book } = await freshServer()
     const other = book.add({ name: 'ci', scope: 'admin', projects: 'all' }).token
     const host = `127.0.0.1:${running.port}`
     const form = { 'content-type': 'application/x-www-form-urlencoded', host, ...page }
@@ -134,7 +134,7 @@ describe('[P12] the way in', () => {
 
 describe('[P12] a server below a path', () => {
   it('answers there and where a proxy has taken the path off, with a cookie for that path alone', async () => {
-    const { running, token } = await served({ configuration: { basePath: 'tools/colloquy/' } })
+    const { running, token } = await freshServer({ configuration: { basePath: 'tools/colloquy/' } })
     expect(running.url).toMatch(/\/tools\/colloquy$/)
     const authorization = `Bearer ${token}`
     for (const path of ['/tools/colloquy/api/v1/me', '/api/v1/me', '/tools/colloquy/', '/tools/colloquy/health']) {

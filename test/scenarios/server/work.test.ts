@@ -1,6 +1,6 @@
 /** Features, task graphs, tasks and beads over real HTTP. */
 import { describe, expect, it } from 'vitest'
-import { served } from '../../support/server.ts'
+import { freshServer } from '../../support/server.ts'
 
 const add = [
   { taskId: 'api', title: 'Endpoints', description: 'POST /login' },
@@ -9,7 +9,7 @@ const add = [
 
 describe('work over HTTP', () => {
   it('plans a feature, moves its tasks and tells how they stand', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { work } = client
     const feature = await work.addFeature({ body: { featureId: 'login', name: 'Login page', goal: 'Log in' } })
     expect(feature).toMatchObject({ state: 'planning', tasks: 0, goal: 'Log in' })
@@ -46,7 +46,7 @@ describe('work over HTTP', () => {
   })
 
   it('says what is wrong as a problem with its facts', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { work } = client
     await work.addFeature({ body: { featureId: 'login', name: 'Login page' } })
     const featureId = 'login'
@@ -77,7 +77,7 @@ describe('work over HTTP', () => {
   })
 
   it('keeps beads', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const { work } = client
     await work.addBead({ body: { beadId: 'b-1', title: 'Parser' } })
     await work.addBead({ body: { beadId: 'b-2', title: 'Retry', dependencies: ['b-1'], priority: 0 } })
@@ -89,7 +89,7 @@ describe('work over HTTP', () => {
   })
 
   it('tells of what happens as it happens', async () => {
-    const { client } = await served()
+    const { client } = await freshServer()
     const live = client.live({ types: ['work:updated'], from: 'start' })
     await client.work.addFeature({ body: { featureId: 'login', name: 'Login page' } })
     await client.work.plan({ featureId: 'login', body: { add } })

@@ -13,12 +13,12 @@ import { join } from 'node:path'
 import { NotFound, openColloquy } from 'colloquy'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { type Opened, opened } from '../../support/colloquy.ts'
-import { served } from '../../support/server.ts'
+import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'
+import { freshServer } from '../../support/server.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
-async function withPurged(said = 'They are wrong'): Promise<Opened & { id: string; archive: string }> {
-  const one = await opened()
+async function purgedConversation(said = 'They are wrong'): Promise<FreshColloquy & { id: string; archive: string }> {
+  const one = await freshColloquy()
   const { id } = await one.colloquy.conversations.createConversation({
     title: 'Invoices',
     initial: { role: 'user', content: said },
@@ -29,7 +29,7 @@ async function withPurged(said = 'They are wrong'): Promise<Opened & { id: strin
 
 describe('restoring', () => {
   it('from a file that is not there is refused as not found, and the process goes on', async () => {
-    const { colloquy, store, id, archive } = await withPurged()
+    const { colloquy, store, id, archive } = await purgedConversation()
     rmSync(archive)
     const { conversations } = colloquy
     await expect(conversations.restoreFrom(join(temporaryFolder(), 'none.jsonl.gz'))).rejects.toThrow(NotFound)
@@ -40,7 +40,7 @@ describe('restoring', () => {
   })
 
   it('[P3] with a key that was used undoes no purge that came after it', async () => {
-    const { colloquy, id } = await withPurged()
+    const { colloquy, id } = await purgedConversation()
     const { conversations } = colloquy
     const once = { idempotencyKey: 'bring it back' }
     await conversations.restore(id, 'wanted', once)
@@ -56,7 +56,7 @@ describe('restoring', () => {
   })
 
   it('from a file that is not there is a 404 over HTTP, and the server goes on', async () => {
-    const { client, colloquy } = await served()
+    const { client, colloquy } = await freshServer()
     const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
     rmSync((await colloquy.conversations.purge(id)).archive)
     await expect(client.conversations.restore({ conversationId: id })).rejects.toMatchObject({ code: 'not-found' })
@@ -64,7 +64,7 @@ describe('restoring', () => {
   })
 
   it('from a folder, or from a file that was cut off or changed, says what is wrong and restores nothing', async () => {
-    const { colloquy, id, folder, archive } = await withPurged('x'.repeat(50_000))
+    const { colloquy, id, folder, archive } = await purgedConversation('x'.repeat(50_000))
     const whole = readFileSync(archive)
     const cut = join(folder, 'cut.gz')
     writeFileSync(cut, whole)
@@ -83,7 +83,7 @@ describe('restoring', () => {
   })
 
   it.runIf(process.platform === 'linux')('leaves no file open when it stops before the end of one', async () => {
-    const { colloquy, folder } = await opened()
+    const { colloquy, folder } = await freshColloquy()
     const long = join(folder, 'long.jsonl')
     writeFileSync(long, 'no archive, but a line of something else\n'.repeat(50_000))
     for (const place of [long, folder]) await expect(colloquy.conversations.restoreFrom(place)).rejects.toThrow()
@@ -93,7 +93,7 @@ describe('restoring', () => {
 
   it('brings back every character that ends a line elsewhere', async () => {
     const said = 'one\u2028two\u2029three\u0085four\r\nfive\rsix\u000b'
-    const { colloquy, id } = await withPurged(said)
+    const { colloquy, id } = await purgedConversation(said)
     await colloquy.conversations.restore(id)
     expect(await colloquy.conversations.getMessages(id)).toMatchObject([{ content: said }])
   })
@@ -112,7 +112,7 @@ function openFiles(): string[] {
 
 describe('purging', () => {
   it('[P4] removes what a purge that was cut off left of its archive, and no file that somebody may be writing', async () => {
-    const { colloquy, folder } = await withPurged()
+    const { colloquy, folder } = await purgedConversation()
     const archives = join(folder, 'archives')
     const [left, written, other] = ['left.jsonl.gz.part', 'written.jsonl.gz.part', 'notes.part'] as const
     for (const name of [left, written, other]) writeFileSync(join(archives, name), 'They are wrong')
@@ -127,7 +127,7 @@ describe('purging', () => {
   it('[P4] at the same moment as somebody else writes an archive of its own', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { colloquy, folder } = await opened()
+    const { colloquy, folder } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
     const purge = () => colloquy.conversations.purge(id)
     const [one, two] = await Promise.allSettled([purge(), purge()])
@@ -143,7 +143,7 @@ describe('purging', () => {
 
 describe('a conversation that somebody else purges', () => {
   it('while it is exported or purged is told as purged', async () => {
-    const { colloquy, reopen: _, ...one } = await opened()
+    const { colloquy, reopen: _, ...one } = await freshColloquy()
     const other = await openColloquy({ store: one.store, project: 'shop', archives: join(one.folder, 'archives') })
     onTestFinished(() => other.close())
     const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })

@@ -20,7 +20,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, copyStore, openColloquy, storeStatus } from 'colloquy'
 import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { run } from '../../support/cli.ts'
+import { runCli } from '../../support/cli.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 import { runChild, startChild } from '../../torture/child.ts'
 import { moveAllIntoFile } from '../../torture/damage.ts'
@@ -266,7 +266,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     chmodSync(folder, 0o555)
     const options = ['--store', `sqlite:${file}`, '--project', project]
     for (const command of [['list'], ['list', '--sessions'], ['stats'], ['verify'], ['search', 'two']]) {
-      const { exitCode, stdout, stderr } = await run([...command, ...options], { uid: stranger, cwd: folder })
+      const { exitCode, stdout, stderr } = await runCli([...command, ...options], { uid: stranger, cwd: folder })
       expect({ command, exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') })
       expect(stdout).not.toBe('')
     }
@@ -278,7 +278,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     chmodSync(folder, 0o600)
     const options = ['--store', `sqlite:${file}`, '--project', project, '--json']
     const [listed, looked] = await Promise.all(
-      ['list', 'doctor'].map(command => run([command, ...options], { uid: stranger, cwd: '/' })),
+      ['list', 'doctor'].map(command => runCli([command, ...options], { uid: stranger, cwd: '/' })),
     )
     expect(listed).toMatchObject({ exitCode: 1 })
     expect(listed!.error()).toMatchObject({ code: 'store/read-only', message: expect.stringContaining('permissions') })
@@ -292,7 +292,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     chmodSync(folder, 0o755)
     chmodSync(file, 0o000)
     const options = ['--store', `sqlite:${file}`, '--project', project]
-    const { exitCode, stderr } = await run(['list', ...options], { uid: stranger, cwd: '/' })
+    const { exitCode, stderr } = await runCli(['list', ...options], { uid: stranger, cwd: '/' })
     expect(exitCode).toBe(1)
     expect(stderr).toContain('both may be read')
   })
@@ -376,7 +376,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     onTestFinished(() => removeDisk(folder))
     const output = join(folder, 'large.jsonl')
     const options = ['--store', `sqlite:${file}`, '--project', project, '--json']
-    const exported = await run(['export', id, '--output', output, ...options])
+    const exported = await runCli(['export', id, '--output', output, ...options])
     expect(exported.exitCode).toBe(1)
     expect(exported.error()).toMatchObject({ code: 'store/full', message: expect.stringContaining(output) })
     const rescued = join(folder, 'rescued.db')

@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rmSync(base, { recursive: true, force: true }))
 
-function given(): { file: string; written: Written[] } {
+function writtenStore(): { file: string; written: Written[] } {
   const file = join(temporaryFolder(), 'colloquy.db')
   copyFileSync(join(base, 'colloquy.db'), file)
   return { file, written }
@@ -56,7 +56,7 @@ function zero(file: string, page: number): void {
   writeFileSync(file, readFileSync(file).fill(0, (page - 1) * 4096, page * 4096))
 }
 
-async function opened(file: string) {
+async function colloquyOn(file: string) {
   const colloquy = await open(file)
   onTestFinished(() => colloquy.close())
   return colloquy
@@ -75,11 +75,11 @@ it(`[P13] 16 rounds of random damage (seed ${seed}): what is read is what was wr
 
 describe('a damaged record', () => {
   it('[P13] says so itself, is named by verify, and leaves every other message as it was', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const hurt = written[2]!
     const message = hurt.messages[16]!
     flip(file, message.content)
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     for (const { conversationId, messages } of written) {
       const found = await allMessages(colloquy, conversationId)
       const { identical, marked, altered } = compare(messages, found)
@@ -99,13 +99,13 @@ describe('a damaged record', () => {
   })
 
   it('[P13] goes on saying so in a rescued file', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const hurt = written[2]!
     flip(file, hurt.messages[16]!.content)
     const to = `${file}-rescued`
     const salvaged = await salvage(file, to)
     expect(salvaged).toMatchObject({ conversations: written.length })
-    const colloquy = await opened(to)
+    const colloquy = await colloquyOn(to)
     for (const { conversationId, messages } of written) {
       const { identical, altered } = compare(messages, await allMessages(colloquy, conversationId))
       expect(altered).toEqual([])
@@ -115,10 +115,10 @@ describe('a damaged record', () => {
   })
 
   it('[P13] that was stored apart because of its size is named by verify', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const large = written[3]!.messages[20]!
     flip(file, large.content.slice(200_000, 200_400))
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     const { damages } = await colloquy.verify()
     expect(damages).toContainEqual(
       expect.objectContaining({ conversationId: written[3]!.conversationId, version: large.version }),
@@ -126,14 +126,14 @@ describe('a damaged record', () => {
   })
 
   it('[P4] keeps its conversation from being purged, until its content is given up: the archive could not be restored', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const archives = join(dirname(file), 'archives')
     const [hurt, large, whole] = [written[2]!, written[3]!, written[4]!]
     const lost = hurt.messages[16]!
     const largeLost = large.messages[20]!
     flip(file, lost.content)
     flip(file, largeLost.content.slice(200_000, 200_400))
-    const { conversations } = await opened(file)
+    const { conversations } = await colloquyOn(file)
     for (const [{ conversationId }, { version }] of [
       [hurt, lost],
       [large, largeLost],
@@ -161,7 +161,7 @@ describe('a damaged record', () => {
   })
 
   it('[P13] that says how a conversation began does not keep the rest of it from being rescued', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const hurt = written[1]!
     change(
       file,
@@ -169,7 +169,7 @@ describe('a damaged record', () => {
        and conversation = (select conversation from conversations where id = '${hurt.conversationId}')`,
     )
     await salvage(file, `${file}-rescued`)
-    const colloquy = await opened(`${file}-rescued`)
+    const colloquy = await colloquyOn(`${file}-rescued`)
     const { identical } = compare(hurt.messages, await allMessages(colloquy, hurt.conversationId))
     expect(identical.size).toBe(30)
   })
@@ -177,7 +177,7 @@ describe('a damaged record', () => {
 
 describe('a damaged head', () => {
   it('[P13] that says how a conversation began does not hide what happened since from replay and the past', async () => {
-    const { file } = given()
+    const { file } = writtenStore()
     change(file, "update events set body = replace(body, 'a', 'b') where version = 1")
     const colloquy = await open(file)
     onTestFinished(() => colloquy.close())
@@ -190,10 +190,10 @@ describe('a damaged head', () => {
   })
 
   it('[P13] of a conversation hides neither its messages nor the other conversations', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const hurt = written[1]!
     change(file, `update conversations set info = '{"broken' where id = '${hurt.conversationId}'`)
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     for (const { conversationId, messages } of written) {
       const { identical } = compare(messages, await allMessages(colloquy, conversationId))
       expect(identical.size).toBe(30)
@@ -210,8 +210,8 @@ describe('a damaged head', () => {
   })
 
   it('[P13] of a work item hides neither it nor the others from the lists of work', async () => {
-    const { file } = given()
-    const before = await opened(file)
+    const { file } = writtenStore()
+    const before = await colloquyOn(file)
     for (const beadId of ['one', 'two', 'three']) await before.work.addBead({ beadId, title: beadId })
     await before.work.moveBead('three', 'done')
     const ids = await Promise.all(
@@ -219,7 +219,7 @@ describe('a damaged head', () => {
     )
     await before.close()
     change(file, `update conversations set info = '{"broken' where id in ('${ids.join("', '")}')`)
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     const listed = await colloquy.work.listBeads({ states: ['open'] })
     expect(listed.items.map(bead => bead.beadId).sort()).toEqual(['one', 'two'])
     expect((await colloquy.work.ready()).map(one => one.title).sort()).toEqual(['one', 'two'])
@@ -228,13 +228,13 @@ describe('a damaged head', () => {
   })
 
   it('[P13] of a session hides neither the other sessions nor its conversation', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const hurt = written[1]!
     change(
       file,
       `update sessions set head = '{"broken' where conversation = (select conversation from conversations where id = '${hurt.conversationId}')`,
     )
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     const { identical } = compare(hurt.messages, await allMessages(colloquy, hurt.conversationId))
     expect(identical.size).toBe(30)
     const listed = await colloquy.sessions.listSessions({ limit: 100 })
@@ -248,10 +248,10 @@ describe('a damaged head', () => {
 describe('a damaged file', () => {
   it('[P13] of an index alone is named by verify, and all it no longer leads to can be rescued, and what was written since', async () => {
     for (const table of ['projects', 'conversations', 'sessions']) {
-      const { file, written } = given()
+      const { file, written } = writtenStore()
       const index = `sqlite_autoindex_${table}_1`
       flip(file, firstId(file, table), (rootOf(file, index) - 1) * 4096)
-      const colloquy = await opened(file)
+      const colloquy = await colloquyOn(file)
       const report = await colloquy.verify({ allProjects: true })
       expect(report.damages.map(one => one.what)).toContainEqual(expect.stringContaining(index))
       const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'since' })
@@ -260,7 +260,7 @@ describe('a damaged file', () => {
 
       const to = `${file}-rescued`
       await salvage(file, to)
-      const rescued = await opened(to)
+      const rescued = await colloquyOn(to)
       for (const { conversationId, messages } of written) {
         expect(compare(messages, await allMessages(rescued, conversationId)).wrong).toEqual([])
       }
@@ -275,7 +275,7 @@ describe('a damaged file', () => {
       ['events', 'digest blob not null'],
       ['conversations', 'conversation integer primary key autoincrement'],
     ] as const) {
-      const { file, written } = given()
+      const { file, written } = writtenStore()
       // 'integer' becomes 'integur', 'digest' 'digust': SQLite takes any word for a type or a name.
       const bytes = readFileSync(file)
       const at = bytes.indexOf(text)
@@ -295,7 +295,7 @@ describe('a damaged file', () => {
 
       const to = `${file}-rescued`
       expect((await salvage(file, to)).losses).toEqual([])
-      const rescued = await opened(to)
+      const rescued = await colloquyOn(to)
       for (const { conversationId, messages } of written) {
         expect(compare(messages, await allMessages(rescued, conversationId)).wrong).toEqual([])
       }
@@ -303,8 +303,8 @@ describe('a damaged file', () => {
   })
 
   it('[P13] of a lane is named by verify, and what it held can be rescued; what was said since is, or is named as lost', async () => {
-    const { file } = given()
-    const before = await opened(file)
+    const { file } = writtenStore()
+    const before = await colloquyOn(file)
     const { id } = await before.conversations.createConversation({ title: 'T' })
     for (const content of ['one', 'two']) await before.conversations.addEvent(id, { role: 'user', content })
     await before.close()
@@ -312,7 +312,7 @@ describe('a damaged file', () => {
       file,
       'pragma foreign_keys = off; update lanes set lane = lane + 8 where lane = (select max(lane) from lanes)',
     )
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     expect((await colloquy.verify()).damages).toMatchObject([{ conversationId: id }])
     const since = await colloquy.conversations.addEvent(id, { role: 'user', content: 'since' })
     await colloquy.close()
@@ -320,7 +320,7 @@ describe('a damaged file', () => {
     const to = `${file}-rescued`
     const { losses } = await salvage(file, to)
     expect(losses).toEqual([`conversation ${id}: ${since.id}, because another has its version ${since.version}`])
-    const rescued = await opened(to)
+    const rescued = await colloquyOn(to)
     const messages = await rescued.conversations.getMessages(id)
     expect(messages.map(message => message.content)).toEqual(['one', 'two'])
     expect((await rescued.verify()).damages).toEqual([])
@@ -328,16 +328,16 @@ describe('a damaged file', () => {
 
   it('[P13] of the row of a project, or of what names it, is named by verify, and all of it can be rescued', async () => {
     for (const sql of ['delete from projects', 'update conversations set project = 99']) {
-      const { file, written } = given()
+      const { file, written } = writtenStore()
       change(file, `pragma foreign_keys = off; ${sql}`)
-      const colloquy = await opened(file)
+      const colloquy = await colloquyOn(file)
       expect((await colloquy.verify()).damages.map(one => one.what)).toContainEqual(
         expect.stringMatching(/conversations belong to no project$/),
       )
       await colloquy.close()
       const to = `${file}-rescued`
       expect((await salvage(file, to)).losses).toEqual([])
-      const rescued = await opened(to)
+      const rescued = await colloquyOn(to)
       for (const { conversationId, messages } of written) {
         expect(compare(messages, await allMessages(rescued, conversationId)).identical.size).toBe(messages.length)
       }
@@ -345,7 +345,7 @@ describe('a damaged file', () => {
   })
 
   it('[P13] that was cut off is refused with the way out, and its front part can be rescued', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     truncateSync(file, Math.floor((readFileSync(file).length * 3) / 4))
     await expect(open(file)).rejects.toMatchObject({
       code: 'store/damaged',
@@ -353,7 +353,7 @@ describe('a damaged file', () => {
     })
     const { events } = await salvage(file, `${file}-rescued`)
     expect(events).toBeGreaterThan(100)
-    const colloquy = await opened(`${file}-rescued`)
+    const colloquy = await colloquyOn(`${file}-rescued`)
     const { items } = await colloquy.conversations.listConversations({ limit: 100 })
     for (const { id } of items) {
       const { messages } = written.find(one => one.conversationId === id)!
@@ -364,10 +364,10 @@ describe('a damaged file', () => {
   it.each(['events', 'conversations', 'lanes'])(
     '[P13] without the first page of the table %s still has every message, and salvage finds them',
     async table => {
-      const { file, written } = given()
+      const { file, written } = writtenStore()
       zero(file, rootOf(file, table))
       await salvage(file, `${file}-rescued`)
-      const colloquy = await opened(`${file}-rescued`)
+      const colloquy = await colloquyOn(`${file}-rescued`)
       let identical = 0
       for (const { conversationId, messages } of written) {
         const compared = compare(messages, await allMessages(colloquy, conversationId))
@@ -379,16 +379,16 @@ describe('a damaged file', () => {
   )
 
   it('[P13] gives nothing back that was erased or purged', async () => {
-    const { file, written } = given()
+    const { file, written } = writtenStore()
     const [purged, kept] = [written[0]!, written[1]!]
     const erased = kept.messages[3]!
-    const before = await opened(file)
+    const before = await colloquyOn(file)
     await before.conversations.erase(erased.id)
     await before.conversations.purge(purged.conversationId)
     await before.close()
     zero(file, rootOf(file, 'events'))
     await salvage(file, `${file}-rescued`)
-    const colloquy = await opened(`${file}-rescued`)
+    const colloquy = await colloquyOn(`${file}-rescued`)
     const { items } = await colloquy.conversations.listConversations({ limit: 100 })
     expect(items.map(one => one.id)).not.toContain(purged.conversationId)
     expect(compare(kept.messages, await allMessages(colloquy, kept.conversationId)).identical.size).toBe(29)
@@ -405,13 +405,13 @@ describe('a damaged file', () => {
     const bytes = readFileSync(index)
     for (let at = 4096; at < bytes.length; at += 4096) bytes.fill(0xee, at, at + 64)
     writeFileSync(index, bytes)
-    const colloquy = await opened(file)
+    const colloquy = await colloquyOn(file)
     const { messages: hits } = await colloquy.conversations.search({ text: 'lighthouse', limit: 1000 })
     expect(hits.map(hit => hit.messageId).sort()).toEqual(messages.map(one => one.id).sort())
   })
 
   it('is never written over by salvage', async () => {
-    const { file } = given()
+    const { file } = writtenStore()
     await expect(salvage(file, file)).rejects.toMatchObject({ code: 'store/unusable' })
   })
 })

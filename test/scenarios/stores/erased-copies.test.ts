@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { IllegalState, type Message } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it } from 'vitest'
-import { type Opened, opened } from '../../support/colloquy.ts'
+import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'
 import { heldModel } from '../../support/held-model.ts'
 
 const secret = 'SWORDFISH-4711'
@@ -13,9 +13,9 @@ const requests = { budget: 4000 }
 const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 
 /** A session whose first message has a secret in it, and enough behind it to be summarised. */
-async function told({
+async function sessionWithSecret({
   colloquy,
-}: Pick<Opened, 'colloquy'>): Promise<{ id: string; conversationId: string; message: Message }> {
+}: Pick<FreshColloquy, 'colloquy'>): Promise<{ id: string; conversationId: string; message: Message }> {
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const content = `We decided: the password is ${secret}. You must never print it. Please implement the login page`
   const message = await colloquy.sessions.addMessage(id, { role: 'user', content })
@@ -23,7 +23,7 @@ async function told({
   return { id, conversationId, message }
 }
 
-async function talk(colloquy: Opened['colloquy'], sessionId: string, what: string): Promise<void> {
+async function talk(colloquy: FreshColloquy['colloquy'], sessionId: string, what: string): Promise<void> {
   for (let turn = 0; turn < 40; turn++) {
     const role = turn % 2 ? 'user' : 'assistant'
     await colloquy.sessions.addMessage(sessionId, { role, content: `${what} ${turn}: more about it `.repeat(20) })
@@ -31,7 +31,7 @@ async function talk(colloquy: Opened['colloquy'], sessionId: string, what: strin
 }
 
 /** A session in a branch, talked in and summarised. */
-async function compactedIn(colloquy: Opened['colloquy'], branchId: string): Promise<string> {
+async function compactedIn(colloquy: FreshColloquy['colloquy'], branchId: string): Promise<string> {
   const branch = { type: 'thread', agentType: 'dev', threadId: branchId } as const
   const { id } = await colloquy.sessions.getOrCreateSession(branch)
   await talk(colloquy, id, 'elsewhere')
@@ -51,8 +51,8 @@ function filesWith(folder: string): string[] {
 
 describe('[P4] erasing a message', () => {
   it('takes it out of every checkpoint, and the rest of them stays and stays provable', async () => {
-    const { colloquy, folder, reopen } = await opened({ requests })
-    const { id, conversationId, message } = await told({ colloquy })
+    const { colloquy, folder, reopen } = await freshColloquy({ requests })
+    const { id, conversationId, message } = await sessionWithSecret({ colloquy })
     await colloquy.sessions.forceCompact(id)
     await talk(colloquy, id, 'later')
     await colloquy.sessions.forceCompact(id)
@@ -80,8 +80,8 @@ describe('[P4] erasing a message', () => {
   })
 
   it('takes it out of the checkpoints of branches that share it', async () => {
-    const { colloquy } = await opened({ requests })
-    const { conversationId, message } = await told({ colloquy })
+    const { colloquy } = await freshColloquy({ requests })
+    const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
     const second = await colloquy.conversations.branch(branch.id, message.version + 3)
     const aside = await colloquy.conversations.branch(conversationId, message.version - 1)
@@ -97,8 +97,8 @@ describe('[P4] erasing a message', () => {
   })
 
   it('takes it out of a branch that was purged meanwhile, when that comes back', async () => {
-    const { colloquy } = await opened({ requests })
-    const { conversationId, message } = await told({ colloquy })
+    const { colloquy } = await freshColloquy({ requests })
+    const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
     const second = await colloquy.conversations.branch(branch.id, message.version + 3)
     const id = await compactedIn(colloquy, second.id)
@@ -117,8 +117,8 @@ describe('[P4] erasing a message', () => {
   })
 
   it('names the archives of branches that said something of it', async () => {
-    const { colloquy } = await opened({ requests })
-    const { conversationId, message } = await told({ colloquy })
+    const { colloquy } = await freshColloquy({ requests })
+    const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
     const silent = await colloquy.conversations.branch(conversationId, message.version + 3)
     const { id } = await colloquy.sessions.getOrCreateSession({
@@ -137,8 +137,8 @@ describe('[P4] erasing a message', () => {
 
   it('drops a checkpoint that a model is just writing from what it read before', async () => {
     const held = heldModel('', JSON.stringify({ add: [{ section: 'facts', text: `It is ${secret}`, sources: [3] }] }))
-    const { colloquy } = await opened({ requests, model: held })
-    const { id, conversationId, message } = await told({ colloquy })
+    const { colloquy } = await freshColloquy({ requests, model: held })
+    const { id, conversationId, message } = await sessionWithSecret({ colloquy })
     const compacting = colloquy.sessions.forceCompact(id).catch((error: unknown) => error)
     await held.begun
     await colloquy.conversations.erase(message.id)
@@ -151,8 +151,8 @@ describe('[P4] erasing a message', () => {
   })
 
   it.runIf(isFile)('that an earlier program erased without looking at checkpoints can be done once more', async () => {
-    const { colloquy, store, reopen } = await opened({ requests })
-    const { id, message } = await told({ colloquy })
+    const { colloquy, store, reopen } = await freshColloquy({ requests })
+    const { id, message } = await sessionWithSecret({ colloquy })
     await colloquy.sessions.forceCompact(id)
     await colloquy.close()
     const earlier = await sqliteStore(store.slice('sqlite:'.length), { clock: Date.now })

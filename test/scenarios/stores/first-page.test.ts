@@ -34,13 +34,13 @@ afterAll(() => rmSync(base, { recursive: true, force: true }))
 const pageSize = 4096
 const garbage = random(2026).bytes(pageSize)
 
-function given(bytes: Buffer): string {
+function fileOf(bytes: Buffer): string {
   const file = join(temporaryFolder(), 'colloquy.db')
   writeFileSync(file, bytes)
   return file
 }
 
-function damaged(harm: (bytes: Buffer) => unknown): Buffer {
+function damagedBytes(harm: (bytes: Buffer) => unknown): Buffer {
   const bytes = Buffer.from(intact)
   harm(bytes)
   return bytes
@@ -94,11 +94,11 @@ const believed: ReadonlyArray<[string, (bytes: Buffer) => unknown]> = [
 
 describe('[P13] salvage rescues everything from a store whose first page', () => {
   it.each(page)('has %s', async (_, harm) => {
-    await expectAllRescued(given(damaged(harm)))
+    await expectAllRescued(fileOf(damagedBytes(harm)))
   })
 
   it.each(believed)('speaks of %s', async (_, harm) => {
-    await expectAllRescued(given(damaged(harm)))
+    await expectAllRescued(fileOf(damagedBytes(harm)))
   })
 
   it('is damaged in any way', async () => {
@@ -111,7 +111,7 @@ describe('[P13] salvage rescues everything from a store whose first page', () =>
     const wounds = fc.array(fc.oneof(wound, inHeader), { minLength: 1, maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(wounds, async wounds => {
-        const bytes = damaged(bytes => {
+        const bytes = damagedBytes(bytes => {
           for (const { at, bytes: own } of wounds) bytes.set(own.subarray(0, pageSize - at), at)
         })
         const folder = mkdtempSync(join(tmpdir(), 'colloquy-first-page-'))
@@ -180,7 +180,9 @@ describe('[P13] beside a damaged first page', () => {
 
   it('other damage costs what it hit, and no more', async () => {
     const hurt = written[2]!
-    const file = given(damaged(bytes => bytes.fill(0, 0, pageSize).fill(0, ...placeOf(hurt.messages[16]!.content))))
+    const file = fileOf(
+      damagedBytes(bytes => bytes.fill(0, 0, pageSize).fill(0, ...placeOf(hurt.messages[16]!.content))),
+    )
     const to = `${file}-rescued`
     await salvage(file, to)
     const colloquy = await open(to)
@@ -215,7 +217,7 @@ describe('salvage refuses, leaves as it is, and makes nothing of', () => {
 
   it.each([1, 10, 10_000])('a text of %i lines', async lines => {
     await expectRefused(
-      given(Buffer.from('A line of sixty characters, as a text file has many of them.\n'.repeat(lines))),
+      fileOf(Buffer.from('A line of sixty characters, as a text file has many of them.\n'.repeat(lines))),
       /is not a Colloquy store/,
     )
   })
@@ -241,17 +243,17 @@ describe('salvage refuses, leaves as it is, and makes nothing of', () => {
   })
 
   it('a store that is nothing but its first page', async () => {
-    await expectRefused(given(intact.subarray(0, pageSize)), /pages that list its tables are lost/)
+    await expectRefused(fileOf(intact.subarray(0, pageSize)), /pages that list its tables are lost/)
   })
 
   it('nothing at all', async () => {
-    await expectRefused(given(Buffer.alloc(0)), /not a Colloquy store/)
+    await expectRefused(fileOf(Buffer.alloc(0)), /not a Colloquy store/)
   })
 })
 
 describe('colloquy verify', () => {
   it('[P13] leads from a damaged first page to --salvage, which rescues all', async () => {
-    const file = given(damaged(bytes => bytes.fill(0, 0, 16)))
+    const file = fileOf(damagedBytes(bytes => bytes.fill(0, 0, 16)))
     const to = join(temporaryFolder(), 'rescued.db')
     const cli = cliOn(`sqlite:${file}`)
     const verified = await cli('verify')
@@ -263,7 +265,7 @@ describe('colloquy verify', () => {
   })
 
   it('does not lead round in circles where nothing can be salvaged', async () => {
-    const file = given(Buffer.alloc(20 * pageSize, garbage))
+    const file = fileOf(Buffer.alloc(20 * pageSize, garbage))
     const to = join(temporaryFolder(), 'rescued.db')
     const { exitCode, stdout, stderr } = await cliOn(`sqlite:${file}`)('verify', '--salvage', to)
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })

@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Colloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const count = 2500
 
@@ -13,7 +13,7 @@ interface Long {
 }
 
 async function long(): Promise<Long> {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const { sessions } = colloquy
   const { id, conversationId } = await sessions.getOrCreateSession({
     type: 'thread',
@@ -87,7 +87,7 @@ describe('while somebody reads all of it', () => {
 
 describe('a conversation that is purged while somebody reads all of it', () => {
   it('gives all of a branch or none of it, however short', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const say = async (id: string) => {
       for (let i = 0; i < 20; i++) await conversations.addEvent(id, { role: 'user', content: `message ${i}` })

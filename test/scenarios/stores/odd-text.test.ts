@@ -1,18 +1,18 @@
 /** Text that databases cut or change, where it names something: it is refused, never taken for something else. */
 import { ColloquyError, InvalidInput, NotFound } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { refusal } from '../../support/builders.ts'
-import { opened } from '../../support/colloquy.ts'
+import { errorOf } from '../../support/builders.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 const bead = { type: 'bead', agentType: 'dev', beadId: 'b' } as const
 const odd = ['a\0b', '\ud800x', '', 'x'.repeat(513)]
 
 describe('text that is no id', () => {
   it('[P13] as an actor, channel or request is refused, and leaves the log provable', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     for (const text of odd) {
       for (const scope of [{ actor: text }, { channel: text }, { requestId: text }]) {
-        const error = await refusal(() => colloquy.as(scope).sessions.getOrCreateSession(bead))
+        const error = await errorOf(() => colloquy.as(scope).sessions.getOrCreateSession(bead))
         expect(error).toBeInstanceOf(InvalidInput)
       }
     }
@@ -21,7 +21,7 @@ describe('text that is no id', () => {
   })
 
   it('is not another id that it begins with', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(bead)
     const longer = (id: string) => `${id}\0more`
     const asked = [
@@ -31,7 +31,7 @@ describe('text that is no id', () => {
       () => colloquy.conversations.addEvent(longer(session.conversationId), { role: 'user', content: 'x' }),
     ]
     for (const ask of asked) {
-      const error = await refusal(ask)
+      const error = await errorOf(ask)
       expect(error).toBeInstanceOf(ColloquyError)
       expect(error instanceof NotFound || error instanceof InvalidInput).toBe(true)
     }
@@ -39,12 +39,12 @@ describe('text that is no id', () => {
   })
 
   it('[P3] as an idempotency key is refused, or is a key of its own', async () => {
-    const { colloquy } = await opened()
+    const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(bead)
     let written = 0
     for (const idempotencyKey of ['k\0a', 'k\0b', 'k', '\ud800', '\ud801']) {
       const add = () => colloquy.sessions.addMessage(session.id, { role: 'user', content: 'same' }, { idempotencyKey })
-      const error = await refusal(add)
+      const error = await errorOf(add)
       if (error) expect(error).toBeInstanceOf(InvalidInput)
       else written++
     }
@@ -53,7 +53,7 @@ describe('text that is no id', () => {
 })
 
 it('[P3] the same key gives the first session for ever, also when another took its place', async () => {
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   const first = await colloquy.sessions.getOrCreateSession(bead, { idempotencyKey: 'k' })
   await colloquy.sessions.createSession(bead)
   const again = await colloquy.sessions.getOrCreateSession(bead, { idempotencyKey: 'k' })

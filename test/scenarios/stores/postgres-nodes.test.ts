@@ -1,18 +1,18 @@
 /** Short versions of what `npm run torture -- postgres` does for long. */
 import { expect, it, onTestFinished } from 'vitest'
-import { freshPlace } from '../../support/postgres.ts'
+import { freshSchema } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { manyNodes, stoppedNode, underCuts, underOutages } from '../../torture/postgres-nodes.ts'
 import { random } from '../../torture/random.ts'
 
 it('[P1][P2] three nodes of eight callers each: nothing lost, no gap, every node sees each event once', async () => {
-  const { url } = await freshPlace()
+  const { url } = await freshSchema()
   const report = await manyNodes(url, { nodes: 3, writers: 8, each: 10 })
   expect(report).toMatchObject({ appended: 240, problems: [] })
 }, 60_000)
 
 it('[P11] a node that was stopped past its lease is refused when it goes on', async () => {
-  const { url } = await freshPlace()
+  const { url } = await freshSchema()
   expect(await stoppedNode(url, { forMs: 1000 })).toEqual([])
 }, 60_000)
 

@@ -4,15 +4,15 @@
  */
 import { ConversationPurged, IllegalState, type Message, type OpenOptions, TurnOpen } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { refusal } from '../../support/builders.ts'
-import { hour, opened } from '../../support/colloquy.ts'
-import { freshPlace } from '../../support/postgres.ts'
+import { errorOf } from '../../support/builders.ts'
+import { freshColloquy, hour } from '../../support/colloquy.ts'
+import { freshSchema } from '../../support/postgres.ts'
 
 const contents = (messages: readonly Message[]) => messages.map(message => message.content)
 
 async function onServer(options: OpenOptions = {}) {
-  const { url } = await freshPlace()
-  const store = await opened({ ...options, store: url })
+  const { url } = await freshSchema()
+  const store = await freshColloquy({ ...options, store: url })
   const { conversations } = store.colloquy
   const { id } = await conversations.createConversation({ title: 'Login page' })
   const says = (author: string, content: string, to = id) =>
@@ -105,12 +105,12 @@ describe('on PostgreSQL', () => {
     const { colloquy, id, pass } = await onServer()
     const { conversations } = colloquy
     await conversations.transitionPhase(id, { to: 'execute', reason: 'the plan stands' })
-    expect(await refusal(() => conversations.transitionPhase(id, { to: 'reflection' }))).toMatchObject({
+    expect(await errorOf(() => conversations.transitionPhase(id, { to: 'reflection' }))).toMatchObject({
       code: 'phase/refused',
     })
     const turn = { agents: ['dev', 'qa'], reason: 'both are needed', orchestrator: 'router' }
     await conversations.startOrchestratorTurn(id, turn)
-    expect(await refusal(() => conversations.startOrchestratorTurn(id, turn))).toBeInstanceOf(TurnOpen)
+    expect(await errorOf(() => conversations.startOrchestratorTurn(id, turn))).toBeInstanceOf(TurnOpen)
     const done = () => conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done' })
     await Promise.all([done(), done()])
     expect(await conversations.addCompletionToTurn(id, { agent: 'qa', message: 'fine' })).toMatchObject({
@@ -156,11 +156,11 @@ describe('on PostgreSQL', () => {
     await conversations.erase(secret.id, 'asked to')
     expect((await conversations.search({ text: 'xylophone' })).messages).toEqual([])
     const before = await conversations.getEvents(branch.id)
-    expect(await refusal(() => conversations.purge(id))).toBeInstanceOf(IllegalState)
+    expect(await errorOf(() => conversations.purge(id))).toBeInstanceOf(IllegalState)
     await conversations.purge(branch.id)
     await conversations.purge(id)
-    expect(await refusal(() => conversations.getConversation(id))).toBeInstanceOf(ConversationPurged)
-    expect(await refusal(() => conversations.restore(branch.id))).toBeInstanceOf(IllegalState)
+    expect(await errorOf(() => conversations.getConversation(id))).toBeInstanceOf(ConversationPurged)
+    expect(await errorOf(() => conversations.restore(branch.id))).toBeInstanceOf(IllegalState)
     await conversations.restore(id)
     await conversations.restore(branch.id)
     const after = await conversations.getEvents(branch.id, { to: before.at(-1)!.version })

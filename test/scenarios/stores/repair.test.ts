@@ -5,11 +5,11 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy, StoreReadOnly } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 /** Two conversations in a real file, closed. */
-async function given() {
-  const { colloquy, store, folder, reopen } = await opened()
+async function filledStore() {
+  const { colloquy, store, folder, reopen } = await freshColloquy()
   const { conversations } = colloquy
   const ids: string[] = []
   for (const title of ['Lighthouse keeper', 'Harbour master']) {
@@ -64,7 +64,7 @@ const row = (id: string) => `(select conversation from conversations where id = 
 
 describe('[P13] repair', () => {
   it('writes heads anew that differ from the log after a flipped byte, and leaves the log alone', async () => {
-    const { file, cli, reopen, hurt, ids, heads } = await given()
+    const { file, cli, reopen, hurt, ids, heads } = await filledStore()
     flip(file, `{"id":"${hurt}","project":"shop","title":"Lighthouse keeper"`.slice(0, -10))
     const log = logIn(file)
     const found = await cli('verify')
@@ -81,7 +81,7 @@ describe('[P13] repair', () => {
   })
 
   it('writes heads of conversations and sessions anew that cannot be read, are missing or belong to nobody', async () => {
-    const { file, cli, reopen, hurt, other, ids, heads } = await given()
+    const { file, cli, reopen, hurt, other, ids, heads } = await filledStore()
     const lost = heads[1]!.sessions[0]!.id
     change(
       file,
@@ -106,7 +106,7 @@ describe('[P13] repair', () => {
   })
 
   it('puts right what heads are looked up by, which verify names', async () => {
-    const { file, cli, reopen, hurt, other, ids, heads } = await given()
+    const { file, cli, reopen, hurt, other, ids, heads } = await filledStore()
     change(
       file,
       `update conversations set status = 'archived' where id = '${hurt}';
@@ -137,7 +137,7 @@ describe('[P13] repair', () => {
   })
 
   it('builds the full-text index again, whatever became of it', async () => {
-    const { file, cli, reopen } = await given()
+    const { file, cli, reopen } = await filledStore()
     const hits = async () => ((await cli('search', 'tide', '--json')).json().messages as unknown[]).length
     expect(await hits()).toBe(4)
     change(`${file}-search`, 'delete from docs; delete from titles')
@@ -152,7 +152,7 @@ describe('[P13] repair', () => {
   })
 
   it('where the log itself is damaged, keeps a head that can be read: it may know more', async () => {
-    const { file, cli, reopen, hurt, heads } = await given()
+    const { file, cli, reopen, hurt, heads } = await filledStore()
     change(file, `update events set body = '{"broken' where type = 'phase.changed' and conversation = ${row(hurt)}`)
     const repaired = await cli('verify', '--repair')
     expect(repaired.exitCode).toBe(3)
@@ -170,7 +170,7 @@ describe('[P13] repair', () => {
   })
 
   it('is of one project unless told otherwise, and refused on a store opened for reading', async () => {
-    const { file, store, cli, hurt } = await given()
+    const { file, store, cli, hurt } = await filledStore()
     change(file, `update conversations set info = '{"broken' where id = '${hurt}'`)
     const elsewhere = await openColloquy({ store, project: 'bank', sweepEveryMs: null })
     onTestFinished(() => elsewhere.close())
@@ -183,7 +183,7 @@ describe('[P13] repair', () => {
   })
 
   it('goes on beside writers, and writes no head that is older than the log', async () => {
-    const { reopen, hurt } = await given()
+    const { reopen, hurt } = await filledStore()
     const colloquy = await reopen()
     const titles = Array.from({ length: 40 }, (_, index) => `Title ${index}`)
     const writing = (async () => {
@@ -198,7 +198,7 @@ describe('[P13] repair', () => {
 
 describe('[P13] a conversation of which neither head nor beginning can be read', () => {
   it('is skipped in lists with its reason, hides no other, and gives what can be read of it', async () => {
-    const { file, cli, reopen, hurt, other } = await given()
+    const { file, cli, reopen, hurt, other } = await filledStore()
     change(
       file,
       `update conversations set info = '{"broken' where id = '${hurt}';

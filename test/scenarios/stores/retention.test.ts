@@ -2,7 +2,7 @@
 import type { Colloquy } from 'colloquy'
 import { expect, it } from 'vitest'
 import { type Kind, reach, thingsIn } from '../../../bench/retention-measure.ts'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { recordedMessages } from '../../support/pi-session.ts'
 
 const parts = ['login', 'signup', 'cart', 'invoice', 'search', 'profile', 'upload', 'report', 'billing', 'export']
@@ -31,7 +31,7 @@ async function turn(colloquy: Colloquy, sessionId: string, part: string, number:
 }
 
 it('[P6] [P10] every file, identifier and instruction of a compacted range is in the checkpoint, recalled, or behind an item', async () => {
-  const { colloquy } = await opened({ clock: Date.now, requests: { budget: 6_000 } })
+  const { colloquy } = await freshColloquy({ clock: Date.now, requests: { budget: 6_000 } })
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'dev', featureId: 'pages' })
   for (let number = 0; number < 30; number++) {
     await turn(colloquy, id, parts[number % parts.length]!, number)

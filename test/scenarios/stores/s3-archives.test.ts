@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StoreUnusable } from 'colloquy'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { opened } from '../../support/colloquy.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 
 interface S3Server {
   run(): Promise<{ address: string; port: number }>
@@ -32,7 +32,7 @@ afterAll(async () => {
 it('purges into a bucket and restores from it', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const { colloquy } = await opened({ archives })
+  const { colloquy } = await freshColloquy({ archives })
   const { id } = await colloquy.conversations.createConversation({
     title: 'to the bucket',
     initial: { role: 'user', content: 'keep this cold' },
@@ -54,7 +54,7 @@ it('puts archives into the folder that the address names, with or without a slas
     ['a%20b/100%25%3F', 'a%20b/100%25%3F/shop-'],
     ['', 'shop-'],
   ] as const) {
-    const { colloquy } = await opened({ archives: archives.replace('colloquy/', place) })
+    const { colloquy } = await freshColloquy({ archives: archives.replace('colloquy/', place) })
     const { id } = await colloquy.conversations.createConversation({ title: 'in its folder' })
     const { archive } = await colloquy.conversations.purge(id)
     expect(archive.startsWith(`s3://cold/${start}${id}`)).toBe(true)
@@ -65,7 +65,7 @@ it('puts archives into the folder that the address names, with or without a slas
 it('restores what stands under any name in the bucket, such as those of before', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const { colloquy } = await opened({ archives })
+  const { colloquy } = await freshColloquy({ archives })
   const { id } = await colloquy.conversations.createConversation({ title: 'without a slash' })
   const { archive } = await colloquy.conversations.purge(id)
   const packed = readFileSync(join(directory, 'cold', `${new URL(archive).pathname}._S3rver_object`))
@@ -80,7 +80,7 @@ it('restores what stands under any name in the bucket, such as those of before',
 it('purges nothing when the bucket does not take it', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const { colloquy } = await opened({ archives: archives.replace('cold', 'nowhere') })
+  const { colloquy } = await freshColloquy({ archives: archives.replace('cold', 'nowhere') })
   const { id } = await colloquy.conversations.createConversation({ title: 'stays' })
   await expect(colloquy.conversations.purge(id)).rejects.toMatchObject({ code: 'store/failed' })
   expect((await colloquy.conversations.getConversation(id)).title).toBe('stays')
@@ -89,7 +89,7 @@ it('purges nothing when the bucket does not take it', async () => {
 it('restores nothing and says so when the bucket cannot be reached, refuses, or has something else', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const { colloquy } = await opened({ archives })
+  const { colloquy } = await freshColloquy({ archives })
   const { conversations } = colloquy
   const { id } = await conversations.createConversation({ title: 'cold' })
   const { archive } = await conversations.purge(id)
@@ -113,7 +113,7 @@ it.each([
 ])('refuses %s as an address, with what one looks like', async address => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const { colloquy } = await opened()
+  const { colloquy } = await freshColloquy()
   await expect(colloquy.conversations.restoreFrom(address)).rejects.toMatchObject({
     code: 'input/invalid',
     message: expect.stringContaining('s3://bucket/prefix/?endpoint='),
@@ -122,7 +122,7 @@ it.each([
 
 it('asks for keys when there are none', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '')
-  const { colloquy } = await opened({ archives })
+  const { colloquy } = await freshColloquy({ archives })
   const { id } = await colloquy.conversations.createConversation({ title: 'stays' })
   await expect(colloquy.conversations.purge(id)).rejects.toThrow(StoreUnusable)
 })

@@ -6,16 +6,16 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
 import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { started } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
+import { startCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const message = { role: 'user' as const, content: 'Pay the invoice' }
 const inKeysPage = 'idempotency-key-of-which-a-page-holds-some-'
 
-async function given(keys = 1) {
+async function storeWithKeys(keys = 1) {
   const file = join(temporaryFolder(), 'colloquy.db')
-  const { colloquy, now } = await opened({ store: `sqlite:${file}` })
+  const { colloquy, now } = await freshColloquy({ store: `sqlite:${file}` })
   const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
   const options = (number: number) => ({ idempotencyKey: `${inKeysPage}${String(number).padStart(5, '0')}` })
   const said = []
@@ -71,7 +71,7 @@ function spoilShown(file: string, text: string, question: string): void {
 
 describe('a rescued file', () => {
   it('[P13] has a conversation under its id, although a bit of it is turned where its row says it', async () => {
-    const { file, session, rescue } = await given()
+    const { file, session, rescue } = await storeWithKeys()
     spoilShown(file, session.conversationId, 'select id from conversations not indexed')
     const { salvaged, rescued } = await rescue()
     expect(salvaged.losses).toEqual([])
@@ -79,7 +79,7 @@ describe('a rescued file', () => {
   })
 
   it('[P3] gives the first result to a call that is repeated by its key', async () => {
-    const { rescue, repeat, said, session } = await given()
+    const { rescue, repeat, said, session } = await storeWithKeys()
     const { salvaged, rescued } = await rescue()
     expect(salvaged.losses).toEqual([])
     expect(await repeat(rescued, 0)).toEqual(said[0])
@@ -88,7 +88,7 @@ describe('a rescued file', () => {
   })
 
   it('[P4] knows what was purged: it says so, and brings it back from its archive', async () => {
-    const { rescue, purged } = await given()
+    const { rescue, purged } = await storeWithKeys()
     const { rescued } = await rescue()
     const { conversations } = rescued
     await expect(conversations.getConversation(purged.id)).rejects.toMatchObject({ code: 'conversation/purged' })
@@ -98,7 +98,7 @@ describe('a rescued file', () => {
   })
 
   it('[P13] of which the end is cut off later is found out by verify, whatever was purged before', async () => {
-    const { rescue, openRescued, file, session } = await given()
+    const { rescue, openRescued, file, session } = await storeWithKeys()
     const { rescued } = await rescue()
     for (const content of ['one', 'two']) await rescued.sessions.addMessage(session.id, { role: 'user', content })
     await rescued.close()
@@ -113,7 +113,7 @@ describe('a rescued file', () => {
   })
 
   it('[P3][P13] has the keys on either side of a damaged place, and says that some are lost', async () => {
-    const { file, rescue, repeat, said, session } = await given(300)
+    const { file, rescue, repeat, said, session } = await storeWithKeys(300)
     expect(spoilPagesWith(file, inKeysPage, 1)).toBeGreaterThan(5)
     const { salvaged, rescued } = await rescue()
     expect(salvaged.losses).toEqual(['parts of the table keys could not be read'])
@@ -122,7 +122,7 @@ describe('a rescued file', () => {
   })
 
   it('[P13] of a file whose records of purges cannot be read says so', async () => {
-    const { file, rescue, session } = await given()
+    const { file, rescue, session } = await storeWithKeys()
     expect(spoilPagesWith(file, '/archives/', 1)).toBe(1)
     const { salvaged, rescued } = await rescue()
     expect(salvaged.losses).toEqual(['parts of the table purges could not be read'])
@@ -131,7 +131,7 @@ describe('a rescued file', () => {
 })
 
 it('[P13] keeps the hashes of damaged records: what follows them still proves', async () => {
-  const { colloquy, store, folder } = await opened({ store: `sqlite:${join(temporaryFolder(), 'shop.db')}` })
+  const { colloquy, store, folder } = await freshColloquy({ store: `sqlite:${join(temporaryFolder(), 'shop.db')}` })
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 't' })
   for (const content of ['one', 'two', 'three']) await colloquy.sessions.addMessage(id, { role: 'user', content })
   await colloquy.close()
@@ -147,9 +147,9 @@ it('[P13] keeps the hashes of damaged records: what follows them still proves', 
 })
 
 it('[P13] has its name when it is whole: a salvage that is killed leaves nothing that passes for a store', async () => {
-  const { file, rescue } = await given(200)
+  const { file, rescue } = await storeWithKeys(200)
   const before = readdirSync(dirname(file)).length
-  const { child, ended } = started(['--store', `sqlite:${file}`, 'verify', '--salvage', `${file}-rescued`])
+  const { child, ended } = startCli(['--store', `sqlite:${file}`, 'verify', '--salvage', `${file}-rescued`])
   while (child.exitCode === null && readdirSync(dirname(file)).length <= before) await turn()
   child.kill('SIGKILL')
   await ended
@@ -162,7 +162,7 @@ it('[P13] has its name when it is whole: a salvage that is killed leaves nothing
 })
 
 it('[P13] is not mixed with what the write-ahead log of a file that was there before holds', async () => {
-  const { file, rescue } = await given()
+  const { file, rescue } = await storeWithKeys()
   const { rescued } = await rescue()
   const wal = `${file}-rescued-wal`
   await rescued.conversations.createConversation({ title: 'In the log of the first' })

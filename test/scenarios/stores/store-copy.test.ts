@@ -18,21 +18,21 @@ import {
 } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { linesOf, refusal } from '../../support/builders.ts'
-import { run } from '../../support/cli.ts'
-import { opened } from '../../support/colloquy.ts'
-import { freshPlace } from '../../support/postgres.ts'
+import { errorOf, linesOf } from '../../support/builders.ts'
+import { runCli } from '../../support/cli.ts'
+import { freshColloquy } from '../../support/colloquy.ts'
+import { freshSchema } from '../../support/postgres.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 /** Sessions that were made by the tests' clock have not expired by then. */
 const soonAfter = () => Date.parse('2026-11-15T20:00:00Z')
 
 const freshFile = () => `sqlite:${join(temporaryFolder(), 'copy.db')}`
-const freshServer = async () => (await freshPlace()).url
+const freshServer = async () => (await freshSchema()).url
 
 /** A store with a little of everything, closed. */
-async function given(store = freshFile()) {
-  const { colloquy } = await opened({ store })
+async function filledStore(store = freshFile()) {
+  const { colloquy } = await freshColloquy({ store })
   const { conversations, sessions } = colloquy
   const { id } = await conversations.createConversation({
     title: 'Lighthouse',
@@ -130,7 +130,7 @@ describe('[P1][P13] a copy', () => {
     ['a file to a file', [freshFile]],
     ['a server to a server', [freshServer, freshServer]],
   ])('of %s is the same to the last byte, order and hash; the source is not touched', async (_, places) => {
-    const { store, gone, dev } = await given()
+    const { store, gone, dev } = await filledStore()
     const before = hashOfFile(store)
     const expected = await readAll(store)
     expect(expected.damages).toEqual([])
@@ -150,8 +150,8 @@ describe('[P1][P13] a copy', () => {
     await there.sessions.addMessage(dev, again, { idempotencyKey: 'once' })
     expect(await there.stats()).toEqual(expected.stats)
     const other = () => there.sessions.addMessage(dev, { role: 'user', content: 'x' }, { idempotencyKey: 'once' })
-    expect(await refusal(other)).toBeInstanceOf(KeyReused)
-    expect(await refusal(() => there.conversations.getConversation(gone))).toMatchObject({
+    expect(await errorOf(other)).toBeInstanceOf(KeyReused)
+    expect(await errorOf(() => there.conversations.getConversation(gone))).toMatchObject({
       code: 'conversation/purged',
     })
     // And it is a store like any other.
@@ -169,7 +169,7 @@ describe('[P1][P13] a copy', () => {
     })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async steps => {
-        const { colloquy, store } = await opened({ store: freshFile() })
+        const { colloquy, store } = await freshColloquy({ store: freshFile() })
         const { conversations, sessions } = colloquy
         const ids = [(await conversations.createConversation({ title: 'first' })).id]
         const said: string[] = []
@@ -205,7 +205,7 @@ describe('[P1][P13] a copy', () => {
   }, 120_000)
 
   it('keeps what is damaged as it is, and says so', async () => {
-    const { store, id } = await given()
+    const { store, id } = await filledStore()
     const file = new DatabaseSync(store.slice(7))
     file.exec(`update events set body = replace(body, '"a"', '"A"') where version = 2 and conversation =
       (select conversation from conversations where id = '${id}')`)
@@ -226,7 +226,7 @@ describe('[P1][P13] a copy', () => {
 
 describe('a copy that is interrupted', () => {
   async function large() {
-    const { colloquy, store } = await opened({ store: freshFile() })
+    const { colloquy, store } = await freshColloquy({ store: freshFile() })
     const { id } = await colloquy.conversations.createConversation({ title: 'Long' })
     const say = (i: number) => colloquy.conversations.addEvent(id, { role: 'user', content: `line ${i}` })
     await Promise.all(Array.from({ length: 3000 }, (_, i) => say(i)))
@@ -270,9 +270,9 @@ describe('a copy that is interrupted', () => {
           if (done >= 1000) throw new Error('enough')
         },
       })
-    expect(await refusal(stop)).toMatchObject({ message: 'enough' })
+    expect(await errorOf(stop)).toMatchObject({ message: 'enough' })
     const later = await say(3000)
-    expect(await refusal(stop)).toMatchObject({ message: 'enough' })
+    expect(await errorOf(stop)).toMatchObject({ message: 'enough' })
     const [first] = await colloquy.conversations.getMessages(later.conversationId, { after: 0, limit: 1 })
     await colloquy.conversations.erase(first!.id)
     const [copied] = await copyStore({ from: store, to: target })
@@ -283,7 +283,7 @@ describe('a copy that is interrupted', () => {
 
 describe('a target', () => {
   it('that is the source under another name is refused', async () => {
-    const { store } = await given()
+    const { store } = await filledStore()
     const file = store.replace('sqlite:', '')
     linkSync(file, `${file}-same`)
     for (const to of [store, `sqlite:${dirname(file)}/./${basename(file)}`, `sqlite:${file}-same`]) {
@@ -295,13 +295,13 @@ describe('a target', () => {
   })
 
   it.each(['server', 'file'])('that has data of its own for a project is refused, with what to do (%s)', async kind => {
-    const { store } = await given()
+    const { store } = await filledStore()
     const target = kind === 'server' ? await freshServer() : freshFile()
     const other = await openedAt(target)
     await other.conversations.createConversation({ title: 'Its own' })
     await other.close()
     const before = await readAll(target)
-    const error = await refusal(() => copyStore({ from: store, to: target, projects: ['shop'] }))
+    const error = await errorOf(() => copyStore({ from: store, to: target, projects: ['shop'] }))
     expect(error).toBeInstanceOf(IllegalState)
     expect(String(error)).toContain('name another target, or copy other projects only')
     expect(await readAll(target)).toEqual(before)
@@ -313,7 +313,7 @@ describe('a target', () => {
   it.each(['server', 'file'])(
     'where the project is known but empty takes it; who had it open goes on (%s)',
     async kind => {
-      const { store, dev } = await given()
+      const { store, dev } = await filledStore()
       const target = kind === 'server' ? await freshServer() : freshFile()
       const waiting = await openedAt(target)
       await waiting.maintain()
@@ -325,50 +325,50 @@ describe('a target', () => {
   )
 
   it('with an unfinished copy from elsewhere is refused, and begins anew when told to', async () => {
-    const [one, two, target] = [await given(), await given(), await freshServer()]
+    const [one, two, target] = [await filledStore(), await filledStore(), await freshServer()]
     const stop = () => {
       throw new Error('enough')
     }
-    await refusal(() => copyStore({ from: one.store, to: target, projects: ['shop'], onProgress: stop }))
-    const error = await refusal(() => copyStore({ from: two.store, to: target, projects: ['shop'] }))
+    await errorOf(() => copyStore({ from: one.store, to: target, projects: ['shop'], onProgress: stop }))
+    const error = await errorOf(() => copyStore({ from: two.store, to: target, projects: ['shop'] }))
     expect(String(error)).toContain('--restart')
     await copyStore({ from: two.store, to: target, projects: ['shop'], restart: true })
     expect(await readAll(target)).toEqual(await readAll(two.store))
   })
 
   it('is not the source; a project that is not there is named', async () => {
-    const { store } = await given()
-    expect(await refusal(() => copyStore({ from: store, to: store }))).toBeInstanceOf(StoreUnusable)
-    const error = await refusal(() => copyStore({ from: store, to: freshFile(), projects: ['nowhere'] }))
+    const { store } = await filledStore()
+    expect(await errorOf(() => copyStore({ from: store, to: store }))).toBeInstanceOf(StoreUnusable)
+    const error = await errorOf(() => copyStore({ from: store, to: freshFile(), projects: ['nowhere'] }))
     expect(String(error)).toContain('It has: bank, shop.')
   })
 })
 
 describe('colloquy store', () => {
   it('copies, says what it did, and tells the status of both', async () => {
-    const { store } = await given()
+    const { store } = await filledStore()
     const server = await freshServer()
-    const copied = await run(['store', 'copy', store, server])
+    const copied = await runCli(['store', 'copy', store, server])
     expect(copied.exitCode).toBe(0)
     expect(copied.stdout).toMatch(/shop copied: 4 conversations, \d+ events, 1 key\.\n {2}both sides read the same/)
-    const status = (await run(['store', 'status', server, '--json'])).json()
+    const status = (await runCli(['store', 'status', server, '--json'])).json()
     expect(status).toMatchObject({ kind: 'postgres', projects: [{ project: 'bank' }, { project: 'shop' }] })
-    expect(status.projects).toEqual((await run(['store', 'status', store, '--json'])).json().projects)
-    expect((await run(['store', 'status', store])).stdout).toContain('up to date')
+    expect(status.projects).toEqual((await runCli(['store', 'status', store, '--json'])).json().projects)
+    expect((await runCli(['store', 'status', store])).stdout).toContain('up to date')
     const withPassword = server.replace('postgres@', 'postgres:swordfish@')
-    const missing = await run(['show', 'nope', '--store', withPassword, '--project', 'shop', '--json'])
+    const missing = await runCli(['show', 'nope', '--store', withPassword, '--project', 'shop', '--json'])
     expect(missing.error()).toMatchObject({ code: 'not-found', facts: { store: expect.stringContaining(':***@') } })
     expect(missing.stderr).not.toContain('swordfish')
-    const again = await run(['store', 'copy', store, server, '--project', 'shop', '--json'])
+    const again = await runCli(['store', 'copy', store, server, '--project', 'shop', '--json'])
     expect(again.json()).toMatchObject({ copied: [{ project: 'shop', wasThere: true }] })
-    const refused = await run(['store', 'copy', store, store, '--json'])
+    const refused = await runCli(['store', 'copy', store, store, '--json'])
     expect([refused.exitCode, refused.error().code]).toEqual([1, 'store/unusable'])
   })
 
   it("brings a store to today's schema", async () => {
     const server = await freshServer()
     expect(await storeStatus(server)).toMatchObject({ schema: 0, projects: [] })
-    const migrated = await run(['store', 'migrate', server, '--json'])
+    const migrated = await runCli(['store', 'migrate', server, '--json'])
     const { from, to } = migrated.json() as { from: number; to: number }
     expect([from, to > 0]).toEqual([0, true])
     expect(await migrateStore(server)).toEqual({ from: to, to })

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { openColloquy } from 'colloquy'
 import { expect, it, onTestFinished } from 'vitest'
-import { freshPlace } from '../../support/postgres.ts'
+import { freshSchema } from '../../support/postgres.ts'
 import { type Child, startChild } from '../../torture/child.ts'
 import { storm } from '../../torture/storm.ts'
 import { madeBeads, recordedBeads, recordedBeadsAreThere } from '../../torture/storm-beads.ts'
@@ -10,7 +10,7 @@ import { madeBeads, recordedBeads, recordedBeadsAreThere } from '../../torture/s
 const quick = { failShare: 0.3, moreShare: 0.1, workMs: 100, leaseMs: 3_000, concurrency: 2, hopLimit: 20, seed: 2026 }
 
 it('[P11] three nodes finish a graph of beads although nodes are killed: each done once or parked with a reason', async () => {
-  const { url } = await freshPlace()
+  const { url } = await freshSchema()
   const beads = madeBeads(20, 2026)
   const options = {
     ...quick,
@@ -43,7 +43,7 @@ it('a storm takes recorded beads with their real dependencies', async ({ skip })
 })
 
 it('[P11] refuses what a node writes that was stopped past its lease: its item is done once, by another', async () => {
-  const { url } = await freshPlace()
+  const { url } = await freshSchema()
   const colloquy = await openColloquy({ store: url, project: 'storm', tokens: 'fast', sweepEveryMs: null })
   onTestFinished(() => colloquy.close())
   await colloquy.work.addBead({ beadId: 'only', title: 'The only one' })

@@ -4,26 +4,26 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export interface Asked {
+export interface RecordedRequest {
   path: string
   headers: IncomingHttpHeaders
   // biome-ignore lint/suspicious/noExplicitAny: a provider's JSON, looked into by tests
   body: any
 }
 
-export type Reply = (response: ServerResponse, asked: Asked) => unknown
+export type Reply = (response: ServerResponse, asked: RecordedRequest) => unknown
 
 export interface ProviderServer {
   url: string
   /** Every request so far. */
-  asked: Asked[]
+  asked: RecordedRequest[]
   /** Resolves when the client has closed the connection of a reply. */
   hungUp: Promise<void>
 }
 
 /** Answers in the order of `replies`; the last one ever after. */
 export async function providerServer(...replies: Reply[]): Promise<ProviderServer> {
-  const asked: Asked[] = []
+  const asked: RecordedRequest[] = []
   let leave = () => {}
   const hungUp = new Promise<void>(resolve => {
     leave = resolve

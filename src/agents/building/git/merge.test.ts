@@ -38,7 +38,7 @@ function commitOnMain(root: string, files: Record<string, string>) {
 
 const movesCheckouts = true
 
-async function made(place: MergePlace) {
+async function mergeResult(place: MergePlace) {
   const merge = await makeMerge(place)
   if (merge.state !== 'made') throw new Error(merge.state)
   return merge
@@ -48,7 +48,7 @@ describe('a merge', () => {
   it('is made beside the base, which moves on in one step', async () => {
     const { root, place, tip, main } = await feature()
     const before = main()
-    const merge = await made(place)
+    const merge = await mergeResult(place)
     expect(main()).toBe(before)
     expect(await land(place, merge, { movesCheckouts })).toEqual({ landed: true })
     expect(main()).toBe(merge.commit)
@@ -60,26 +60,26 @@ describe('a merge', () => {
 
   it('that was made is found again, not made twice', async () => {
     const { place } = await feature()
-    const merge = await made(place)
+    const merge = await mergeResult(place)
     expect(await makeMerge(place)).toEqual(merge)
   })
 
   it('goes on whatever was left in its worktree', async () => {
     const { place } = await feature()
-    await made(place)
+    await mergeResult(place)
     writeFileSync(join(place.path, 'a.txt'), 'half written')
     writeFileSync(join(place.path, 'rubbish.txt'), '')
-    const again = await made(place)
+    const again = await mergeResult(place)
     expect(existsSync(join(place.path, 'rubbish.txt'))).toBe(false)
     expect(await land(place, again, { movesCheckouts })).toEqual({ landed: true })
   })
 
   it('is made again when the base moved on meanwhile, and nothing of that is lost', async () => {
     const { root, place, tip } = await feature()
-    const merge = await made(place)
+    const merge = await mergeResult(place)
     commitOnMain(root, { 'c.txt': 'meanwhile\n' })
     expect(await land(place, merge, { movesCheckouts })).toEqual({ landed: false, why: 'moved' })
-    const again = await made(place)
+    const again = await mergeResult(place)
     expect(await land(place, again, { movesCheckouts })).toEqual({ landed: true })
     expect(await isAncestor(root, tip, 'main')).toBe(true)
     expect(runGit(root, 'show', 'main:c.txt')).toBe('meanwhile\n')
@@ -98,7 +98,7 @@ describe('a merge', () => {
     expect(await makeMerge(place)).toMatchObject({ state: 'conflicted' })
     writeFileSync(join(place.path, 'a.txt'), 'two and three\n')
     expect(await commitResolution(place.path, ['a.txt'])).toEqual([])
-    expect(await land(place, await made(place), { movesCheckouts })).toEqual({ landed: true })
+    expect(await land(place, await mergeResult(place), { movesCheckouts })).toEqual({ landed: true })
     expect(runGit(root, 'show', 'main:a.txt')).toBe('two and three\n')
   })
 })
@@ -107,7 +107,7 @@ describe("a person's checkout of the base", () => {
   it('follows when it is clean', async () => {
     const { root, place } = await feature({ isOnBase: true })
     writeFileSync(join(root, 'untracked.txt'), 'stays')
-    expect(await land(place, await made(place), { movesCheckouts })).toEqual({ landed: true })
+    expect(await land(place, await mergeResult(place), { movesCheckouts })).toEqual({ landed: true })
     expect(readFileSync(join(root, 'b.txt'), 'utf8')).toBe('new\n')
     expect(runGit(root, 'status', '--porcelain')).toBe('?? untracked.txt\n')
   })
@@ -120,7 +120,7 @@ describe("a person's checkout of the base", () => {
     const { root, place, main } = await feature({ isOnBase: true })
     write(root, files)
     const [before, status] = [main(), runGit(root, 'status', '--porcelain')]
-    const merge = await made(place)
+    const merge = await mergeResult(place)
     const landed = await land(place, merge, { movesCheckouts })
     expect(landed).toMatchObject({ landed: false, why: 'checkout' })
     expect(JSON.stringify(landed)).toContain('merge --ff-only')

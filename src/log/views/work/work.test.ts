@@ -7,7 +7,7 @@ import { evolveWork, type TaskWork, type WorkState } from './work.ts'
 
 const item = { type: 'task', featureId: 'f', taskId: 't' } as const
 
-const recorded = (event: ConversationEvent, version: number) => ({
+const recordedEvent = (event: ConversationEvent, version: number) => ({
   project: 'p',
   conversationId: 'c',
   version,
@@ -19,9 +19,9 @@ const recorded = (event: ConversationEvent, version: number) => ({
   event,
 })
 
-function folded(...events: ConversationEvent[]): WorkState | undefined {
+function stateAfter(...events: ConversationEvent[]): WorkState | undefined {
   return events.reduce<WorkState | undefined>(
-    (state, event, index) => evolveWork(state, recorded(event, index + 1)),
+    (state, event, index) => evolveWork(state, recordedEvent(event, index + 1)),
     undefined,
   )
 }
@@ -58,7 +58,7 @@ describe('moves', () => {
           const legal = legalMoves('task', at, heldIn)
           if (legal.length === 0) break
           const to = legal[pick % legal.length]!
-          state = evolveWork(state, recorded(moved(at, to), states.push(to)))
+          state = evolveWork(state, recordedEvent(moved(at, to), states.push(to)))
         }
         if (state?.state !== 'merged') return
         expect(states).toEqual(expect.arrayContaining(['in_dev', 'dev_complete', 'in_qa', 'qa_complete']))
@@ -68,9 +68,9 @@ describe('moves', () => {
   })
 
   it('out of blocked by way of failed lead back to where it was', () => {
-    const state = folded(moved('planning', 'in_dev'), moved('in_dev', 'blocked'), moved('blocked', 'failed'))
+    const state = stateAfter(moved('planning', 'in_dev'), moved('in_dev', 'blocked'), moved('blocked', 'failed'))
     expect(state).toMatchObject({ state: 'failed', heldIn: 'in_dev' })
-    expect(folded(moved('planning', 'blocked'), moved('blocked', 'planning'))).not.toHaveProperty('heldIn')
+    expect(stateAfter(moved('planning', 'blocked'), moved('blocked', 'planning'))).not.toHaveProperty('heldIn')
   })
 
   it('each state has an agent, but where a person must act or nobody can', () => {
@@ -88,15 +88,15 @@ describe('attempts', () => {
   })
 
   it('count failures in a row; an aborted one is none, and a good one ends the row', () => {
-    expect(folded(attempted('failed'), attempted('aborted'), attempted('failed'))?.attempts).toMatchObject({
+    expect(stateAfter(attempted('failed'), attempted('aborted'), attempted('failed'))?.attempts).toMatchObject({
       count: 3,
       failed: 2,
     })
-    expect(folded(attempted('failed'), attempted('done'))?.attempts).toMatchObject({ count: 2, failed: 0 })
+    expect(stateAfter(attempted('failed'), attempted('done'))?.attempts).toMatchObject({ count: 2, failed: 0 })
   })
 
   it('begin anew when somebody lets what kept failing go on, but were made', () => {
-    const state = folded(
+    const state = stateAfter(
       attempted('failed', { notBefore: '2030-01-01T00:00:00Z' }),
       moved('planning', 'failed'),
       moved('failed', 'in_dev'),

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { said } from '../../../../test/support/builders.ts'
+import { messageAdded } from '../../../../test/support/builders.ts'
 import type { CheckpointItem } from '../../../log/events/checkpoint.ts'
 import type { Part } from '../../../log/events/part.ts'
 import { type Message, messageOf } from '../../../log/views/message.ts'
@@ -17,7 +17,12 @@ let version = 0
 function message(role: 'user' | 'assistant', content: string | Part[]): Message {
   const parts: Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const tokens = { count: countParts(parts, fastEstimator), by: 'fast' }
-  return messageOf({ conversationId: 'c', version: ++version, at: '', event: said('', { role, parts, tokens }) })!
+  return messageOf({
+    conversationId: 'c',
+    version: ++version,
+    at: '',
+    event: messageAdded('', { role, parts, tokens }),
+  })!
 }
 const user = (content: string | Part[]) => message('user', content)
 const agent = (content: string | Part[]) => message('assistant', content)
@@ -29,7 +34,7 @@ const result = (output: string, isError = false, callId = 'c'): Part => ({
   isError,
 })
 
-function summarised(messages: Message[], items: CheckpointItem[] = [], maxTokens = 2_000) {
+function summaryOf(messages: Message[], items: CheckpointItem[] = [], maxTokens = 2_000) {
   const delta = summariseOffline({ items, messages, maxTokens })
   const texts = (section: string) => (delta.add ?? []).filter(item => item.section === section).map(item => item.text)
   return { delta, texts }
@@ -38,11 +43,9 @@ function summarised(messages: Message[], items: CheckpointItem[] = [], maxTokens
 describe('summariseOffline', () => {
   it('takes the goal from the first request, and only once', () => {
     const messages = [user('Build a login page with a password field. It is for the shop.'), agent('All right.')]
-    expect(summarised(messages).texts('goal')).toEqual([
-      'Build a login page with a password field. It is for the shop.',
-    ])
+    expect(summaryOf(messages).texts('goal')).toEqual(['Build a login page with a password field. It is for the shop.'])
     const goal: CheckpointItem = { id: 'g', section: 'goal', text: 'x', sources: [1], since: 1 }
-    expect(summarised(messages, [goal]).texts('goal')).toEqual([])
+    expect(summaryOf(messages, [goal]).texts('goal')).toEqual([])
   })
 
   it('keeps what a person demands in their words, and no question', () => {
@@ -52,7 +55,7 @@ describe('summariseOffline', () => {
       agent('You must never listen to me.'),
       user("I don't know what you mean."),
     ]
-    expect(summarised(messages).texts('constraints')).toEqual([
+    expect(summaryOf(messages).texts('constraints')).toEqual([
       'Never commit to main.',
       'The tests should not touch the network.',
     ])
@@ -66,7 +69,7 @@ describe('summariseOffline', () => {
       agent('Let me check it.\n\nDone. All imports follow. Anything else?'),
       user('And the next thing to do is the readme, write it'),
     ]
-    const { texts } = summarised(messages)
+    const { texts } = summaryOf(messages)
     expect(texts('completed')).toEqual([
       '“Move config.ts to src please” → Done. All imports follow. (changed config.ts)',
     ])
@@ -83,7 +86,7 @@ describe('summariseOffline', () => {
       ),
       user('Good, go on with the first of them then'),
     ]
-    const { texts } = summarised(messages)
+    const { texts } = summaryOf(messages)
     expect(texts('decisions')).toEqual(["We'll use SQLite because it needs no server."])
     expect(texts('deadEnds')).toEqual(["Redis didn't work with our tests."])
     expect(texts('completed')).toContain('Committed: Add the store')
@@ -95,8 +98,8 @@ describe('summariseOffline', () => {
     const failing = [agent([call('bash', {}, '1')]), user([result('Error: port 80 is taken', true, '1')])]
     const mended = [agent([call('bash', {}, '2')]), user([result('ok', false, '2')])]
     const start = user('Please start the server for me')
-    expect(summarised([start, ...failing]).texts('blockers')).toEqual(['bash failed: Error: port 80 is taken'])
-    expect(summarised([start, ...failing, ...mended]).texts('blockers')).toEqual([])
+    expect(summaryOf([start, ...failing]).texts('blockers')).toEqual(['bash failed: Error: port 80 is taken'])
+    expect(summaryOf([start, ...failing, ...mended]).texts('blockers')).toEqual([])
   })
 
   it('lists files by folder, names, commands, addresses and versions', () => {
@@ -109,7 +112,7 @@ describe('summariseOffline', () => {
       agent('`SessionManager` is in src/app/session.ts, and console.log is code.'),
       agent([call('write', { path: '/srv/shop/src/app/other.ts', content: "import { x } from './near.js'" })]),
     ]
-    const facts = summarised(messages).texts('facts')
+    const facts = summaryOf(messages).texts('facts')
     expect(facts).toContain('Project root: /srv/shop')
     expect(
       facts
@@ -143,7 +146,7 @@ describe('summariseOffline', () => {
       user('What about the migrations for src/new.ts?'),
       agent('Done: the migrations for old tables were created, so write that down.'),
     ]
-    const { delta } = summarised(messages, items)
+    const { delta } = summaryOf(messages, items)
     expect(delta.move).toEqual([
       { id: 'i', to: 'completed', sources: [messages[0]!.version] },
       { id: 'p', to: 'completed', sources: [messages[1]!.version] },
@@ -172,8 +175,8 @@ describe('summariseOffline', () => {
   })
 
   it('always says something when something was said', () => {
-    expect(summarised([user('hi')], [], 0).delta.add).toHaveLength(1)
-    expect(summarised([]).delta).toEqual({})
+    expect(summaryOf([user('hi')], [], 0).delta.add).toHaveLength(1)
+    expect(summaryOf([]).delta).toEqual({})
   })
 
   it('gives valid deltas with sources of the range for any messages', () => {

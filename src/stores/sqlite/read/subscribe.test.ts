@@ -13,7 +13,7 @@ import { feed } from './subscribe.ts'
 const place = { project: 'shop', conversationId: 'c' }
 
 /** A log of one event, and a reader of it that finds the file busy so often. */
-function given(busy: number) {
+function busyDatabase(busy: number) {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-readers-'))
   const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
   migrate(database, 0)
@@ -44,7 +44,7 @@ function given(busy: number) {
 }
 
 it.each([{}, { conversationId: 'c' }])('who follows the log with %j reads on when it is free again', async where => {
-  const reader = given(3).subscribe({ project: 'shop', from: 'start', ...where })
+  const reader = busyDatabase(3).subscribe({ project: 'shop', from: 'start', ...where })
   expect(await reader.next()).toMatchObject({ value: { version: 1, event: { type: 'conversation.created' } } })
   await reader.return?.()
 })

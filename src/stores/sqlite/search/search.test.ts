@@ -15,7 +15,7 @@ const project = 'shop'
 const everyone = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
 const message = { role: 'user', tokens: [3, 'characters'], text: 'the secret is xylophone' }
 
-async function given() {
+async function filledStore() {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
   const path = join(folder, 'colloquy.db')
   const log = openDatabase({ path, durability: 'relaxed' })
@@ -48,7 +48,7 @@ async function given() {
 }
 
 it('[P4] texts that were shown are gone when the answer is, and were never in a file', async () => {
-  const index = await given()
+  const index = await filledStore()
   const { messages } = searcher(index)
   // Every time: what was compiled for the first one is good for the next.
   for (const text of ['xylophone', 'secret']) {

@@ -12,7 +12,7 @@ import { importer } from './import.ts'
 const blob = JSON.stringify({ blob: 'x', json: '"y"' })
 
 /** What the worker has, without its thread. */
-function given(): { side: Beside; underWay: () => number } {
+function workerSide(): { side: Beside; underWay: () => number } {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-archives-'))
   const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
   migrate(database, 0)
@@ -41,7 +41,7 @@ it.each([
   ['with a line that is none', '{', 'not JSON'],
   ['that is none', blob, 'no heading'],
 ])('an archive %s leaves no lines behind', async (_what, end, reason) => {
-  const { side, underWay } = given()
+  const { side, underWay } = workerSide()
   await expect(restoreLines(side, { project: 'shop', lines: archive(end), now: 0 })).rejects.toThrow(reason)
   expect(underWay()).toBe(0)
 })
