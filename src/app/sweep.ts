@@ -10,7 +10,7 @@ import {
 import type { Team } from '../conversation/turns/team-parts.ts'
 import { LeaseHeld } from '../errors.ts'
 import { archiveIfDue } from '../log/commands/conversation.ts'
-import { expireSession } from '../log/commands/session.ts'
+import { expireIfDue } from '../log/commands/session.ts'
 import type { Engine, Scope } from '../log/engine.ts'
 import type { Appended } from '../log/event-log.ts'
 
@@ -70,7 +70,7 @@ async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promi
         engine.execute(scope, {
           conversation: { id: conversationId },
           session: { id },
-          decide: expireSession(),
+          decide: expireIfDue,
           options: { fence },
           asked: [],
         }),

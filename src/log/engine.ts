@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { InvalidInput, KeyReused } from '../errors.ts'
 import type { Traced } from '../tracing.ts'
 import type { Decision } from './commands/decision.ts'
-import { checkOwnWords } from './commands/text-limits.ts'
+import { checkTextLimits } from './commands/text-limits.ts'
 import type { Appended, Once, Proposal } from './event-log.ts'
 import { idProblem } from './events/id.ts'
 import type { Origin, RecordedEvent } from './events/recorded-event.ts'
@@ -91,7 +91,7 @@ export function engine({
         expected: expectedVersion,
         decide(heads) {
           const events = decide(heads, clock())
-          checkOwnWords(events, heads)
+          checkTextLimits(events, heads)
           return events
         },
         origin: requestId === undefined ? { actor, channel } : { actor, channel, requestId },

@@ -103,7 +103,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
         ...statesOf(item),
         guard: state => findGuard(state, agent, guards),
         waitsUntil: state => waitsUntil(state, guards),
-        beginning: access.beginning(title),
+        conversation: access.newConversation(title),
       })
       const { events, conversation } = await access.write(item, decide, [], { fence: lease.fence })
       const started = events.find(recorded => isOfType(recorded, 'dispatch.started'))
@@ -138,7 +138,7 @@ export function dispatchDesk(parts: DispatchDeskParts): DispatcherDesk {
         ...(next && { next }),
         to: done.to ?? (item.type === 'bead' ? beadStates[outcome] : outcome === 'parked' ? 'blocked' : undefined),
         waitMs: state => Math.max(guards.coolDownMs, outcome === 'failed' ? backOff(state, guards) : 0),
-        beginning: access.beginning(title),
+        conversation: access.newConversation(title),
       })
       const { conversation } = await access.write(item, decide, [], { fence })
       hasParked ||= outcome === 'parked'

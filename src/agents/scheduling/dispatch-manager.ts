@@ -211,7 +211,7 @@ export class DispatchManager {
     if (known && to !== undefined && to !== known.state && !legalMoves(known.type, known.state, to).includes(to)) {
       throw new IllegalState(`It cannot go from ${known.state} to ${to}.`, { item, from: known.state, to })
     }
-    const decide = clearGuards(checked, reason, to ?? 'open', this.#access.beginning(''))
+    const decide = clearGuards(checked, reason, to ?? 'open', this.#access.newConversation(''))
     await this.#access.write(checked, decide, ['clearGuards', item, reason], write)
   }
 

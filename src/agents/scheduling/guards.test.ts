@@ -49,7 +49,7 @@ function log() {
         parkedIn: 'parked',
         guard: state => findGuard(state, agent, settings),
         waitsUntil: state => waitsUntil(state, settings),
-        beginning: { title: 'b' },
+        conversation: { title: 'b' },
       })
       const events = decide({ conversation: head!, session: undefined }, now)
       for (const event of events) record(event)

@@ -1,8 +1,8 @@
 /** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { checkMessage, type Placed } from '../../log/commands/message.ts'
-import { type MessageInput, mostTokens } from '../../log/commands/message-input.ts'
+import { checkMessage, type PreparedMessage } from '../../log/commands/message.ts'
+import { type MessageInput, maxTokens } from '../../log/commands/message-input.ts'
 import { redactMessage } from '../../log/commands/redaction.ts'
 import type { Appended } from '../../log/event-log.ts'
 import type { TokenCount } from '../../log/events/message.ts'
@@ -10,7 +10,7 @@ import { type Message, messageOf } from '../../log/views/message.ts'
 import { countForGood, type TokenEstimator } from '../../request/text/tokens.ts'
 
 export interface Scribe {
-  prepare(input: MessageInput): Promise<Placed>
+  prepare(input: MessageInput): Promise<PreparedMessage>
   /** Resolves when whatever waited to be counted is on its way into the log, or after a while: a counter may hang. */
   settled(): Promise<void>
 }
@@ -68,11 +68,8 @@ export function scribe({
 /** Estimators may be anybody's. A count that is none would stay in every sum after it. */
 function wholeCount(tokens: TokenCount): TokenCount {
   const count = Math.ceil(tokens.count)
-  if (!(count >= 0 && count <= mostTokens))
-    throw new InvalidInput(
-      'tokens',
-      `the estimator ${tokens.by} counted ${tokens.count}; it must be 0 to ${mostTokens}`,
-    )
+  if (!(count >= 0 && count <= maxTokens))
+    throw new InvalidInput('tokens', `the estimator ${tokens.by} counted ${tokens.count}; it must be 0 to ${maxTokens}`)
   return count === tokens.count ? tokens : { ...tokens, count }
 }
 

@@ -2,7 +2,7 @@
 
 import { NotFound } from '../../errors.ts'
 import type { Decision } from '../../log/commands/decision.ts'
-import { expireSession } from '../../log/commands/session.ts'
+import { expireIfDue } from '../../log/commands/session.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { ConversationEvent } from '../../log/events/event.ts'
 import { changedAtMs, expiryOf, type SessionHead } from '../../log/views/session.ts'
@@ -53,7 +53,7 @@ export function sessionAccess(engine: Engine, scope: Scope): SessionAccess {
       // Its messages may be newer than what is known of the session itself: then there is nothing to mark.
       const mayBeOver = (expiryOf(found, changedAtMs(found)) ?? Number.POSITIVE_INFINITY) <= engine.clock()
       if (found.status !== 'active' || !mayBeOver) return found
-      await execute(found, expireSession())
+      await execute(found, expireIfDue)
       return head(sessionId)
     },
     eventAt: (head, version, type) => eventAt(engine, head, version, type),

@@ -9,7 +9,7 @@ import { ConversationInput } from '../../log/commands/conversation-input.ts'
 import type { Decision } from '../../log/commands/decision.ts'
 import { parseInput } from '../../log/commands/input.ts'
 import { jsonCopy } from '../../log/commands/json.ts'
-import { addToConversation, opening, pinMessage } from '../../log/commands/message.ts'
+import { addToConversation, firstMessage, pinMessage } from '../../log/commands/message.ts'
 import type { MessageInput } from '../../log/commands/message-input.ts'
 import { firstPhase } from '../../log/commands/phase.ts'
 import { refuseLongReason } from '../../log/commands/text-limits.ts'
@@ -109,7 +109,7 @@ export class ConversationManager extends TeamConversations {
     const first = initial === undefined ? undefined : await this.#scribe.prepare(initial)
     const decide: Decision = (heads, now) => {
       const events = create(heads, now)
-      return first ? [...events, ...opening(first)] : events
+      return first ? [...events, ...firstMessage(first)] : events
     }
     const asked = ['createConversation', input]
     const { conversation } = await this.#engine.execute(this.#scope, {
@@ -310,7 +310,7 @@ export class ConversationManager extends TeamConversations {
         const earlier = await this.#earlierCall(conversationId, asked, key)
         if (earlier) return earlier
         await this.restoreFrom(purged.archive)
-        return this.#change(conversationId, command.broughtBack(conversationId, reason), asked, key)
+        return this.#change(conversationId, command.restorePurged(conversationId, reason), asked, key)
       }
       // It never was, or somebody brought it back just now.
     }

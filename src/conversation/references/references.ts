@@ -129,7 +129,7 @@ export function references({
       // Contents stand in the log in the order of their references, whoever answers first.
       await before
       if ('reason' in found) return found.reason
-      const placed = await scribe.prepare({
+      const content = await scribe.prepare({
         role: 'system',
         author: 'reference',
         content: found.text,
@@ -139,7 +139,7 @@ export function references({
       const resolves = { reference: referenceText(reference), of, source: found.source }
       await engine.execute(scope, {
         conversation: { id: conversationId },
-        decide: recordReference(conversationId, { placed, resolves, digest, after: head.windowStart }),
+        decide: recordReference(conversationId, { message: content, resolves, digest, after: head.windowStart }),
         asked: [],
       })
       return undefined

@@ -9,7 +9,7 @@ import { addToSession } from '../../log/commands/message.ts'
 import type { MessageInput } from '../../log/commands/message-input.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
 import * as command from '../../log/commands/session.ts'
-import { type MeantSession, meantSession, type SessionOptions } from '../../log/commands/session-options.ts'
+import { type RequestedSession, requestedSession, type SessionOptions } from '../../log/commands/session-options.ts'
 import type { Listed } from '../../log/directory.ts'
 import { type Engine, given, type Scope, type WriteOptions } from '../../log/engine.ts'
 import type { Checkpoint } from '../../log/events/checkpoint.ts'
@@ -85,7 +85,7 @@ export class SessionManager {
    * replaced and stays in the log. However many callers ask at once, one session is made.
    */
   async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
-    const meant = meantSession(options)
+    const meant = requestedSession(options)
     // What a write says is for the log to judge: a key must give the session it gave first, even if another took its
     // place meanwhile, and a version or a lease may be another by now.
     const known = saysNothing(write) ? await this.#active(meant) : undefined
@@ -95,12 +95,12 @@ export class SessionManager {
 
   /** A new session in any case. One that is active for the same agent, item and state is archived first. */
   async createSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
-    return this.#start(command.createSession, meantSession(options), ['createSession', options], write)
+    return this.#start(command.createSession, requestedSession(options), ['createSession', options], write)
   }
 
   /** The active session of a natural key, if there is one that has not expired. */
   async getActiveSession(options: SessionOptions): Promise<Session | undefined> {
-    const known = await this.#active(meantSession(options))
+    const known = await this.#active(requestedSession(options))
     return known && !(await this.#isOver(known)) ? this.#session(known) : undefined
   }
 
@@ -343,7 +343,7 @@ export class SessionManager {
 
   async #start(
     decide: typeof command.ensureSession,
-    meant: MeantSession,
+    meant: RequestedSession,
     asked: readonly unknown[],
     write: WriteOptions | undefined,
   ): Promise<Session> {
@@ -355,7 +355,7 @@ export class SessionManager {
     return this.#access.head(sessionId)
   }
 
-  #active(meant: MeantSession): Promise<SessionHead | undefined> {
+  #active(meant: RequestedSession): Promise<SessionHead | undefined> {
     return this.#engine.store.sessionByKey(this.#scope.project, sessionKey(meant))
   }
 

@@ -3,7 +3,7 @@
 import { firstPhase } from '../../log/commands/phase.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
 import type * as command from '../../log/commands/session.ts'
-import { type MeantSession, titleOf } from '../../log/commands/session-options.ts'
+import { type RequestedSession, titleOf } from '../../log/commands/session-options.ts'
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'
 import { type SessionHead, sessionKey } from '../../log/views/session.ts'
 import { continuation } from '../access/heads-at.ts'
@@ -24,7 +24,7 @@ export async function startSession(
     phases: PhaseSet | undefined
   },
   decide: typeof command.ensureSession,
-  meant: MeantSession,
+  meant: RequestedSession,
   { asked, write }: { asked: readonly unknown[]; write: WriteOptions | undefined },
 ): Promise<SessionHead> {
   const { workItem, agentName, agentType, taskState, title, metadata } = meant

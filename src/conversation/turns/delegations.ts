@@ -16,7 +16,7 @@ import {
   startDelegation,
 } from '../../log/commands/delegation.ts'
 import { parseInput } from '../../log/commands/input.ts'
-import { saidToConversation } from '../../log/commands/message.ts'
+import { messageOutsideSessions } from '../../log/commands/message.ts'
 import type { MessageInput } from '../../log/commands/message-input.ts'
 import { firstPhase } from '../../log/commands/phase.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
@@ -178,7 +178,7 @@ export class Delegations {
     const { childId, from, to } = start
     const said = await this.#scribe.prepare({ role: 'user', author: from, content: task, addressees: [to] })
     const parent = { conversationId: parentId, threadId: childId, phase: firstPhase(this.#phases, undefined) }
-    await this.#access.settle(childId, beginDelegated(parent, start, saidToConversation(said)))
+    await this.#access.settle(childId, beginDelegated(parent, start, messageOutsideSessions(said)))
   }
 
   /** What the delegator, and nobody else, reads in the parent about its delegation. */
@@ -191,7 +191,7 @@ export class Delegations {
       audience: { to: 'agents', agents: [from] },
       metadata: { delegation: { id: delegationId, conversationId: childId, state: said.state } },
     }
-    return saidToConversation(await this.#scribe.prepare(message))
+    return messageOutsideSessions(await this.#scribe.prepare(message))
   }
 
   async #read(parentId: string, one: DelegationState): Promise<Delegation> {

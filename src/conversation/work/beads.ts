@@ -2,7 +2,15 @@
 
 import { DependenciesOpen, PlanRefused } from '../../errors.ts'
 import { parseInput } from '../../log/commands/input.ts'
-import { addBead, BeadChanges, called, describeBead, Move, moveWork, NewBead } from '../../log/commands/work/work.ts'
+import {
+  addBead,
+  BeadChanges,
+  describeBead,
+  Move,
+  moveWork,
+  NewBead,
+  workItemName,
+} from '../../log/commands/work/work.ts'
 import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { BeadState } from '../../log/events/work/work.ts'
@@ -44,10 +52,10 @@ export class Beads {
   }
 
   async add(input: NewBead, options: WriteOptions | undefined): Promise<Bead> {
-    const { engine, beginning, write } = this.#access
+    const { engine, newConversation, write } = this.#access
     const { beadId = engine.newId(), ...rest } = withJsonData(parseInput(NewBead, input))
     await this.#refuseUnknown(beadId, rest.dependencies)
-    const { title: _, ...phase } = beginning('')
+    const { title: _, ...phase } = newConversation('')
     const { conversation } = await write(item(beadId), addBead(beadId, rest, phase), ['addBead', input], options)
     return this.#whole(conversation as WorkHead<BeadWork>)
   }
@@ -67,9 +75,9 @@ export class Beads {
     const head = await this.#access.bead(beadId)
     if (to === 'in_progress' && head.info.work.state === 'open' && !ignoresDependencies) {
       const open = await this.#waitsFor(head.info.work)
-      if (open.length > 0) throw new DependenciesOpen({ item: called(item(beadId)), open })
+      if (open.length > 0) throw new DependenciesOpen({ item: workItemName(item(beadId)), open })
     }
-    const decide = moveWork(item(beadId), to, move, this.#access.beginning(beadId))
+    const decide = moveWork(item(beadId), to, move, this.#access.newConversation(beadId))
     const { conversation } = await this.#access.write(item(beadId), decide, ['moveBead', beadId, to, input], options)
     return this.#whole(conversation as WorkHead<BeadWork>)
   }

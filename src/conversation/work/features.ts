@@ -55,9 +55,9 @@ export class Features {
   }
 
   async add(input: NewFeature, options: WriteOptions | undefined): Promise<Feature> {
-    const { engine, beginning, write } = this.#access
+    const { engine, newConversation, write } = this.#access
     const { featureId = engine.newId(), ...rest } = withJsonData(parseInput(NewFeature, input))
-    const { title: _, ...phase } = beginning('')
+    const { title: _, ...phase } = newConversation('')
     const { conversation } = await write(
       item(featureId),
       addFeature(featureId, rest, phase),
@@ -77,7 +77,7 @@ export class Features {
 
   async move(featureId: string, to: FeatureState, input: Move, options: WriteOptions | undefined): Promise<Feature> {
     const move = withJsonData(parseInput(Move, input))
-    const decide = moveWork(item(featureId), to, move, this.#access.beginning(featureId))
+    const decide = moveWork(item(featureId), to, move, this.#access.newConversation(featureId))
     const asked = ['moveFeature', featureId, to, input]
     const { conversation } = await this.#access.write(item(featureId), decide, asked, options)
     return this.#whole(conversation as WorkHead<FeatureWork>)

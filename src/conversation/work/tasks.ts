@@ -8,7 +8,7 @@
 import { DependenciesOpen, NotFound, PlanRefused } from '../../errors.ts'
 import { parseInput } from '../../log/commands/input.ts'
 import { PlanChanges, planTasks } from '../../log/commands/work/plan.ts'
-import { called, Move, moveWork } from '../../log/commands/work/work.ts'
+import { Move, moveWork, workItemName } from '../../log/commands/work/work.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { FeatureState, TaskState } from '../../log/events/work/work.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
@@ -87,7 +87,7 @@ export class Tasks {
       ...(change && { change: await this.#reallyChanged(featureId, change.map(withJsonData)) }),
     }
     if (changes.remove?.length) await this.#refuseBegun(featureId, changes.remove)
-    const decide = planTasks(featureId, changes, this.#access.beginning(`Feature ${featureId}`))
+    const decide = planTasks(featureId, changes, this.#access.newConversation(`Feature ${featureId}`))
     await this.#access.write({ type: 'feature', featureId }, decide, ['planTasks', featureId, input], options)
     return this.graph(featureId)
   }
@@ -133,7 +133,7 @@ export class Tasks {
     const planned = plannedIn(await this.#access.feature(featureId), taskId)
     if (to === 'in_dev' && !ignoresDependencies) await this.#refuseEarly(featureId, planned)
     const meant = item(featureId, taskId)
-    const decide = moveWork(meant, to, move, this.#access.beginning(planned.title))
+    const decide = moveWork(meant, to, move, this.#access.newConversation(planned.title))
     await this.#access.write(meant, decide, ['moveTask', featureId, taskId, to, input], options)
     return this.get(featureId, taskId)
   }
@@ -167,7 +167,7 @@ export class Tasks {
     if (!begins) return
     const states = new Map([...moved].map(([taskId, { info }]) => [taskId, info.work.state as string]))
     const open = openDependencies(planned, states).map(id => ({ id, state: states.get(id) ?? 'planning' }))
-    if (open.length > 0) throw new DependenciesOpen({ item: called(item(featureId, planned.taskId)), open })
+    if (open.length > 0) throw new DependenciesOpen({ item: workItemName(item(featureId, planned.taskId)), open })
   }
 
   async #movedAmong(featureId: string, taskIds: readonly string[]): Promise<Map<string, WorkHead<TaskWork>>> {

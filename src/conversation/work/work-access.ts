@@ -5,7 +5,7 @@ import type { Decision } from '../../log/commands/decision.ts'
 import { jsonCopy } from '../../log/commands/json.ts'
 import { firstPhase } from '../../log/commands/phase.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
-import type { Beginning } from '../../log/commands/work/work.ts'
+import type { NewWorkConversation } from '../../log/commands/work/work.ts'
 import type { WorkQuery } from '../../log/directory.ts'
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'
 import type { Appended } from '../../log/event-log.ts'
@@ -42,7 +42,7 @@ export interface WorkAccess {
     options: WriteOptions | undefined,
   ): Promise<Appended>
   /** How a conversation begins that has to be made. */
-  beginning(title: string): Beginning
+  newConversation(title: string): NewWorkConversation
 }
 
 export function workAccess({
@@ -98,7 +98,7 @@ export function workAccess({
     },
     write: (item, decide, asked, options) =>
       engine.execute(scope, { conversation: { id: engine.newId(), workItem: item }, decide, asked, options }),
-    beginning: title => ({ title, ...firstPhase(phases, undefined) }),
+    newConversation: title => ({ title, ...firstPhase(phases, undefined) }),
   }
 }
 

@@ -172,19 +172,34 @@ export class WorkManager {
   /** Records what came of it. */
   report(item: WorkItem, report: Report, write?: WriteOptions): Promise<WorkItemState> {
     const checked = withJsonData(parseInput(Report, report))
-    return this.#record(item, beginning => reportWork(item, checked, beginning), ['reportWork', item, report], write)
+    return this.#record(
+      item,
+      conversation => reportWork(item, checked, conversation),
+      ['reportWork', item, report],
+      write,
+    )
   }
 
   /** Records that somebody tried, and how it went. */
   recordAttempt(item: WorkItem, attempt: Attempt, write?: WriteOptions): Promise<WorkItemState> {
     const checked = withJsonData(parseInput(Attempt, attempt))
-    return this.#record(item, beginning => attemptWork(item, checked, beginning), ['attempt', item, attempt], write)
+    return this.#record(
+      item,
+      conversation => attemptWork(item, checked, conversation),
+      ['attempt', item, attempt],
+      write,
+    )
   }
 
   /** Records that a git work tree is there for it. The same again records nothing. */
   recordWorktree(item: WorkItem, worktree: NewWorktree, write?: WriteOptions): Promise<WorkItemState> {
     const checked = withJsonData(parseInput(NewWorktree, worktree))
-    return this.#record(item, beginning => addWorktree(item, checked, beginning), ['worktree', item, worktree], write)
+    return this.#record(
+      item,
+      conversation => addWorktree(item, checked, conversation),
+      ['worktree', item, worktree],
+      write,
+    )
   }
 
   forgetWorktree(item: WorkItem, reason?: string, write?: WriteOptions): Promise<WorkItemState> {
@@ -207,14 +222,14 @@ export class WorkManager {
 
   async #record(
     item: WorkItem,
-    decide: (beginning: ReturnType<WorkAccess['beginning']>) => Parameters<WorkAccess['write']>[1],
+    decide: (conversation: ReturnType<WorkAccess['newConversation']>) => Parameters<WorkAccess['write']>[1],
     asked: readonly unknown[],
     write: WriteOptions | undefined,
   ): Promise<WorkItemState> {
     parseInput(WorkItem, item)
     if (item.type === 'thread') throw new IllegalState('A thread is no work item: it has no state.', { item })
     const title = item.type === 'task' ? await this.#tasks.titleOf(item.featureId, item.taskId) : ''
-    const { conversation } = await this.#access.write(item, decide(this.#access.beginning(title)), asked, write)
+    const { conversation } = await this.#access.write(item, decide(this.#access.newConversation(title)), asked, write)
     return {
       item,
       conversationId: conversation?.info.id,

@@ -1,4 +1,4 @@
-/** What may be said of a new conversation. Whose branch it is, and who handed it over, only `branch` and `delegate` say. */
+/** Input of `createConversation`. Only `branch` and `delegate` set where a conversation comes from. */
 import { ConversationCreated } from '../events/conversation.ts'
 
 export const ConversationInput = ConversationCreated.pick({

@@ -1,4 +1,4 @@
-/** What happens to a conversation as a whole. Completed and archived ones are read-only until reopened or restored. */
+/** Decisions about a whole conversation. Completed and archived ones are read-only until reopened or restored. */
 import { IllegalState, NotFound } from '../../errors.ts'
 import type { ConversationCreated } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -10,7 +10,7 @@ export function createConversation(created: Omit<ConversationCreated, 'type'>): 
   return heads => {
     if (heads.conversation) {
       throw new IllegalState(
-        `Its work item has a conversation already, ${heads.conversation.info.id}. Use that one, or name another thread.`,
+        `The work item already has conversation ${heads.conversation.info.id}. Nothing was written. Use it, or name another thread.`,
         { conversationId: heads.conversation.info.id },
       )
     }
@@ -29,7 +29,8 @@ export function completeConversation(id: string, summary?: string): Decision {
   return heads => {
     const { status } = existing(heads, id).info
     if (status === 'completed') return []
-    if (status === 'archived') throw new IllegalState(`Conversation ${id} is archived; restore it first.`, { id })
+    if (status === 'archived')
+      throw new IllegalState(`Conversation ${id} is archived. Nothing was written; restore it first.`, { id })
     return [{ type: 'conversation.completed', ...(summary !== undefined && { summary }) }]
   }
 }
@@ -38,7 +39,8 @@ export function reopenConversation(id: string, reason?: string): Decision {
   return heads => {
     const { status } = existing(heads, id).info
     if (status === 'active') return []
-    if (status === 'archived') throw new IllegalState(`Conversation ${id} is archived; restore it first.`, { id })
+    if (status === 'archived')
+      throw new IllegalState(`Conversation ${id} is archived. Nothing was written; restore it first.`, { id })
     return [{ type: 'conversation.reopened', ...(reason !== undefined && { reason }) }]
   }
 }
@@ -50,7 +52,7 @@ export function archiveConversation(id: string, reason?: string): Decision {
   }
 }
 
-/** What makes a conversation due for the archive; times in milliseconds. */
+/** Reasons to archive a conversation; times in milliseconds since 1970. */
 export interface ArchiveDue {
   completed?: boolean
   createdBefore?: number
@@ -58,21 +60,21 @@ export interface ArchiveDue {
 }
 
 /**
- * Puts away what is due at the moment of writing. What a person took out of the archive was wanted: its age counts from
- * then on, and it is done with only when it is completed anew.
+ * Archives a conversation that is due at the moment of writing. After a person restored it, its age counts from then, and
+ * only a later completion counts.
  */
 export function archiveIfDue(id: string, due: ArchiveDue): Decision {
   return heads => {
     const { info, activeAt } = existing(heads, id)
     const { status, createdAt, restoredAt, completedAt = createdAt } = info
-    const isBefore = (at: string, time: number | undefined) => time !== undefined && Date.parse(at) <= time
+    const isBefore = (at: string, limit: number | undefined) => limit !== undefined && Date.parse(at) <= limit
     const isDone = status === 'completed' && (restoredAt === undefined || completedAt > restoredAt)
     const isDue =
       (due.completed && isDone) ||
       isBefore(restoredAt ?? createdAt, due.createdBefore) ||
       isBefore(activeAt, due.inactiveSince)
     if (status === 'archived' || !isDue) return []
-    return [{ type: 'conversation.archived', reason: status === 'completed' ? 'completed' : 'not used for long' }]
+    return [{ type: 'conversation.archived', reason: status === 'completed' ? 'completed' : 'inactive' }]
   }
 }
 
@@ -83,15 +85,15 @@ export function restoreConversation(id: string, reason?: string): Decision {
   }
 }
 
-/** One that was purged is back. It was wanted, so the sweep leaves it alone for as long again. */
-export function broughtBack(id: string, reason = 'read back from its archive file'): Decision {
+/** Marks a purged conversation as restored, so that its age counts from now and the sweep does not archive it at once. */
+export function restorePurged(id: string, reason = 'read back from its archive file'): Decision {
   return heads => {
     if (existing(heads, id).info.status === 'archived') return []
     return [{ type: 'conversation.restored', reason, stays: true }]
   }
 }
 
-/** A completed branch may still be taken back: this changes nothing in what was said. */
+/** Records the merge on the branch. A completed branch takes it too, because its messages do not change. */
 export function recordMerge(id: string, merged: { into: string; messageId: string }): Decision {
   return heads => {
     if (existing(heads, id).info.mergedInto?.messageId === merged.messageId) return []

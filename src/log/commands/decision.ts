@@ -1,4 +1,4 @@
-/** A decision: pure, from the heads as they are and the time it is, to the facts to record. */
+/** A decision: a pure function from the current heads and time to the events to record. */
 import { ConversationClosed, NotFound, SessionClosed } from '../../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { ConversationHead } from '../views/conversation.ts'
@@ -7,14 +7,14 @@ import { changedAtMs, expiryOf, type SessionHead } from '../views/session.ts'
 
 export type Decision = (heads: Heads, now: number) => readonly ConversationEvent[]
 
-/** The session, whatever state it is in, but not a deleted one. */
+/** Returns the session in any state except deleted. */
 export function sessionIn(heads: Heads, sessionId: string): SessionHead {
   const head = heads.session?.head
   if (!head || head.status === 'deleted') throw new NotFound('session', sessionId)
   return head
 }
 
-/** The session, if it takes writes now. */
+/** Returns the session if it takes writes now. */
 export function openSessionIn(heads: Heads, sessionId: string, now: number): SessionHead {
   const head = sessionIn(heads, sessionId)
   const status = head.status === 'active' && isExpired(heads, now) ? 'expired' : head.status
@@ -22,7 +22,7 @@ export function openSessionIn(heads: Heads, sessionId: string, now: number): Ses
   return head
 }
 
-/** The conversation, if it takes writes now. */
+/** Returns the conversation if it takes writes now. */
 export function openConversationIn(heads: Heads, conversationId: string): ConversationHead {
   const head = heads.conversation
   if (!head) throw new NotFound('conversation', conversationId)
@@ -31,7 +31,7 @@ export function openConversationIn(heads: Heads, conversationId: string): Conver
   return head
 }
 
-/** Whether the session's time is over. Asks for its last use only when its own events alone do not settle it. */
+/** Reads the time of the last use only when the session's own events do not settle it, because that costs a query. */
 export function isExpired(heads: Heads, now: number): boolean {
   const { session } = heads
   if (!session || session.head.expiresInMs === null) return false

@@ -1,18 +1,17 @@
-/** Work goes to another agent in a conversation of its own, and comes back. */
+/** Decisions about delegations: work for another agent in a conversation of its own, and its result. */
 import { z } from 'zod'
 import { IllegalState } from '../../errors.ts'
 import { DelegationOutcome, type DelegationStarted } from '../events/delegation.ts'
-import type { ConversationEvent } from '../events/event.ts'
 import { Id } from '../events/id.ts'
 import type { MessageAdded } from '../events/message.ts'
-import { mostPending } from '../views/delegations.ts'
+import { maxPending } from '../views/delegations.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 
 export const NewDelegation = z.strictObject({
   from: Id,
   to: Id,
   task: z.string().min(1).max(100_000),
-  /** Of the conversation that is made for it. Default: the task's first words. */
+  /** Title of the new conversation. Default: the task's first words. */
   title: z.string().min(1).optional(),
 })
 export type NewDelegation = z.input<typeof NewDelegation>
@@ -23,22 +22,25 @@ export const DelegationResult = z.strictObject({
 })
 export type DelegationResult = z.input<typeof DelegationResult>
 
-/** In the parent: the fact, and what the delegator reads about it. */
+/** Parent conversation: records the start and the message that the delegator reads. */
 export function startDelegation(id: string, started: DelegationStarted, entry: MessageAdded): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
     const pending = info.delegations?.pending.length ?? 0
-    if (pending >= mostPending) {
-      throw new IllegalState(`${pending} delegations are pending; wait for some, or abort some.`, {
-        conversationId: id,
-        pending,
-      })
+    if (pending >= maxPending) {
+      throw new IllegalState(
+        `${pending} delegations are pending, the maximum. Nothing was written; wait for some, or abort some.`,
+        {
+          conversationId: id,
+          pending,
+        },
+      )
     }
     return [started, entry]
   }
 }
 
-/** In the child: its first two facts. Nothing, if it is there already. */
+/** Child conversation: its first two events, unless it exists. */
 export function beginDelegated(
   parent: { conversationId: string; threadId: string; phase: { phase?: string; phaseTimeoutMs?: number } },
   { delegationId, from, to, title }: DelegationStarted,
@@ -47,7 +49,7 @@ export function beginDelegated(
   return heads => {
     if (heads.conversation) return []
     const { conversationId, threadId, phase } = parent
-    const events: ConversationEvent[] = [
+    return [
       {
         type: 'conversation.created',
         title,
@@ -57,11 +59,10 @@ export function beginDelegated(
       },
       task,
     ]
-    return events
   }
 }
 
-/** In the child: how it ended, and that it is over. The first word stands. */
+/** Child conversation: records the outcome and completes it. Only the first outcome counts. */
 export function returnDelegated(id: string, outcome: DelegationOutcome, result: string): Decision {
   return heads => {
     const delegated = heads.conversation?.info.delegated
@@ -76,7 +77,7 @@ export function returnDelegated(id: string, outcome: DelegationOutcome, result: 
   }
 }
 
-/** In the parent: what the child said, and what the delegator reads about it. Nothing, if that is known already. */
+/** Parent conversation: records the outcome and the message that the delegator reads, once. */
 export function endDelegation(
   id: string,
   ended: { delegationId: string; outcome: DelegationOutcome },
@@ -84,7 +85,7 @@ export function endDelegation(
 ): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
-    if (!info.delegations?.pending.some(one => one.id === ended.delegationId)) return []
+    if (!info.delegations?.pending.some(({ id }) => id === ended.delegationId)) return []
     return [{ type: 'delegation.ended', ...ended }, entry]
   }
 }

@@ -1,10 +1,10 @@
-/** Agents start and stop working; one that was found dead is stopped at the last thing it is known to have done. */
+/** Decisions about time at work. An execution whose process died ends at the last event of its agent. */
 import { IllegalState } from '../../errors.ts'
 import type { ExecutionStopped } from '../events/execution.ts'
 import type { RunningExecution } from '../views/execution-time.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 
-/** `lastSeen` says, for executions of the same agent found running, when the agent last did something. */
+/** `lastSeen` maps running executions of the same agent to the time of the agent's last event. */
 export function startExecution(
   id: string,
   started: { executionId: string; agent: string },
@@ -12,42 +12,48 @@ export function startExecution(
 ): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
-    // Whoever claimed the lease knows that the earlier one is dead.
-    const dead = (info.execution?.running ?? []).filter(one => one.agent === started.agent)
-    return [...dead.map(one => crashed(one, lastSeen.get(one.id))), { type: 'execution.started', ...started }]
+    // The caller holds the agent's lease, so an earlier execution that is still open is dead.
+    const dead = (info.execution?.running ?? []).filter(({ agent }) => agent === started.agent)
+    return [
+      ...dead.map(execution => crash(execution, lastSeen.get(execution.id))),
+      { type: 'execution.started', ...started },
+    ]
   }
 }
 
-/** Stopping what is stopped already changes nothing. Also a conversation that was completed meanwhile takes the time. */
-export function stopExecution(id: string, asked: { agent: string; executionId?: string }): Decision {
+/** Stops an execution. A stopped one changes nothing, and a conversation completed meanwhile takes the time, too. */
+export function stopExecution(id: string, target: { agent: string; executionId?: string }): Decision {
   return (heads, now) => {
     const running = heads.conversation?.info.execution?.running.find(
-      one => one.agent === asked.agent && (asked.executionId === undefined || asked.executionId === one.id),
+      ({ id, agent }) => agent === target.agent && (target.executionId ?? id) === id,
     )
     if (!running) {
-      if (asked.executionId !== undefined) return []
-      throw new IllegalState(`${asked.agent} is not at work on conversation ${id}.`, { conversationId: id, ...asked })
+      if (target.executionId !== undefined) return []
+      throw new IllegalState(`${target.agent} is not at work on conversation ${id}. Nothing was written.`, {
+        conversationId: id,
+        ...target,
+      })
     }
     const ms = Math.max(0, now - Date.parse(running.startedAt))
     return [{ type: 'execution.stopped', executionId: running.id, agent: running.agent, ms }]
   }
 }
 
-/** Closes executions that were found dead. */
+/** Closes the executions in `lastSeen`, whose processes are dead. */
 export function closeCrashed(lastSeen: ReadonlyMap<string, number>): Decision {
   return heads =>
     (heads.conversation?.info.execution?.running ?? [])
-      .filter(one => lastSeen.has(one.id))
-      .map(one => crashed(one, lastSeen.get(one.id)))
+      .filter(({ id }) => lastSeen.has(id))
+      .map(execution => crash(execution, lastSeen.get(execution.id)))
 }
 
-function crashed(one: RunningExecution, lastSeen: number | undefined): ExecutionStopped {
-  const startedAt = Date.parse(one.startedAt)
+function crash({ id, agent, startedAt }: RunningExecution, lastSeen: number | undefined): ExecutionStopped {
+  const startMs = Date.parse(startedAt)
   return {
     type: 'execution.stopped',
-    executionId: one.id,
-    agent: one.agent,
-    ms: Math.max(0, (lastSeen ?? startedAt) - startedAt),
+    executionId: id,
+    agent,
+    ms: Math.max(0, (lastSeen ?? startMs) - startMs),
     crashed: true,
   }
 }

@@ -1,11 +1,11 @@
-/** Takes in JSON from callers: a plain copy, or a clear word about what is not JSON. */
+/** Copies JSON of callers, and refuses what is not JSON. */
 import { InvalidInput } from '../../errors.ts'
 
-const deepestJson = 100
+const maxDepth = 100
 
-/** A copy that reads back the same after it was stored. Deeper than 100 levels, or not JSON, is refused. */
+/** Returns a copy that reads back the same after it was stored. */
 export function jsonCopy(value: unknown, field: string, depth = 0): unknown {
-  if (depth > deepestJson) throw new InvalidInput(field, `must not be nested deeper than ${deepestJson} levels`)
+  if (depth > maxDepth) throw new InvalidInput(field, `must not be nested deeper than ${maxDepth} levels`)
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -18,21 +18,21 @@ export function jsonCopy(value: unknown, field: string, depth = 0): unknown {
       if (value === null) return null
       if (Array.isArray(value)) return Array.from(value, item => jsonCopy(item ?? null, field, depth + 1))
       if ('toJSON' in value && typeof value.toJSON === 'function') return jsonCopy(value.toJSON(), field, depth + 1)
-      refuseOtherThanFields(value, field)
+      refuseOpaqueObject(value, field)
       return objectCopy(value, field, depth)
     default:
       throw new InvalidInput(field, `must be JSON, and a ${typeof value} is not`)
   }
 }
 
-/** What a Map, an Error or bytes hold is not in their fields: nothing, or something else, would be stored of them. */
-function refuseOtherThanFields(value: object, field: string): void {
+/** A Map, an Error or bytes hold their content outside their fields, so it would be lost. */
+function refuseOpaqueObject(value: object, field: string): void {
   const kind = Object.prototype.toString.call(value).slice(8, -1)
-  const isOfFields = kind === 'Object' || (!builtIn.has(kind) && !ArrayBuffer.isView(value))
-  if (!isOfFields) throw new InvalidInput(field, `must be JSON, and ${kind} is not: say what of it is to be stored`)
+  const isPlain = kind === 'Object' || (!builtIn.has(kind) && !ArrayBuffer.isView(value))
+  if (!isPlain) throw new InvalidInput(field, `must be JSON, and ${kind} is not: convert it first`)
 }
 
-/** Their tags. A class of the caller's own may have any other. */
+/** Tags of built-in objects. A class of the caller has another one. */
 const builtIn = new Set([
   ...['Error', 'DOMException', 'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'RegExp', 'Promise', 'Generator'],
   ...['Number', 'String', 'Boolean', 'Symbol', 'BigInt', 'ArrayBuffer', 'SharedArrayBuffer', 'Blob', 'File'],

@@ -1,4 +1,4 @@
-/** A message as callers hand it in. */
+/** Input of `addMessage`. Unknown fields are refused, because they would not be stored. */
 import { z } from 'zod'
 import { Audience } from '../events/audience.ts'
 import { Id } from '../events/id.ts'
@@ -6,9 +6,9 @@ import { Role, Usage } from '../events/message.ts'
 import { Metadata } from '../events/metadata.ts'
 import { FilePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../events/part.ts'
 
-/** No message takes so many, and the sum of thousands that do is still exact. */
-export const mostTokens = 1_000_000_000_000
-export const Tokens = z.int().nonnegative().max(mostTokens)
+/** Bounded so that sums over thousands of messages stay exact integers. */
+export const maxTokens = 1_000_000_000_000
+export const Tokens = z.int().nonnegative().max(maxTokens)
 
 const ReportedUsage = Usage.extend({
   input: Tokens,
@@ -18,8 +18,7 @@ const ReportedUsage = Usage.extend({
   reasoning: Tokens.optional(),
 }).strict()
 
-/** What the log does not know would not be stored: better said than dropped. */
-const GivenPart = z.discriminatedUnion('type', [
+const PartInput = z.discriminatedUnion('type', [
   TextPart.strict(),
   ToolCallPart.strict(),
   ToolResultPart.strict(),
@@ -27,7 +26,7 @@ const GivenPart = z.discriminatedUnion('type', [
   FilePart.strict(),
 ])
 const [ToEveryone, ToSession, ToAgents, ToDelegation, ToInternal] = Audience.options
-const GivenAudience = z.discriminatedUnion('to', [
+const AudienceInput = z.discriminatedUnion('to', [
   ToEveryone.strict(),
   ToSession.strict(),
   ToAgents.strict(),
@@ -37,9 +36,9 @@ const GivenAudience = z.discriminatedUnion('to', [
 
 export const MessageInput = z.strictObject({
   role: Role,
-  /** Plain text, wherever parts are not needed. */
+  /** Plain text: a short form of one text part. */
   content: z.string().optional(),
-  parts: z.array(GivenPart).optional(),
+  parts: z.array(PartInput).optional(),
   /** Default: the agent for its own messages, else the role. */
   author: Id.optional(),
   agentType: Id.optional(),
@@ -49,8 +48,8 @@ export const MessageInput = z.strictObject({
   addressees: z.array(Id).optional(),
   mentions: z.array(Id).optional(),
   replyTo: Id.optional(),
-  /** Default: what the session's sharing says. */
-  audience: GivenAudience.optional(),
+  /** Default: depends on the session's sharing. */
+  audience: AudienceInput.optional(),
   internal: z.boolean().optional(),
   pinned: z.boolean().optional(),
   usage: ReportedUsage.optional(),

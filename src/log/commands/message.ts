@@ -1,4 +1,4 @@
-/** Somebody says something: a caller's message checked, and the fact that is recorded of it. */
+/** Checks messages of callers, and decides the events that record them. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { ContentTooLarge, InvalidInput } from '../../errors.ts'
@@ -17,7 +17,7 @@ import { MessageInput, Tokens } from './message-input.ts'
 import { withoutUndefined } from './omit-undefined.ts'
 import { completionIn } from './turn.ts'
 
-/** A message that passed every check, before it is counted and placed. */
+/** A message that passed every check, before its tokens are counted. */
 export type CheckedMessage = Omit<
   MessageAdded,
   'type' | 'messageId' | 'author' | 'audience' | 'tokens' | 'sessionId' | 'resolves'
@@ -26,7 +26,8 @@ export type CheckedMessage = Omit<
   audience?: Audience
 }
 
-const SeedMetadata = z.object({
+/** Fields that dagent's callers put into `metadata`. Values of other types stay free metadata. */
+const KnownMetadata = z.object({
   agentType: Id.optional().catch(undefined),
   featureId: Id.optional().catch(undefined),
   taskId: Id.optional().catch(undefined),
@@ -39,36 +40,36 @@ const SeedMetadata = z.object({
     .catch(undefined),
 })
 
-/** Checks a caller's message. `callId` names the tool call when it comes in the seeds' `toolUse` form. */
+/** Checks a caller's message. `callId` is the id of a tool call given as `metadata.toolUse`, which has none. */
 export function checkMessage(input: MessageInput, limits: { maxMessageBytes: number; callId: string }): CheckedMessage {
   if (isPlain(input)) {
-    const plain: CheckedMessage = { role: input.role, parts: [{ type: 'text', text: input.content }] }
-    refuseOversize(plain, limits.maxMessageBytes)
-    return plain
+    const message: CheckedMessage = { role: input.role, parts: [{ type: 'text', text: input.content }] }
+    refuseOversize(message, limits.maxMessageBytes)
+    return message
   }
-  const { content, parts: given = [], metadata: _, envelope, ...rest } = parseInput(MessageInput, input)
-  // As it was given: the schema's copy has lost a key called `__proto__`.
-  const { known, left } = fromSeed(input)
-  const { tokens, toolUse, ...fields } = known
-  const first: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
-  const parts = [...first, ...given.map(plainPart)]
+  const { content, parts: partsInput = [], metadata: _, envelope, ...fields } = parseInput(MessageInput, input)
+  // From the input itself: the schema's copy lacks a key called `__proto__`.
+  const { known, free } = splitMetadata(input)
+  const { tokens, toolUse, ...knownFields } = known
+  const text: Part[] = content === undefined || content === '' ? [] : [{ type: 'text', text: content }]
+  const parts = [...text, ...partsInput.map(plainPart)]
   if (toolUse) parts.push(...toolParts(toolUse, limits.callId))
   if (!parts.some(part => !('text' in part) || part.text !== '' || part.type === 'file')) {
     throw new InvalidInput('content', 'must not be empty: give content, or at least one part')
   }
   const checked = withoutUndefined({
+    ...knownFields,
     ...fields,
-    ...rest,
     parts,
-    usage: rest.usage ?? tokens,
-    metadata: left,
+    usage: fields.usage ?? tokens,
+    metadata: free,
     envelope: envelope === undefined ? undefined : jsonCopy(envelope, 'envelope'),
   }) as CheckedMessage
   refuseOversize(checked, limits.maxMessageBytes)
   return checked
 }
 
-/** Most messages are a role and a text: looking at the two says as much as the schema would, in a tenth of the time. */
+/** Most messages are a role and a text; these two checks replace the schema for them. */
 function isPlain(input: MessageInput): input is { role: Role; content: string } {
   if (typeof input !== 'object' || input === null) return false
   for (const key in input) if (key !== 'role' && key !== 'content') return false
@@ -79,24 +80,24 @@ function isPlain(input: MessageInput): input is { role: Role; content: string } 
 const roles: ReadonlySet<unknown> = new Set(Role.options)
 
 /**
- * Seed 000 puts some of these into `metadata`; they are taken from there, and the rest stays free metadata: what the
- * message says itself too, and what has more in it than the seed knows.
+ * Splits metadata into known fields and free metadata. A field that the message also has itself, or a value with
+ * additional keys, stays free.
  */
-function fromSeed({ metadata, ...own }: MessageInput): {
-  known: z.output<typeof SeedMetadata>
-  left: Metadata | undefined
+function splitMetadata({ metadata, ...message }: MessageInput): {
+  known: z.output<typeof KnownMetadata>
+  free: Metadata | undefined
 } {
-  if (metadata === undefined) return { known: {}, left: undefined }
-  const { tokens, ...known } = SeedMetadata.parse(metadata)
-  const taken = withoutUndefined({
-    ...Object.fromEntries(Object.entries(known).filter(([key]) => own[key as keyof typeof own] === undefined)),
-    ...(own.usage === undefined && { tokens }),
+  if (metadata === undefined) return { known: {}, free: undefined }
+  const { tokens, ...fields } = KnownMetadata.parse(metadata)
+  const known = withoutUndefined({
+    ...Object.fromEntries(Object.entries(fields).filter(([key]) => message[key as keyof typeof message] === undefined)),
+    ...(message.usage === undefined && { tokens }),
   })
-  const left = jsonCopy(metadata, 'metadata') as Metadata
-  for (const [key, value] of Object.entries(taken)) {
-    if (isDeepStrictEqual(jsonCopy(value, 'metadata'), left[key])) delete left[key]
+  const free = jsonCopy(metadata, 'metadata') as Metadata
+  for (const [key, value] of Object.entries(known)) {
+    if (isDeepStrictEqual(jsonCopy(value, 'metadata'), free[key])) delete free[key]
   }
-  return { known: taken, left: Object.keys(left).length > 0 ? left : undefined }
+  return { known, free: Object.keys(free).length > 0 ? free : undefined }
 }
 
 function plainPart(part: Part, index: number): Part {
@@ -114,10 +115,6 @@ function toolParts(toolUse: { name: string; input?: unknown; result?: unknown },
 
 function refuseOversize(message: CheckedMessage, limit: number): void {
   const { parts } = message
-  const [only] = parts
-  const isAlone = parts.length === 1 && !message.metadata && message.envelope === undefined
-  // Three bytes are the most a UTF-16 unit takes: what is short enough by that need not be measured.
-  if (isAlone && only?.type === 'text' && only.text.length * 3 <= limit) return
   let bytes = 0
   for (const part of parts) bytes += Buffer.byteLength(part.type === 'text' ? part.text : JSON.stringify(part))
   if (message.metadata) bytes += Buffer.byteLength(JSON.stringify(message.metadata))
@@ -125,19 +122,19 @@ function refuseOversize(message: CheckedMessage, limit: number): void {
   if (bytes > limit) throw new ContentTooLarge({ bytes, limit })
 }
 
-/** A checked message with its id and size. */
-export interface Placed {
+/** A checked message with its id and token count. */
+export interface PreparedMessage {
   message: CheckedMessage
   messageId: string
   tokens: TokenCount
 }
 
 /** Adds a message through a session. */
-export function addToSession(sessionId: string, { message, messageId, tokens }: Placed): Decision {
+export function addToSession(sessionId: string, { message, messageId, tokens }: PreparedMessage): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     const conversation = openConversationIn(heads, session.conversationId)
-    const said: MessageAdded = {
+    const added: MessageAdded = {
       type: 'message.added',
       messageId,
       ...message,
@@ -146,35 +143,36 @@ export function addToSession(sessionId: string, { message, messageId, tokens }: 
       tokens,
       sessionId,
     }
-    return withWhatItMeans(conversation, said)
+    return withConsequences(conversation, added)
   }
 }
 
-/** Adds a message to the conversation itself. */
-export function addToConversation(conversationId: string, placed: Placed): Decision {
+/** Adds a message outside any session. */
+export function addToConversation(conversationId: string, message: PreparedMessage): Decision {
   return heads => {
     const conversation = openConversationIn(heads, conversationId)
-    return withWhatItMeans(conversation, saidToConversation(placed))
+    return withConsequences(conversation, messageOutsideSessions(message))
   }
 }
 
-function withWhatItMeans(conversation: ConversationHead, said: MessageAdded): ConversationEvent[] {
-  return [...withPin(conversation.version, said), ...completionIn(conversation, said)]
+/** A message may also pin itself, or complete the open turn. */
+function withConsequences(conversation: ConversationHead, message: MessageAdded): ConversationEvent[] {
+  return [...withPin(conversation.version, message), ...completionIn(conversation, message)]
 }
 
-/** The first message of a new conversation, right behind the fact that it was made. */
-export function opening(placed: Placed): ConversationEvent[] {
-  return withPin(1, saidToConversation(placed))
+/** Returns the events of the first message, which follows `conversation.created`. */
+export function firstMessage(message: PreparedMessage): ConversationEvent[] {
+  return withPin(1, messageOutsideSessions(message))
 }
 
-/** A message that comes pinned leaves a fact of its own, so that pins are known without reading messages. */
+/** A pin is an event of its own, so that the head lists pins without reading messages. */
 function withPin(newest: number, message: MessageAdded): ConversationEvent[] {
   if (!message.pinned) return [message]
   return [message, { type: 'message.pinned', messageId: message.messageId, version: newest + 1, pinned: true }]
 }
 
-/** A message outside any session: everyone sees it unless it says otherwise. */
-export function saidToConversation({ message, messageId, tokens }: Placed): MessageAdded {
+/** A message outside any session is for everyone by default. */
+export function messageOutsideSessions({ message, messageId, tokens }: PreparedMessage): MessageAdded {
   const { author = message.role, audience = everyone } = message
   return { type: 'message.added', messageId, ...message, author, audience, tokens }
 }
@@ -190,7 +188,6 @@ export function pinMessage(
   }
 }
 
-/** Sessions that share their messages speak to everyone; the others to themselves. */
 function audienceOf(session: SessionHead): Audience {
   return session.sharing === 'messages' ? everyone : { to: 'session', sessionId: session.id }
 }

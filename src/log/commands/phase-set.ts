@@ -1,4 +1,4 @@
-/** The phases a project works in: which there are, what follows what, how long each may take. */
+/** The phases of a project: their names, legal transitions and time-outs. */
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Id } from '../events/id.ts'
@@ -8,11 +8,11 @@ import { parseInput } from './input.ts'
 const Phase = z.strictObject({
   /** The phases that may follow. */
   to: z.array(Id),
-  /** After this long the phase counts as stuck; never without it. */
+  /** Time after which the phase counts as stuck. Default: never. */
   timeoutMs: DurationMs.optional(),
-  /** What the sweep does about a stuck phase: say so (the default), or say so and move on. */
+  /** Reaction of the sweep to a stuck phase: report it (the default), or report it and move on. */
   onTimeout: z.union([z.literal('report'), z.strictObject({ moveTo: Id })]).optional(),
-  /** Leaving for one of these forgets which files agents have read. */
+  /** Moving to one of these phases clears the record of files that agents have read. */
   forgetsReadFilesTo: z.array(Id).optional(),
 })
 
@@ -36,20 +36,19 @@ export const defaultPhases: PhaseSet = {
 }
 
 /**
- * The phases a setting means; undefined for none.
- *
- * @throws {InvalidInput} when a phase is named that there is not, cannot be reached, or time-outs move in a circle
+ * @returns undefined when the project has no phases
+ * @throws {InvalidInput} when a phase is unknown or unreachable, or when time-outs move in a circle
  */
 export function phaseSetOf(setting: PhaseSetting = 'default'): PhaseSet | undefined {
   if (setting === 'none') return undefined
   if (setting === 'default') return defaultPhases
-  const { phases: set } = parseInput(z.object({ phases: PhaseSet }), { phases: setting })
-  const problem = problemOf(set)
+  const { phases } = parseInput(z.object({ phases: PhaseSet }), { phases: setting })
+  const problem = problemOf(phases)
   if (problem) throw new InvalidInput('phases', problem)
-  return set
+  return phases
 }
 
-/** The phases that may follow. One that the project no longer has may be left for any. */
+/** Returns the phases that may follow. From a phase the project no longer has, all may. */
 export function legalFrom(set: PhaseSet, phase: string | undefined): readonly string[] {
   if (phase === undefined) return legalFrom(set, set.initial)
   return Object.hasOwn(set.phases, phase) ? set.phases[phase]!.to : Object.keys(set.phases)
@@ -67,9 +66,9 @@ function problemOf({ initial, phases }: PhaseSet): string | undefined {
   }
   const reached = new Set([initial])
   for (const name of reached) for (const target of phases[name]!.to) reached.add(target)
-  const lonely = [...names].find(name => !reached.has(name))
-  if (lonely !== undefined) return `"${lonely}" cannot be reached from "${initial}"`
-  // Time-outs alone must come to rest somewhere, or the sweep would move a forgotten conversation for ever.
+  const unreachable = [...names].find(name => !reached.has(name))
+  if (unreachable !== undefined) return `"${unreachable}" cannot be reached from "${initial}"`
+  // A circle of time-outs would make the sweep move an abandoned conversation endlessly.
   for (const name of names) {
     const seen = new Set<string>()
     for (let at: string | undefined = name; at !== undefined; at = movedTo(phases[at])) {

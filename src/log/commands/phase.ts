@@ -1,4 +1,4 @@
-/** A conversation moves from phase to phase, as its project allows. */
+/** Decisions about phases, checked against the transitions the project allows. */
 import { z } from 'zod'
 import { InvalidInput, PhaseRefused } from '../../errors.ts'
 import { Id } from '../events/id.ts'
@@ -21,19 +21,18 @@ export const PhaseTransition = z.strictObject({
 })
 export type PhaseTransition = z.input<typeof PhaseTransition>
 
-/** Moves it. To the phase it is in already records nothing. */
 export function transitionPhase(id: string, set: PhaseSet | undefined, transition: PhaseTransition): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
-    return changeOf(info, set, transition)
+    return transitionEvents(info, set, transition)
   }
 }
 
-/** The change that a transition is; none when the conversation is in that phase already. */
-export function changeOf(
+/** Returns no event when the conversation is in that phase already. */
+export function transitionEvents(
   info: ConversationInfo,
   set: PhaseSet | undefined,
-  { to, expectedPhase, ...said }: PhaseTransition,
+  { to, expectedPhase, ...details }: PhaseTransition,
 ): PhaseChanged[] {
   const from = info.phase ?? set?.initial
   const facts = { conversationId: info.id, from: from ?? null, to, legal: set ? legalFrom(set, from) : [] }
@@ -41,20 +40,20 @@ export function changeOf(
   if (expectedPhase !== undefined && expectedPhase !== from) {
     throw new PhaseRefused(
       facts,
-      `Conversation ${info.id} is in phase "${from}", not "${expectedPhase}". Nothing was written: read it again and decide again.`,
+      `Conversation ${info.id} is in phase "${from}", not "${expectedPhase}". Nothing was written. Read it again and decide again.`,
     )
   }
   if (to === from) return []
   if (!facts.legal.includes(to)) throw new PhaseRefused(facts)
-  return [changed(info, set, to, said)]
+  return [phaseChange(info, set, to, details)]
 }
 
-/** Records a change whatever the table says: for taking one back. */
-export function changed(
+/** Builds the event without checking the transition, because undoing a turn may go back against the table. */
+export function phaseChange(
   info: ConversationInfo,
   set: PhaseSet,
   to: string,
-  said: Pick<PhaseChanged, 'message' | 'reason' | 'summary' | 'agent'>,
+  details: Pick<PhaseChanged, 'message' | 'reason' | 'summary' | 'agent'>,
 ): PhaseChanged {
   const from = info.phase ?? set.initial
   const timeoutMs = ruleOf(set, to)?.timeoutMs
@@ -63,14 +62,14 @@ export function changed(
     type: 'phase.changed',
     from,
     to,
-    ...said,
+    ...details,
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(forgets && { forgetsReadFiles: true }),
     ...(info.phaseState && { previous: info.phaseState.version }),
   }
 }
 
-/** Reports a phase that took too long, once, and moves on where the project says so. */
+/** Reports a stuck phase once, and moves on where the project's phases say so. */
 export function reportStuckPhase(id: string, set: PhaseSet | undefined): Decision {
   return (heads, now) => {
     const info = heads.conversation?.info
@@ -82,22 +81,22 @@ export function reportStuckPhase(id: string, set: PhaseSet | undefined): Decisio
     return [
       { type: 'phase.stuck', phase, since, forMs: now - Date.parse(since) },
       ...(set && typeof onTimeout === 'object'
-        ? changeOf(info, set, { to: onTimeout.moveTo, reason: `stuck in ${phase} (conversation ${id})` })
+        ? transitionEvents(info, set, { to: onTimeout.moveTo, reason: `stuck in ${phase} (conversation ${id})` })
         : []),
     ]
   }
 }
 
-/** What a new conversation's first fact says about its phase. */
+/** Returns the phase fields of `conversation.created`. */
 export function firstPhase(
   set: PhaseSet | undefined,
-  asked: string | undefined,
+  requestedPhase: string | undefined,
 ): { phase?: string; phaseTimeoutMs?: number } {
   if (!set) {
-    if (asked !== undefined) throw new InvalidInput('phase', 'this project has no phases (phases: none)')
+    if (requestedPhase !== undefined) throw new InvalidInput('phase', 'this project has no phases (phases: none)')
     return {}
   }
-  const phase = asked ?? set.initial
+  const phase = requestedPhase ?? set.initial
   if (!Object.hasOwn(set.phases, phase))
     throw new InvalidInput('phase', `there is no phase "${phase}"; there are ${Object.keys(set.phases).join(', ')}`)
   const timeoutMs = ruleOf(set, phase)?.timeoutMs

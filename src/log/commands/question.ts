@@ -1,54 +1,59 @@
-/** Agents ask, people answer. One question per tool call, one answer per question. */
+/** Decisions about questions of agents to people: one question per tool call, one answer per question. */
 import { IllegalState } from '../../errors.ts'
 import type { QuestionAsked } from '../events/question.ts'
 import type { ConversationInfo } from '../views/conversation.ts'
 import type { QuestionState } from '../views/questions.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 
-/** Asking again for the same call is the same question. */
-export function askQuestion(conversationId: string, asked: Omit<QuestionAsked, 'type'>): Decision {
+/** A second question for the same call records nothing. */
+export function askQuestion(conversationId: string, question: Omit<QuestionAsked, 'type'>): Decision {
   return heads => {
     const { info } = openConversationIn(heads, conversationId)
-    return questionOfCall(info, asked) ? [] : [{ type: 'question.asked', ...asked }]
+    return questionOfCall(info, question) ? [] : [{ type: 'question.asked', ...question }]
   }
 }
 
-/** @throws {IllegalState} when it was answered already, or never asked */
+/** @throws {IllegalState} when it is answered already, or does not exist */
 export function answerQuestion(conversationId: string, questionId: string, answer: string): Decision {
   return heads => {
     const { info } = openConversationIn(heads, conversationId)
-    if (info.questions?.open.some(one => one.id === questionId))
+    if (info.questions?.open.some(({ id }) => id === questionId))
       return [{ type: 'question.answered', questionId, answer }]
-    const known = info.questions?.answered.find(one => one.id === questionId)
+    const answered = info.questions?.answered.find(({ id }) => id === questionId)
     throw new IllegalState(
-      known
-        ? `Question ${questionId} was answered already: ${known.answer}`
+      answered
+        ? `Question ${questionId} was answered already: ${answered.answer}`
         : `Conversation ${conversationId} has no open question ${questionId}.`,
       { conversationId, questionId },
     )
   }
 }
 
-/** Those whose time is over get their default. */
+/** Answers questions whose time is over with their default. */
 export function timeOutQuestions(): Decision {
   return (heads, now) =>
     (heads.conversation?.info.questions?.open ?? [])
-      .filter(one => one.dueAt !== undefined && Date.parse(one.dueAt) <= now)
-      .map(one => ({ type: 'question.answered', questionId: one.id, answer: one.default ?? '', timedOut: true }))
+      .filter(({ dueAt }) => dueAt !== undefined && Date.parse(dueAt) <= now)
+      .map(question => ({
+        type: 'question.answered',
+        questionId: question.id,
+        answer: question.default ?? '',
+        timedOut: true,
+      }))
 }
 
 export function takeAnswer(questionId: string): Decision {
   return heads => {
-    const known = heads.conversation?.info.questions?.answered.find(one => one.id === questionId)
-    return !known || known.taken ? [] : [{ type: 'question.taken', questionId }]
+    const question = heads.conversation?.info.questions?.answered.find(({ id }) => id === questionId)
+    return !question || question.taken ? [] : [{ type: 'question.taken', questionId }]
   }
 }
 
-/** What was asked for a tool call, open or answered. */
+/** Finds the open question of a tool call, or else its newest answered one. */
 export function questionOfCall(
   { questions }: Pick<ConversationInfo, 'questions'>,
   { sessionId, callId }: { sessionId: string; callId: string },
 ): QuestionState | undefined {
-  const isMeant = (one: QuestionState) => one.callId === callId && one.sessionId === sessionId
-  return questions?.open.find(isMeant) ?? questions?.answered.findLast(isMeant)
+  const isOfCall = (question: QuestionState) => question.callId === callId && question.sessionId === sessionId
+  return questions?.open.find(isOfCall) ?? questions?.answered.findLast(isOfCall)
 }

@@ -1,8 +1,7 @@
-/** An agent read a file of the project. */
 import { hasRead } from '../views/read-files.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 
-/** Nothing is recorded of a file the agent is known to have read. */
+/** Records that an agent read a file of the project, once per file. */
 export function recordReadFile(id: string, agent: string, path: string): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)

@@ -1,13 +1,13 @@
 /**
- * Takes secrets of known shapes out of a message before it is counted, hashed and stored, where a project asks for it.
+ * Removes secrets of known formats from a message before it is counted, hashed and stored, where a project enables it.
  *
- * Linear in the text: each shape starts only where a run of its letters starts, so no stretch is looked at twice.
+ * Linear in the text: a pattern matches only at the start of a run of its letters, so no text is scanned twice.
  */
 import type { Redaction } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { CheckedMessage } from './message.ts'
 
-const shapes: ReadonlyArray<readonly [kind: string, shape: RegExp]> = [
+const patterns: ReadonlyArray<readonly [kind: string, pattern: RegExp]> = [
   ['anthropic-key', /(?<![\w-])sk-ant-[\w-]{20,}/g],
   ['openai-key', /(?<![\w-])sk-[\w-]{20,}/g],
   ['github-token', /(?<![\w-])(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,})/g],
@@ -18,10 +18,10 @@ const shapes: ReadonlyArray<readonly [kind: string, shape: RegExp]> = [
   ['json-web-token', /(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g],
 ]
 
-/** The message without its secrets, and what of each kind was taken out. */
+/** Returns the message without its secrets, and how many of each kind were removed. */
 export function redactMessage(message: CheckedMessage): CheckedMessage {
   const counts = new Map<string, number>()
-  const clean = (value: unknown) => cleaned(value, counts)
+  const clean = (value: unknown) => cleanValue(value, counts)
   const parts = message.parts.map(part => clean(part) as Part)
   const { metadata, envelope } = message
   const redacted: CheckedMessage = {
@@ -34,17 +34,17 @@ export function redactMessage(message: CheckedMessage): CheckedMessage {
   return { ...redacted, redacted: [...counts].map(([kind, count]): Redaction => ({ kind, count })) }
 }
 
-function cleaned(value: unknown, counts: Map<string, number>): unknown {
+function cleanValue(value: unknown, counts: Map<string, number>): unknown {
   if (typeof value === 'string') return cleanText(value, counts)
-  if (Array.isArray(value)) return value.map(item => cleaned(item, counts))
+  if (Array.isArray(value)) return value.map(item => cleanValue(item, counts))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cleaned(item, counts)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cleanValue(item, counts)]))
 }
 
 function cleanText(text: string, counts: Map<string, number>): string {
   let clean = withoutPrivateKeys(text, counts)
-  for (const [kind, shape] of shapes) {
-    clean = clean.replace(shape, () => {
+  for (const [kind, pattern] of patterns) {
+    clean = clean.replace(pattern, () => {
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
       return `[redacted ${kind}]`
     })
@@ -60,12 +60,12 @@ function withoutPrivateKeys(text: string, counts: Map<string, number>): string {
   let clean = ''
   let from = 0
   begin.lastIndex = 0
-  for (let found = begin.exec(text); found; found = begin.exec(text)) {
-    if (found.index < from) continue
+  for (let match = begin.exec(text); match; match = begin.exec(text)) {
+    if (match.index < from) continue
     const closing = text.indexOf(end, begin.lastIndex)
-    // A key that was cut off is a key.
+    // A key without its end is removed, too.
     const after = closing < 0 ? text.length : endOf(text, closing)
-    clean += `${text.slice(from, found.index)}[redacted private-key]`
+    clean += `${text.slice(from, match.index)}[redacted private-key]`
     counts.set('private-key', (counts.get('private-key') ?? 0) + 1)
     from = after
     begin.lastIndex = after

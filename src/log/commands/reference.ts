@@ -1,30 +1,30 @@
-/** The content of a reference is recorded: once, however many looked it up at the same time. */
 import type { Resolves } from '../events/reference.ts'
 import { resolvedAt } from '../views/references.ts'
 import { type Decision, openConversationIn } from './decision.ts'
-import { type Placed, saidToConversation } from './message.ts'
+import { messageOutsideSessions, type PreparedMessage } from './message.ts'
 
+/** Records the content of a reference, once when several processes looked it up at the same time. */
 export function recordReference(
   conversationId: string,
   {
-    placed,
+    message,
     resolves,
     digest,
     after,
   }: {
-    placed: Placed
+    message: PreparedMessage
     resolves: Resolves
     digest: string
-    /** What was looked up before this version does not count. */
+    /** Lookups before this version do not count. */
     after: number
   },
 ): Decision {
   return heads => {
     const { info, version } = openConversationIn(heads, conversationId)
     if (resolvedAt(info.references, digest, after) !== undefined) return []
-    const { messageId } = placed
+    const { messageId } = message
     return [
-      { ...saidToConversation(placed), resolves },
+      { ...messageOutsideSessions(message), resolves },
       { type: 'reference.resolved', messageId, version: version + 1, of: resolves.of, digest },
     ]
   }

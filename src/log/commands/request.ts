@@ -1,4 +1,4 @@
-/** What is recorded around requests: who the agent is, what it works on, what it was sent. */
+/** Decisions about requests: the agent's description, its context, and the manifest of a sent request. */
 import type { ContextGathered, SessionContext } from '../events/context.ts'
 import type { AgentDescription } from '../events/description.ts'
 import type { RequestBuilt } from '../events/request.ts'

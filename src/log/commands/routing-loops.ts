@@ -1,29 +1,29 @@
 /**
- * Finds routing that goes in circles, from the turns of the log: pure, and only ever asked when a route is proposed.
+ * Finds loops in the turns of a conversation when a new route is proposed.
  *
- * Looked at are the turns for the same request of a person, and those after the last time a loop was cleared: a person
- * who says something new, or who clears a loop, starts the count afresh, and what was cleared cannot fire again.
+ * Only turns for the same message of a person count, and only those after the last cleared loop. So a new message of a
+ * person starts the count again, and a cleared loop is not found again.
  */
 import type { LoopDetected } from '../events/routing-loop.ts'
 import { likeness, printOf, wordsIn } from '../views/text-sketch.ts'
 import type { PastTurn, TurnsState } from '../views/turns.ts'
 
 export interface LoopSettings {
-  /** The same agents asked for the same this often. */
+  /** The same agents get the same instruction this often. */
   repeats: number | null
-  /** Two routes taking turns this often. */
+  /** Two routes alternate this often. */
   alternations: number | null
-  /** This many turns in a row that brought nothing new. */
+  /** This many turns in a row bring nothing new. */
   noProgress: number | null
-  /** This many turns without a word from a person. */
+  /** This many turns without a message of a person. */
   hopLimit: number | null
-  /** From which share of words in common two texts count as the same. */
+  /** Share of common words from which two texts count as the same. */
   likeness: number
-  /** What clears a loop beside `clearLoop`. */
+  /** Clears a loop without a call of `clearLoop`. */
   clearOn: {
     /** A new message of a person. */
     request: boolean
-    /** This long after it was found, at the next route; null never. */
+    /** At the next route, when the loop is this old; null never. */
     afterMs: number | null
   }
 }
@@ -38,16 +38,15 @@ export const defaultLoopSettings: LoopSettings = {
   clearOn: { request: false, afterMs: null },
 }
 
-/** How far back the same route, and the same answer, are looked for. */
-const window = 8
-/** A result as short as "done, all tests pass" says nothing about progress. */
-const fewWords = 8
+/** Number of past turns compared. */
+const comparedTurns = 8
+/** A shorter answer, such as "done, all tests pass", tells nothing about progress. */
+const minWords = 8
 
 interface ProposedRoute {
   agents: readonly string[]
-  /** What is asked of them. */
-  asked: string
-  /** Version of the person's message it is for. */
+  instruction: string
+  /** Version of the person's message. */
   request: number | undefined
 }
 
@@ -57,74 +56,74 @@ export function findLoop(turns: TurnsState, route: ProposedRoute, settings: Loop
     turn => turn.version > since && turn.request === route.request && turn.outcome !== 'undone',
   )
   const hops = route.request === turns.request ? turns.hops : 0
-  const found =
+  const finding =
     sameRoute(past, route, settings) ??
     alternating(past, route, settings) ??
     noProgress(past, settings) ??
     tooManyHops(past, hops, settings)
-  return found && { type: 'loop.detected', agents: [...route.agents], ...found }
+  return finding && { type: 'loop.detected', agents: [...route.agents], ...finding }
 }
 
-type Found = Pick<LoopDetected, 'kind' | 'evidence' | 'finding'>
+type Finding = Pick<LoopDetected, 'kind' | 'evidence' | 'finding'>
 
-function sameRoute(past: readonly PastTurn[], route: ProposedRoute, settings: LoopSettings): Found | undefined {
-  const { repeats, likeness: enough } = settings
+function sameRoute(past: readonly PastTurn[], route: ProposedRoute, settings: LoopSettings): Finding | undefined {
+  const { repeats } = settings
   if (repeats === null) return undefined
-  const asked = printOf(route.asked)
+  const instruction = printOf(route.instruction)
   const same = past
-    .slice(-window)
-    .filter(turn => namesOf(turn) === namesOf(route) && likeness(turn.asked, asked) >= enough)
+    .slice(-comparedTurns)
+    .filter(turn => namesOf(turn) === namesOf(route) && likeness(turn.asked, instruction) >= settings.likeness)
   if (same.length + 1 < repeats) return undefined
   return {
     kind: 'same-route',
     evidence: same.map(turn => turn.version),
-    finding: `${route.agents.join(', ')} would be asked for the same the ${same.length + 1}th time in ${window + 1} turns`,
+    finding: `${route.agents.join(', ')} would get the same instruction ${same.length + 1} times in ${comparedTurns + 1} turns`,
   }
 }
 
-function alternating(past: readonly PastTurn[], route: ProposedRoute, settings: LoopSettings): Found | undefined {
+function alternating(past: readonly PastTurn[], route: ProposedRoute, settings: LoopSettings): Finding | undefined {
   if (settings.alternations === null) return undefined
-  const before = past.slice(1 - settings.alternations * 2)
-  const names = [...before.map(namesOf), namesOf(route)]
+  const turns = past.slice(1 - settings.alternations * 2)
+  const names = [...turns.map(namesOf), namesOf(route)]
   if (names.length < settings.alternations * 2 || names[0] === names[1]) return undefined
   if (!names.every((name, index) => name === names[index % 2])) return undefined
   return {
     kind: 'alternating',
-    evidence: before.map(turn => turn.version),
-    finding: `${before[0]!.agents.join(', ')} and ${before[1]!.agents.join(', ')} have taken turns ${settings.alternations} times`,
+    evidence: turns.map(turn => turn.version),
+    finding: `${turns[0]!.agents.join(', ')} and ${turns[1]!.agents.join(', ')} have alternated ${settings.alternations} times`,
   }
 }
 
-/** A turn brought something new if its answer is not like one of the answers before it. */
-function noProgress(past: readonly PastTurn[], settings: LoopSettings): Found | undefined {
+/** A turn brings something new if its answer resembles no earlier answer. */
+function noProgress(past: readonly PastTurn[], settings: LoopSettings): Finding | undefined {
   if (settings.noProgress === null || past.length <= settings.noProgress) return undefined
   const evidence = new Set<number>()
   for (let index = past.length - settings.noProgress; index < past.length; index++) {
     const turn = past[index]!
-    const earlier = past.slice(Math.max(0, index - window), index)
-    const like = earlier.find(one => saysNothing(turn, one, settings))
-    if (!like) return undefined
-    evidence.add(like.version).add(turn.version)
+    const earlier = past.slice(Math.max(0, index - comparedTurns), index)
+    const repeated = earlier.find(other => repeats(turn, other, settings))
+    if (!repeated) return undefined
+    evidence.add(repeated.version).add(turn.version)
   }
   return {
     kind: 'no-progress',
     evidence: [...evidence].sort((a, b) => a - b),
-    finding: `the last ${settings.noProgress} turns brought nothing that was not there before`,
+    finding: `the last ${settings.noProgress} turns brought nothing new`,
   }
 }
 
-function saysNothing(turn: PastTurn, earlier: PastTurn, settings: LoopSettings): boolean {
+function repeats(turn: PastTurn, earlier: PastTurn, settings: LoopSettings): boolean {
   if (turn.answered === '') return earlier.answered === '' && turn.outcome !== 'completed'
-  if (wordsIn(turn.answered) < fewWords) return false
+  if (wordsIn(turn.answered) < minWords) return false
   return likeness(turn.answered, earlier.answered) >= settings.likeness
 }
 
-function tooManyHops(past: readonly PastTurn[], hops: number, { hopLimit }: LoopSettings): Found | undefined {
+function tooManyHops(past: readonly PastTurn[], hops: number, { hopLimit }: LoopSettings): Finding | undefined {
   if (hopLimit === null || hops < hopLimit) return undefined
   return {
     kind: 'hop-limit',
     evidence: past.map(turn => turn.version),
-    finding: `${hops} turns were taken since a person last said something (the limit is ${hopLimit})`,
+    finding: `${hops} turns were taken since the last message of a person (the limit is ${hopLimit})`,
   }
 }
 

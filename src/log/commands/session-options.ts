@@ -1,4 +1,4 @@
-/** Which session is meant: the seeds' options, checked, and the work item and natural key they stand for. */
+/** Options that name a session, and the work item and natural key they stand for. */
 import { z } from 'zod'
 import { Id } from '../events/id.ts'
 import { Metadata } from '../events/metadata.ts'
@@ -13,7 +13,7 @@ const common = {
   agentType: Id,
   /** Default: the type. Two agents of one type need names to have sessions of their own. */
   agentName: Id.optional(),
-  /** Title of the conversation, if it has to be made. */
+  /** Title of the conversation, if it is created. */
   title: z.string().optional(),
   sharing: Sharing.optional(),
   expiresInMs: DurationMs.nullable().optional(),
@@ -28,7 +28,7 @@ export const SessionOptions = z.discriminatedUnion('type', [
 ])
 export type SessionOptions = z.input<typeof SessionOptions>
 
-export interface MeantSession {
+export interface RequestedSession {
   workItem: WorkItem
   agentName: string
   agentType: string
@@ -39,10 +39,10 @@ export interface MeantSession {
   metadata?: Metadata
 }
 
-export function meantSession(input: SessionOptions): MeantSession {
+export function requestedSession(input: SessionOptions): RequestedSession {
   const options = parseInput(SessionOptions, input)
   const { agentType, agentName = agentType, title, sharing, expiresInMs } = options
-  // As it was given: the schema's copy has lost a key called `__proto__`.
+  // From the input itself: the schema's copy lacks a key called `__proto__`.
   const { metadata } = input
   return {
     workItem: workItemOf(options),
@@ -69,7 +69,7 @@ function workItemOf(options: z.output<typeof SessionOptions>): WorkItem {
   }
 }
 
-/** A title for a conversation that was given none. */
+/** Returns the title of a conversation that is created without one. */
 export function titleOf(item: WorkItem): string {
   switch (item.type) {
     case 'feature':

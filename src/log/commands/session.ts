@@ -1,4 +1,4 @@
-/** What happens to sessions: made, cleared, reset, archived, reopened, expired, hidden. Nothing is ever removed. */
+/** Decisions about sessions. None of them removes events. */
 import { IllegalState, InvalidInput, NotFound } from '../../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -15,12 +15,9 @@ export interface NewSession {
   taskState?: string
   sharing: Sharing
   expiresInMs: number | null
-  /**
-   * The session it comes after, as it was found before the write. By then it may no longer be the active one of its key:
-   * the sweep marks sessions at any time, and that must make no difference.
-   */
+  /** Predecessor, read before the write. The sweep may expire it in between, which makes no difference. */
   before?: SessionHead | undefined
-  /** In a branch: the session of the same agent before the branch point. */
+  /** In a branch: the agent's session in the parent at the branch point. */
   continues?: SessionCreated['continues']
   metadata?: Metadata
 }
@@ -32,7 +29,7 @@ export interface NewConversation {
   phaseTimeoutMs?: number
 }
 
-/** The active session of a natural key, or a new one, and its conversation if there is none yet. */
+/** Keeps the active session of a natural key, or creates one, with its conversation if there is none. */
 export function ensureSession(session: NewSession, conversation: NewConversation): Decision {
   return (heads, now) => {
     if (heads.session && !isExpired(heads, now)) return []
@@ -40,7 +37,7 @@ export function ensureSession(session: NewSession, conversation: NewConversation
   }
 }
 
-/** A new session in any case; an active one of the same natural key is archived first. */
+/** Creates a session, and archives an active one of the same natural key first. */
 export function createSession(session: NewSession, conversation: NewConversation): Decision {
   return (heads, now) => newSession(session, conversation, heads, now)
 }
@@ -55,22 +52,22 @@ function newSession(
   if (heads.conversation) openConversationIn(heads, heads.conversation.info.id)
   else events.push({ type: 'conversation.created', ...conversation })
   const active = heads.session?.head
-  const isAway = !active || isExpired(heads, now)
+  const isIdle = !active || isExpired(heads, now)
   if (active) {
     const { id: sessionId } = active
-    const archived = { type: 'session.archived', sessionId, reason: 'a new session was asked for' } as const
-    events.push(isAway ? expired(heads) : archived)
+    const archived = { type: 'session.archived', sessionId, reason: 'replaced by a new session' } as const
+    events.push(isIdle ? expired(heads) : archived)
   }
-  const old = active ?? before
+  const predecessor = active ?? before
   const created: SessionCreated = {
     type: 'session.created',
     ...session,
     ...(heads.conversation?.info.branchOf && { branchOf: heads.conversation.info.branchOf }),
-    // Another may have come here since somebody looked: then that one went on from the parent.
-    ...(continues && !old && { continues }),
-    ...(old && { replaces: old.id }),
-    // Whoever was away goes on where it was; whoever asked for a new session begins anew.
-    ...(old?.acknowledged !== undefined && isAway && { acknowledged: old.acknowledged }),
+    // A predecessor in the branch, perhaps created meanwhile, already continued from the parent.
+    ...(continues && !predecessor && { continues }),
+    ...(predecessor && { replaces: predecessor.id }),
+    // An idle agent keeps its cursor; an explicitly requested new session starts without one.
+    ...(isIdle && predecessor?.acknowledged !== undefined && { acknowledged: predecessor.acknowledged }),
   }
   events.push(created)
   return events
@@ -89,13 +86,13 @@ export function clearMessages(sessionId: string): Decision {
   }
 }
 
-/** `keeps` is the version of a message, found beforehand. Somebody may have cleared the window since: then it is gone. */
+/** `keeps` is the version of a message, read before the write. It is not kept if the window was cleared meanwhile. */
 export function resetSession(sessionId: string, keeps: number | undefined): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     openConversationIn(heads, session.conversationId)
-    const isThere = keeps !== undefined && (keeps > session.windowStart || session.kept.includes(keeps))
-    return [{ type: 'session.reset', sessionId, kept: isThere ? [keeps] : [] }]
+    const isInWindow = keeps !== undefined && (keeps > session.windowStart || session.kept.includes(keeps))
+    return [{ type: 'session.reset', sessionId, kept: isInWindow ? [keeps] : [] }]
   }
 }
 
@@ -107,7 +104,7 @@ export function archiveSession(sessionId: string, reason?: string): Decision {
   }
 }
 
-/** The active session of the same natural key, if another took its place; its time may be over. */
+/** The active session that took over the natural key. It may be expired without a recorded expiry. */
 export interface Rival {
   id: string
   status: SessionStatus
@@ -117,7 +114,7 @@ export interface Rival {
 export function reopenSession(sessionId: string, rival: Rival | undefined): Decision {
   return (heads, now) => {
     const session = sessionIn(heads, sessionId)
-    // Its time may be over before anybody noticed.
+    // It may be expired without a recorded expiry.
     if (session.status === 'active')
       return isExpired(heads, now) ? [expired(heads), { type: 'session.reopened', sessionId }] : []
     const reopened = { type: 'session.reopened', sessionId } as const
@@ -126,7 +123,7 @@ export function reopenSession(sessionId: string, rival: Rival | undefined): Deci
     if (rival.status === 'expired')
       return [{ type: 'session.expired', sessionId: rivalId, lastActiveAt: stats.lastActivityAt }, reopened]
     throw new IllegalState(
-      `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Archive that one first.`,
+      `Session ${sessionId} cannot be reopened: ${rivalId} took its place. Nothing was written; archive that one first.`,
       { sessionId, rivalId },
     )
   }
@@ -140,17 +137,15 @@ export function deleteSession(sessionId: string, reason?: string): Decision {
   }
 }
 
-/** Records the expiry if it is really due; use since the sweep looked makes it nothing. */
-export function expireSession(): Decision {
-  return expiryIfDue
-}
-
-/** Whoever changes a session that takes no more messages records this first: the change would pass for use of it. */
-function expiryIfDue(heads: Heads, now: number): ConversationEvent[] {
+/**
+ * Records the expiry if it is due. A change of an expired session records it first, because the change would count as
+ * use.
+ */
+export function expireIfDue(heads: Heads, now: number): ConversationEvent[] {
   return heads.session?.head.status === 'active' && isExpired(heads, now) ? [expired(heads)] : []
 }
 
-/** Ends it before its time. One that is no longer active stays as it is. */
+/** Expires an active session before its time. */
 export function expireNow(sessionId: string): Decision {
   return heads => (sessionIn(heads, sessionId).status === 'active' ? [expired(heads)] : [])
 }
@@ -158,17 +153,17 @@ export function expireNow(sessionId: string): Decision {
 export function annotateSession(sessionId: string, metadata: Metadata): Decision {
   return (heads, now) => {
     sessionIn(heads, sessionId)
-    return [...expiryIfDue(heads, now), { type: 'session.annotated', sessionId, metadata }]
+    return [...expireIfDue(heads, now), { type: 'session.annotated', sessionId, metadata }]
   }
 }
 
 export function configureSession(sessionId: string, requests: SessionConfigured['requests']): Decision {
   return (heads, now) => {
-    const { requests: known = {} } = openSessionIn(heads, sessionId, now)
-    const isKnown = Object.entries(requests).every(
-      ([key, value]) => JSON.stringify(known[key as keyof typeof known] ?? null) === JSON.stringify(value ?? null),
+    const { requests: current = {} } = openSessionIn(heads, sessionId, now)
+    const isSame = Object.entries(requests).every(
+      ([key, value]) => JSON.stringify(current[key as keyof typeof current] ?? null) === JSON.stringify(value ?? null),
     )
-    return isKnown ? [] : [{ type: 'session.configured', sessionId, requests }]
+    return isSame ? [] : [{ type: 'session.configured', sessionId, requests }]
   }
 }
 
@@ -176,11 +171,11 @@ export function linkSession(sessionId: string, system: string, outsideId: string
   return (heads, now) => {
     const session = sessionIn(heads, sessionId)
     if ((session.outsideIds[system] ?? null) === outsideId) return []
-    return [...expiryIfDue(heads, now), { type: 'session.linked', sessionId, system, outsideId }]
+    return [...expireIfDue(heads, now), { type: 'session.linked', sessionId, system, outsideId }]
   }
 }
 
-/** Moves the agent's cursor on, never back. */
+/** Moves the agent's cursor forward, never back. */
 export function acknowledge(sessionId: string, upTo: number): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
@@ -188,17 +183,17 @@ export function acknowledge(sessionId: string, upTo: number): Decision {
   }
 }
 
-/** The same for the active session of a natural key, made by `ensure` if there is none. */
+/** Acknowledges for the active session of a natural key, which `ensure` creates if there is none. */
 export function acknowledgeAfter(ensure: Decision, upTo: number): Decision {
   return (heads, now) => {
     const events = ensure(heads, now)
-    const made = events.find(event => event.type === 'session.created')
-    const session = made ? { id: made.sessionId, acknowledged: cursorOf(made) } : heads.session!.head
+    const created = events.find(event => event.type === 'session.created')
+    const session = created ? { id: created.sessionId, acknowledged: cursorOf(created) } : heads.session!.head
     return [...events, ...acknowledged(heads, session, upTo)]
   }
 }
 
-/** What a new session begins with: from the one it comes after, or in a branch from the one it goes on from. */
+/** The cursor of a new session: its predecessor's, or in a branch that of the parent's session. */
 function cursorOf({ acknowledged, continues }: SessionCreated): number | undefined {
   return acknowledged ?? (continues?.head.acknowledged as number | undefined)
 }
@@ -210,7 +205,7 @@ function acknowledged(
 ): ConversationEvent[] {
   const newest = conversation?.version ?? 0
   if (upTo > newest) {
-    throw new InvalidInput('upTo', `the conversation is at version ${newest}; ${upTo} has not been written yet`)
+    throw new InvalidInput('upTo', `the conversation is at version ${newest}, so ${upTo} does not exist yet`)
   }
   if (acknowledged !== undefined && upTo <= acknowledged) return []
   return [{ type: 'session.acknowledged', sessionId, upTo }]

@@ -1,4 +1,4 @@
-/** What sessions and conversations are told in words of a caller's own: a log keeps for ever what it was given once. */
+/** Limits on titles, reasons and metadata. They are part of heads, which are rewritten with every change. */
 import { ContentTooLarge } from '../../errors.ts'
 import { ConversationEvent } from '../events/event.ts'
 import type { Metadata } from '../events/metadata.ts'
@@ -6,18 +6,17 @@ import type { Heads } from '../views/heads.ts'
 import { mergeMetadata } from '../views/metadata.ts'
 import { parseInput } from './input.ts'
 
-/** They stand in heads, which are read and written whole with every change and listed fifty at a time. */
-const mostBytes = { title: 4 * 1024, reason: 256 * 1024, metadata: 256 * 1024 }
+const maxBytes = { title: 4 * 1024, reason: 256 * 1024, metadata: 256 * 1024 }
 
-const inOwnWords = /^(session|conversation)\./
+const limitedEvents = /^(session|conversation)\./
 
 /**
- * @throws {InvalidInput} naming the field that is not what such a fact has there
+ * @throws {InvalidInput} naming the field that does not fit the event's schema
  * @throws {ContentTooLarge} naming the field that is too long for a head
  */
-export function checkOwnWords(events: readonly ConversationEvent[], heads: Heads): void {
+export function checkTextLimits(events: readonly ConversationEvent[], heads: Heads): void {
   for (const event of events) {
-    if (event.type === 'message.added' || !inOwnWords.test(event.type)) continue
+    if (event.type === 'message.added' || !limitedEvents.test(event.type)) continue
     parseInput(ConversationEvent, event)
     refuseLarge('title' in event && event.title, 'title')
     refuseLarge('reason' in event && event.reason, 'reason')
@@ -27,20 +26,20 @@ export function checkOwnWords(events: readonly ConversationEvent[], heads: Heads
   }
 }
 
-/** For what is recorded by other ways. @throws {ContentTooLarge} when a reason is longer than any that is kept */
+/** For reasons that are not recorded through the engine. @throws {ContentTooLarge} */
 export function refuseLongReason(reason: string | undefined): void {
   refuseLarge(reason, 'reason')
 }
 
-/** Many small additions make a large head, too. What takes away is never refused. */
+/** Checks the merged result, because many small additions make a large head. Removing keys is never refused. */
 function refuseMerged(old: Metadata = {}, changes: Metadata | undefined): void {
   if (!changes || Object.values(changes).every(value => value === null)) return
   refuseLarge(JSON.stringify(mergeMetadata(old, changes)), 'metadata')
 }
 
-function refuseLarge(text: unknown, field: keyof typeof mostBytes): void {
+function refuseLarge(text: unknown, field: keyof typeof maxBytes): void {
   if (typeof text !== 'string') return
-  const limit = mostBytes[field]
+  const limit = maxBytes[field]
   const bytes = Buffer.byteLength(text)
   if (bytes > limit) throw new ContentTooLarge({ bytes, limit, field })
 }

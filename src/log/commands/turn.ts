@@ -1,4 +1,4 @@
-/** An orchestrator routes, agents complete, turns are resolved; or undone. */
+/** Decisions about orchestrator turns: start, complete, fail, time out, undo. */
 import { z } from 'zod'
 import { IllegalState, RoutingBlocked, TurnOpen } from '../../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
@@ -11,7 +11,7 @@ import { printOf } from '../views/text-sketch.ts'
 import { noTurns, type OpenTurn, type TurnsState } from '../views/turns.ts'
 import { type Decision, openConversationIn } from './decision.ts'
 import { DurationMs } from './duration.ts'
-import { changed, changeOf } from './phase.ts'
+import { phaseChange, transitionEvents } from './phase.ts'
 import type { PhaseSet } from './phase-set.ts'
 import { findLoop, type LoopSettings } from './routing-loops.ts'
 
@@ -20,14 +20,14 @@ export const NewTurn = z.strictObject({
     .array(Id)
     .min(1)
     .max(64)
-    .refine(agents => new Set(agents).size === agents.length, 'names an agent twice'),
-  /** Moves the conversation there first, if it is not there already. */
+    .refine(agents => new Set(agents).size === agents.length, 'must not name an agent twice'),
+  /** Phase the conversation is moved to first. */
   phase: Id.optional(),
   reason: TurnText,
   instruction: TurnStarted.shape.instruction,
-  /** Who routes; one at a time. Default: the actor. */
+  /** Name of the orchestrator. Default: the actor. */
   orchestrator: Id.optional(),
-  /** How long to wait for completions; null for ever. Default: what the project says. */
+  /** Time to wait for completions; null waits without limit. Default: the project's setting. */
   timeoutMs: DurationMs.nullable().optional(),
 })
 export type NewTurn = z.input<typeof NewTurn>
@@ -47,15 +47,13 @@ export interface TurnStart {
     orchestrator: string
     timeoutMs: number | null
   }
-  /** Version of the person's newest message, looked up beforehand. */
+  /** Version of the person's newest message, read before the write. */
   request: number | undefined
   phases: PhaseSet | undefined
   loops: LoopSettings | undefined
 }
 
-/**
- * Starts a turn; or, when routing goes in circles, records that it does and starts none. What was recorded says which.
- */
+/** Starts a turn. When the route would continue a loop, records `loop.detected` instead. */
 export function startTurn(id: string, { turnId, turn, request, phases, loops }: TurnStart): Decision {
   return (heads, now) => {
     const { info } = openConversationIn(heads, id)
@@ -70,10 +68,10 @@ export function startTurn(id: string, { turnId, turn, request, phases, loops }: 
       events.push({ type: 'loop.cleared', rule })
       current = { ...turns, hops: 0, clearedAt: heads.conversation!.version + 1 }
     }
-    const loop = loops && findLoop(current, { agents, asked: instruction ?? reason, request }, loops)
+    const loop = loops && findLoop(current, { agents, instruction: instruction ?? reason, request }, loops)
     if (loop) return [...events, loop]
-    const moves = phase === undefined ? [] : changeOf(info, phases, { to: phase, reason, agent: orchestrator })
-    const inPhase = phase ?? info.phase ?? phases?.initial
+    const moves = phase === undefined ? [] : transitionEvents(info, phases, { to: phase, reason, agent: orchestrator })
+    const turnPhase = phase ?? info.phase ?? phases?.initial
     const movedFrom = moves[0]?.from
     const started: TurnStarted = {
       type: 'turn.started',
@@ -81,7 +79,7 @@ export function startTurn(id: string, { turnId, turn, request, phases, loops }: 
       number: turns.count + 1,
       orchestrator,
       agents,
-      ...(inPhase !== undefined && { phase: inPhase }),
+      ...(turnPhase !== undefined && { phase: turnPhase }),
       ...(movedFrom !== undefined && { movedFrom }),
       reason,
       ...(instruction !== undefined && { instruction }),
@@ -107,69 +105,75 @@ export function blocked(conversationId: string, loop: NonNullable<TurnsState['lo
   return new RoutingBlocked({ conversationId, kind, finding, evidence, since: version })
 }
 
-/** Records that an agent is done. The same agent again changes nothing. */
+/** Records the completion of an agent, once. */
 export function completeTurn(id: string, completion: z.output<typeof TurnCompletion>): Decision {
   return heads => {
-    const head = openConversationIn(heads, id)
+    const { info, version } = openConversationIn(heads, id)
     const { agent, message, outcome = 'completed', turnId } = completion
-    const open = head.info.turns?.open
+    const open = info.turns?.open
     if (!open || (turnId !== undefined && turnId !== open.id)) {
-      const past = head.info.turns?.recent.find(turn => turn.id === turnId)
-      // A turn that is over because everybody completed has this agent's completion too.
-      if (past?.agents.includes(agent) && past.outcome !== 'undone' && past.completions.length === past.agents.length)
-        return []
-      const facts = { conversationId: id, agent, turnId: turnId ?? null, outcome: past?.outcome ?? null }
-      throw new IllegalState(
-        past
-          ? `Turn ${turnId} is over (${past.outcome}); the completion of ${agent} comes too late. Say it in a message.`
-          : `There is no ${turnId === undefined ? 'open turn' : `open turn ${turnId}`} that ${agent} could complete.`,
-        facts,
-      )
+      refuseLateCompletion(info, completion)
+      return []
     }
     if (!open.agents.includes(agent)) {
-      throw new IllegalState(`Turn ${open.id} was not routed to ${agent}, but to ${open.agents.join(', ')}.`, {
-        conversationId: id,
-        agent,
-        turnId: open.id,
-        agents: open.agents,
-      })
+      throw new IllegalState(
+        `Turn ${open.id} was not routed to ${agent}, but to ${open.agents.join(', ')}. Nothing was written.`,
+        { conversationId: id, agent, turnId: open.id, agents: open.agents },
+      )
     }
-    if (open.completions.some(one => one.agent === agent)) return []
+    if (isCompletedBy(open, agent)) return []
     const recorded: CompletionRecorded = { type: 'completion.recorded', turnId: open.id, agent, outcome, message }
-    return withResolution(head.info, open, recorded, head.version + 1)
+    return withResolution(info, open, recorded, version + 1)
   }
 }
 
-/** The tool that agents say they are done with. */
+/** A turn that ended because all agents completed already has this agent's completion. */
+function refuseLateCompletion(info: ConversationInfo, { agent, turnId }: z.output<typeof TurnCompletion>): void {
+  const past = info.turns?.recent.find(({ id }) => id === turnId)
+  if (past?.agents.includes(agent) && past.outcome !== 'undone' && past.completions.length === past.agents.length)
+    return
+  throw new IllegalState(
+    past
+      ? `Turn ${turnId} is over (${past.outcome}), so the completion of ${agent} is too late. Nothing was written; add a message instead.`
+      : `There is no ${turnId === undefined ? 'open turn' : `open turn ${turnId}`} that ${agent} could complete. Nothing was written.`,
+    { conversationId: info.id, agent, turnId: turnId ?? null, outcome: past?.outcome ?? null },
+  )
+}
+
+function isCompletedBy({ completions }: OpenTurn, agent: string): boolean {
+  return completions.some(completion => completion.agent === agent)
+}
+
+/** Name of the tool that agents report completion with. */
 const completionTool = 'complete'
 
-/** What a message means for the open turn: a `complete` call of an agent that was routed to is its completion. */
-export function completionIn(head: ConversationHead, message: MessageAdded): ConversationEvent[] {
-  const open = head.info.turns?.open
+/** A `complete` call of a routed agent is its completion of the open turn. */
+export function completionIn({ info, version }: ConversationHead, message: MessageAdded): ConversationEvent[] {
+  const open = info.turns?.open
   if (!open || message.role !== 'assistant') return []
-  const said = completionText(message)
-  if (said === undefined) return []
+  const text = completionText(message)
+  if (text === undefined) return []
   const { author: agent } = message
-  if (!open.agents.includes(agent) || open.completions.some(one => one.agent === agent)) return []
+  if (!open.agents.includes(agent) || isCompletedBy(open, agent)) return []
   const recorded: CompletionRecorded = {
     type: 'completion.recorded',
     turnId: open.id,
     agent,
     outcome: 'completed',
-    found: head.version + 1,
-    print: printOf(said.slice(0, 20_000)),
+    found: version + 1,
+    print: printOf(text.slice(0, 20_000)),
   }
-  return withResolution(head.info, open, recorded, head.version + 2)
+  return withResolution(info, open, recorded, version + 2)
 }
 
-/** What a message's `complete` call says; undefined when it has none. */
+/** Returns the text of a message's `complete` call; undefined without such a call. */
 export function completionText({ parts }: Pick<MessageAdded, 'parts'>): string | undefined {
   const call = parts.find(part => part.type === 'tool-call' && part.name === completionTool)
-  return call?.type === 'tool-call' ? saidIn(call.input, textOf(parts)) : undefined
+  return call?.type === 'tool-call' ? resultText(call.input, textOf(parts)) : undefined
 }
 
-/** By one of the names such tools use, or the whole of its input. */
-function saidIn(input: unknown, text: string): string {
+/** Reads the field names that such tools use, or else takes the whole input. */
+function resultText(input: unknown, text: string): string {
   if (typeof input === 'string' && input !== '') return input
   if (typeof input === 'object' && input !== null) {
     for (const name of ['response', 'message', 'summary', 'result'] as const) {
@@ -189,15 +193,15 @@ function withResolution(
 ): ConversationEvent[] {
   const completions = [...open.completions, { agent: recorded.agent, version, outcome: recorded.outcome }]
   if (completions.length < open.agents.length) return [recorded]
-  const failed = completions.some(one => one.outcome === 'failed')
-  return [recorded, resolved(info, { ...open, completions }, failed ? 'failed' : 'completed')]
+  const failed = completions.some(({ outcome }) => outcome === 'failed')
+  return [recorded, resolution(info, { ...open, completions }, failed ? 'failed' : 'completed')]
 }
 
-/** Ends the open turn as failed, without waiting for those who have not completed. */
+/** Ends the open turn as failed, without waiting for missing completions. */
 export function failTurn(id: string, reason: string): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
-    return [resolved(info, openTurnIn(info), 'failed', reason)]
+    return [resolution(info, openTurnIn(info), 'failed', reason)]
   }
 }
 
@@ -207,41 +211,43 @@ export function timeOutTurn(): Decision {
     const info = heads.conversation?.info
     const open = info?.turns?.open
     if (info?.status !== 'active' || open?.dueAt === undefined || Date.parse(open.dueAt) > now) return []
-    return [resolved(info, open, 'timed-out')]
+    return [resolution(info, open, 'timed-out')]
   }
 }
 
-/** Takes a routing decision back: the open turn, or the newest closed one; and the phase it moved to, if it is still there. */
+/** Undoes the open or newest turn, and its phase change unless the phase changed again. */
 export function undoTurn(
   id: string,
   phases: PhaseSet | undefined,
-  asked: { turnId?: string; reason?: string },
+  { turnId, reason }: { turnId?: string; reason?: string },
 ): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
     const turns = info.turns ?? noTurns
-    const { reason } = asked
     const turn = turns.open ?? turns.recent.at(-1)
-    if (!turn || (asked.turnId !== undefined && asked.turnId !== turn.id)) {
+    if (!turn || (turnId !== undefined && turnId !== turn.id)) {
       throw new IllegalState(
         turn
-          ? `Only the newest turn, ${turn.id}, can be undone; others have followed ${asked.turnId}.`
-          : 'No turn was started yet.',
-        { conversationId: id, turnId: asked.turnId ?? null },
+          ? `Only the newest turn, ${turn.id}, can be undone, and ${turnId} is older. Nothing was written.`
+          : 'There is no turn to undo.',
+        { conversationId: id, turnId: turnId ?? null },
       )
     }
     if ('outcome' in turn && turn.outcome === 'undone') return []
-    const said = reason === undefined ? {} : { reason }
-    const completions = turn.completions.map(one => (typeof one === 'number' ? one : one.version))
-    const events: ConversationEvent[] = [{ type: 'turn.undone', ...closing(turns, turn, completions), ...said }]
-    const isThere = info.phaseState?.version === turn.version - 1
-    if (phases && turn.movedFrom !== undefined && isThere)
-      events.push(changed(info, phases, turn.movedFrom, { reason: reason ?? `turn ${turn.id} was undone` }))
+    const completions = turn.completions.map(completion =>
+      typeof completion === 'number' ? completion : completion.version,
+    )
+    const events: ConversationEvent[] = [
+      { type: 'turn.undone', ...closing(turns, turn, completions), ...(reason !== undefined && { reason }) },
+    ]
+    const isPhaseUnchanged = info.phaseState?.version === turn.version - 1
+    if (phases && turn.movedFrom !== undefined && isPhaseUnchanged)
+      events.push(phaseChange(info, phases, turn.movedFrom, { reason: reason ?? `turn ${turn.id} was undone` }))
     return events
   }
 }
 
-/** Lets routing go on. What was seen so far is no evidence any more. */
+/** Allows routing again. Earlier turns no longer count as evidence of a loop. */
 export function clearLoop(id: string, reason: string | undefined): Decision {
   return heads => {
     const { info } = openConversationIn(heads, id)
@@ -254,7 +260,7 @@ function openTurnIn(info: ConversationInfo): OpenTurn {
   throw new IllegalState('No turn is open.', { conversationId: info.id })
 }
 
-function resolved(
+function resolution(
   info: ConversationInfo,
   open: OpenTurn,
   outcome: TurnResolved['outcome'],
@@ -265,7 +271,7 @@ function resolved(
     ...closing(
       info.turns!,
       open,
-      open.completions.map(one => one.version),
+      open.completions.map(({ version }) => version),
     ),
     outcome,
     missing: missingIn(open),
@@ -282,7 +288,7 @@ function closing(turns: TurnsState, turn: { id: string; version: number }, compl
   }
 }
 
-/** Whom the turn still waits for. */
-function missingIn({ agents, completions }: OpenTurn): string[] {
-  return agents.filter(agent => !completions.some(one => one.agent === agent))
+/** Returns the agents that have not completed. */
+function missingIn(turn: OpenTurn): string[] {
+  return turn.agents.filter(agent => !isCompletedBy(turn, agent))
 }

@@ -30,7 +30,7 @@ export interface DelegatedState extends Delegated {
 }
 
 /** Maximum number of open delegations; more are refused. */
-export const mostPending = 64
+export const maxPending = 64
 const endedRemembered = 16
 
 export function evolveDelegations(

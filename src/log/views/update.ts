@@ -1,15 +1,14 @@
 /**
- * Updates for subscribers: every event of a project, named by kind of change.
+ * Updates for subscribers: every event of a project, named by kind of change. One event gives one update.
  *
- * dagent's and TENEX's names are kept (`session:updated` with its actions). One event gives one update; updates add
- * nothing to the log.
+ * The names are those of dagent and TENEX (`session:updated` with its actions).
  */
 import type { CheckpointTaken, CompactionFailed, CompactionStarted } from '../events/checkpoint.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import { type Message, messageOf } from './message.ts'
 
-interface Place {
+interface UpdateBase {
   project: string
   conversationId: string
   version: number
@@ -19,7 +18,7 @@ interface Place {
   event: RecordedEvent
 }
 
-export type SessionUpdated = Place & { name: 'session:updated'; sessionId: string } & (
+export type SessionUpdated = UpdateBase & { name: 'session:updated'; sessionId: string } & (
     | { action: 'created'; agentName: string; agentType: string; replaces?: string }
     | { action: 'message_added'; message: Message }
     | { action: 'cleared'; kept: readonly number[] }
@@ -40,7 +39,7 @@ export type SessionUpdated = Place & { name: 'session:updated'; sessionId: strin
       }
   )
 
-export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
+export type ConversationUpdated = UpdateBase & { name: 'conversation:updated' } & (
     | { action: 'message_added'; message: Message }
     | {
         action:
@@ -69,14 +68,14 @@ export type ConversationUpdated = Place & { name: 'conversation:updated' } & (
 /**
  * Compaction under dagent's names. `compaction` has messages, tokens before and after, checkpoint, duration and cost.
  */
-export type CompactionUpdated = Place & { sessionId: string } & (
+export type CompactionUpdated = UpdateBase & { sessionId: string } & (
     | { name: 'session:compaction-start'; action: 'started'; compaction: CompactionStarted }
     | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken; reclaimed: number }
     | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
   )
 
 /** Changes of work items: descriptions, task graph, states. */
-export type WorkUpdated = Place & { name: 'work:updated'; item: WorkItem } & (
+export type WorkUpdated = UpdateBase & { name: 'work:updated'; item: WorkItem } & (
     | { action: 'moved'; from: string; to: string; reason?: string }
     | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
   )
@@ -96,161 +95,144 @@ export const updateNames: ReadonlyArray<Update['name']> = [
 /** Updates with a given name. */
 export type UpdateNamed<Name extends Update['name']> = Extract<Update, { name: Name }>
 
+type LogEvent = RecordedEvent['event']
+type EventType = LogEvent['type']
+type ActionOf<U extends Update> = U extends unknown ? U['action'] : never
+
+/** Updates that carry only a session's id. */
+const sessionActions = {
+  'session.archived': 'archived',
+  'session.reopened': 'reopened',
+  'session.expired': 'expired',
+  'session.deleted': 'deleted',
+  'session.acknowledged': 'acknowledged',
+  'session.annotated': 'annotated',
+  'session.linked': 'linked',
+  'session.configured': 'configured',
+  'session.described': 'described',
+  'context.gathered': 'context',
+  'request.built': 'request',
+  'run.started': 'run',
+  'run.ended': 'run',
+} as const satisfies Partial<Record<EventType, ActionOf<SessionUpdated>>>
+
+/** Updates that carry only the conversation. */
+const conversationActions = {
+  'message.pinned': 'pinned',
+  'branch.merged': 'merged',
+  'conversation.created': 'created',
+  'conversation.annotated': 'annotated',
+  'conversation.completed': 'completed',
+  'conversation.reopened': 'reopened',
+  'conversation.archived': 'archived',
+  'conversation.restored': 'restored',
+  'phase.changed': 'phase',
+  'phase.stuck': 'phase',
+  'turn.started': 'turn',
+  'completion.recorded': 'turn',
+  'turn.resolved': 'turn',
+  'turn.undone': 'turn',
+  'loop.detected': 'loop',
+  'loop.cleared': 'loop',
+  'delegation.started': 'delegation',
+  'delegation.returned': 'delegation',
+  'delegation.ended': 'delegation',
+  'file.read': 'file_read',
+  'reference.resolved': 'reference',
+  'execution.started': 'execution',
+  'execution.stopped': 'execution',
+  'question.asked': 'question',
+  'question.answered': 'question',
+  'question.taken': 'question',
+  'ralph.started': 'work',
+  'iteration.ended': 'work',
+  'ralph.ended': 'work',
+  'review.given': 'work',
+  'landing.started': 'work',
+  'conflicts.found': 'work',
+  'landing.ended': 'work',
+  'message.erased': 'erased',
+  erased: 'erased',
+  unknown: 'recorded',
+  damaged: 'recorded',
+} as const satisfies Partial<Record<EventType, ActionOf<ConversationUpdated>>>
+
+/** Updates that carry only a work item. */
+const workActions = {
+  'feature.described': 'described',
+  'tasks.planned': 'planned',
+  'work.described': 'described',
+  'work.reported': 'reported',
+  'work.attempted': 'attempted',
+  'dispatch.started': 'dispatch',
+  'dispatch.ended': 'dispatch',
+  'guard.tripped': 'guard',
+  'guard.cleared': 'guard',
+  'worktree.created': 'worktree',
+  'worktree.removed': 'worktree',
+} as const satisfies Partial<Record<EventType, ActionOf<WorkUpdated>>>
+
 export function updateOf(recorded: RecordedEvent): Update {
   const { project, conversationId, version, position, at, event } = recorded
-  const place = { project, conversationId, version, position, at, event: recorded }
-  const session = { ...place, name: 'session:updated' } as const
-  const conversation = { ...place, name: 'conversation:updated' } as const
-  const work = { ...place, name: 'work:updated' } as const
+  const base = { project, conversationId, version, position, at, event: recorded }
+  if (isOneOf(sessionActions, event)) {
+    return { ...base, name: 'session:updated', sessionId: event.sessionId, action: sessionActions[event.type] }
+  }
+  if (isOneOf(conversationActions, event)) {
+    return { ...base, name: 'conversation:updated', action: conversationActions[event.type] }
+  }
+  if (isOneOf(workActions, event)) {
+    return { ...base, name: 'work:updated', item: itemOf(event), action: workActions[event.type] }
+  }
   switch (event.type) {
     case 'message.added': {
       const message = messageOf(recorded)!
-      return event.sessionId === undefined
-        ? { ...conversation, action: 'message_added', message }
-        : { ...session, sessionId: event.sessionId, action: 'message_added', message }
+      const { sessionId } = event
+      return sessionId === undefined
+        ? { ...base, name: 'conversation:updated', action: 'message_added', message }
+        : { ...base, name: 'session:updated', sessionId, action: 'message_added', message }
     }
     case 'session.created': {
       const { sessionId, agentName, agentType, replaces } = event
-      return { ...session, sessionId, action: 'created', agentName, agentType, ...(replaces && { replaces }) }
+      const created = { action: 'created', agentName, agentType, ...(replaces && { replaces }) } as const
+      return { ...base, name: 'session:updated', sessionId, ...created }
     }
     case 'session.cleared':
-      return { ...session, sessionId: event.sessionId, action: 'cleared', kept: [] }
-    case 'session.reset':
-      return { ...session, sessionId: event.sessionId, action: 'cleared', kept: event.kept }
-    case 'session.archived':
-      return { ...session, sessionId: event.sessionId, action: 'archived' }
-    case 'session.reopened':
-      return { ...session, sessionId: event.sessionId, action: 'reopened' }
-    case 'session.expired':
-      return { ...session, sessionId: event.sessionId, action: 'expired' }
-    case 'session.deleted':
-      return { ...session, sessionId: event.sessionId, action: 'deleted' }
-    case 'session.acknowledged':
-      return { ...session, sessionId: event.sessionId, action: 'acknowledged' }
-    case 'session.annotated':
-      return { ...session, sessionId: event.sessionId, action: 'annotated' }
-    case 'session.linked':
-      return { ...session, sessionId: event.sessionId, action: 'linked' }
-    case 'session.configured':
-      return { ...session, sessionId: event.sessionId, action: 'configured' }
-    case 'session.described':
-      return { ...session, sessionId: event.sessionId, action: 'described' }
-    case 'context.gathered':
-      return { ...session, sessionId: event.sessionId, action: 'context' }
-    case 'request.built':
-      return { ...session, sessionId: event.sessionId, action: 'request' }
+    case 'session.reset': {
+      const kept = event.type === 'session.reset' ? event.kept : []
+      return { ...base, name: 'session:updated', sessionId: event.sessionId, action: 'cleared', kept }
+    }
     case 'compaction.started':
-      return {
-        ...place,
-        name: 'session:compaction-start',
-        sessionId: event.sessionId,
-        action: 'started',
-        compaction: event,
-      }
     case 'checkpoint.taken':
-      return {
-        ...place,
-        name: 'session:compaction-complete',
-        sessionId: event.sessionId,
-        action: 'completed',
-        compaction: event,
-        reclaimed: event.tokensBefore - event.tokensAfter,
-      }
     case 'compaction.failed':
-      return {
-        ...place,
-        name: 'session:compaction-error',
-        sessionId: event.sessionId,
-        action: 'failed',
-        compaction: event,
-      }
-    case 'message.pinned':
-      return { ...conversation, action: 'pinned' }
-    case 'branch.merged':
-      return { ...conversation, action: 'merged' }
-    case 'conversation.created':
-      return { ...conversation, action: 'created' }
-    case 'conversation.annotated':
-      return { ...conversation, action: 'annotated' }
-    case 'conversation.completed':
-      return { ...conversation, action: 'completed' }
-    case 'conversation.reopened':
-      return { ...conversation, action: 'reopened' }
-    case 'conversation.archived':
-      return { ...conversation, action: 'archived' }
-    case 'conversation.restored':
-      return { ...conversation, action: 'restored' }
-    case 'phase.changed':
-    case 'phase.stuck':
-      return { ...conversation, action: 'phase' }
-    case 'turn.started':
-    case 'completion.recorded':
-    case 'turn.resolved':
-    case 'turn.undone':
-      return { ...conversation, action: 'turn' }
-    case 'loop.detected':
-    case 'loop.cleared':
-      return { ...conversation, action: 'loop' }
-    case 'delegation.started':
-    case 'delegation.returned':
-    case 'delegation.ended':
-      return { ...conversation, action: 'delegation' }
-    case 'file.read':
-      return { ...conversation, action: 'file_read' }
-    case 'reference.resolved':
-      return { ...conversation, action: 'reference' }
-    case 'execution.started':
-    case 'execution.stopped':
-      return { ...conversation, action: 'execution' }
-    case 'run.started':
-    case 'run.ended':
-      return { ...session, sessionId: event.sessionId, action: 'run' }
-    case 'question.asked':
-    case 'question.answered':
-    case 'question.taken':
-      return { ...conversation, action: 'question' }
-    case 'ralph.started':
-    case 'iteration.ended':
-    case 'ralph.ended':
-    case 'review.given':
-    case 'landing.started':
-    case 'conflicts.found':
-    case 'landing.ended':
-      return { ...conversation, action: 'work' }
-    case 'feature.described':
-      return { ...work, item: featureOf(event), action: 'described' }
-    case 'tasks.planned':
-      return { ...work, item: featureOf(event), action: 'planned' }
-    case 'work.described':
-      return { ...work, item: event.item, action: 'described' }
+      return { ...base, sessionId: event.sessionId, ...compactionUpdate(event) }
     case 'work.moved': {
       const { item, from, to, reason } = event
-      return { ...work, item, action: 'moved', from, to, ...(reason !== undefined && { reason }) }
+      const moved = { action: 'moved', from, to, ...(reason !== undefined && { reason }) } as const
+      return { ...base, name: 'work:updated', item, ...moved }
     }
-    case 'work.reported':
-      return { ...work, item: event.item, action: 'reported' }
-    case 'work.attempted':
-      return { ...work, item: event.item, action: 'attempted' }
-    case 'dispatch.started':
-    case 'dispatch.ended':
-      return { ...work, item: event.item, action: 'dispatch' }
-    case 'guard.tripped':
-    case 'guard.cleared':
-      return { ...work, item: event.item, action: 'guard' }
-    case 'worktree.created':
-    case 'worktree.removed':
-      return { ...work, item: event.item, action: 'worktree' }
-    case 'message.erased':
-    case 'erased':
-      return { ...conversation, action: 'erased' }
-    case 'unknown':
-    case 'damaged':
-      return { ...conversation, action: 'recorded' }
     default:
       return event satisfies never
   }
 }
 
-function featureOf({ featureId }: { featureId: string }): WorkItem {
-  return { type: 'feature', featureId }
+function isOneOf<T extends object>(actions: T, event: LogEvent): event is Extract<LogEvent, { type: keyof T }> {
+  return Object.hasOwn(actions, event.type)
+}
+
+function compactionUpdate(event: CompactionStarted | CheckpointTaken | CompactionFailed) {
+  switch (event.type) {
+    case 'compaction.started':
+      return { name: 'session:compaction-start', action: 'started', compaction: event } as const
+    case 'checkpoint.taken': {
+      const reclaimed = event.tokensBefore - event.tokensAfter
+      return { name: 'session:compaction-complete', action: 'completed', compaction: event, reclaimed } as const
+    }
+    case 'compaction.failed':
+      return { name: 'session:compaction-error', action: 'failed', compaction: event } as const
+  }
+}
+
+function itemOf(event: { item: WorkItem } | { featureId: string }): WorkItem {
+  return 'item' in event ? event.item : { type: 'feature', featureId: event.featureId }
 }

@@ -120,7 +120,7 @@ describe('catch-up', () => {
     const { version } = await says('user', 'one')
     expect((await colloquy.conversations.acknowledge(id, 'dev', version)).acknowledged).toBe(version)
     expect((await colloquy.conversations.acknowledge(id, 'dev', 1)).acknowledged).toBe(version)
-    await expect(colloquy.conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/has not been written yet/)
+    await expect(colloquy.conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/does not exist yet/)
   })
 
   it('[P3] an acknowledgement that is refused makes no session, and joining to acknowledge is one write', async () => {
@@ -129,7 +129,7 @@ describe('catch-up', () => {
     const { conversations, sessions } = colloquy
     const write = { expectedVersion: version - 1 }
     await expect(conversations.acknowledge(id, 'dev', version, write)).rejects.toThrow(/Nothing was written/)
-    await expect(conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/has not been written yet/)
+    await expect(conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/does not exist yet/)
     const fence = { name: 'nobody has it', generation: 1 }
     await expect(conversations.acknowledge(id, 'dev', version, { fence })).rejects.toThrow(LeaseLost)
     expect((await conversations.getConversation(id)).version).toBe(version)

@@ -129,7 +129,7 @@ describe('the task graph', () => {
       .catch(error => error)
     expect(refused.problems).toHaveLength(3)
     const unknown = work.planTasks('login', { add: [{ taskId: 'x', title: 'x', dependencies: ['y'] }] })
-    await expect(unknown).rejects.toThrow('Task x depends on y, which is no task of this feature.')
+    await expect(unknown).rejects.toThrow('Task x depends on y, which is not a task of this feature.')
     const orphaned = work.planTasks('login', { remove: ['api'] })
     await expect(orphaned).rejects.toThrow('Task form depends on api, which is removed; change form too.')
   })

@@ -1,82 +1,91 @@
-/** An item is given to an agent, and comes back; or a guard keeps it, until a person lets it go on. */
-
+/** Decisions about dispatches: an agent gets an item and returns it, or a guard parks the item. */
 import type { ConversationEvent } from '../../events/event.ts'
 import type { DispatchEnded, GuardTripped } from '../../events/work/dispatch.ts'
 import type { AttemptOutcome } from '../../events/work/work.ts'
 import type { WorkItem } from '../../events/work-item.ts'
-import type { DispatchesState } from '../../views/work/dispatches.ts'
+import type { DispatchesState, OpenDispatch } from '../../views/work/dispatches.ts'
 import { legalMoves } from '../../views/work/state-transitions.ts'
 import type { Decision } from '../decision.ts'
-import { type Beginning, begin, moveWork, openWorkIn, reportWork } from './work.ts'
+import { ensureConversation, moveWork, type NewWorkConversation, openWorkIn, reportWork } from './work.ts'
 
 interface DispatchStart {
   item: WorkItem
   dispatchId: string
   agent: string
   node: string
-  /** The states that somebody can act on; in any other nothing is started. */
+  /** States in which the item may be dispatched. */
   states: readonly string[]
-  /** Where it goes when it is given to somebody, if it is not there. */
+  /** State of the item while it is dispatched; undefined keeps its state. */
   to: string | undefined
-  /** Where it goes when a guard keeps it. */
+  /** State of the item after a guard tripped. */
   parkedIn: string
-  /** Why it may not be given to the agent, from the facts as they are now. */
+  /** Returns why the agent may not have the item, from the state at the moment of writing. */
   guard(
     state: DispatchesState | undefined,
   ): (Pick<GuardTripped, 'kind' | 'finding'> & { evidence: readonly number[] }) | undefined
-  /** Milliseconds since 1970 before which it is given to nobody. */
+  /** Milliseconds since 1970 before which the item is not dispatched. */
   waitsUntil(state: DispatchesState | undefined): number
-  beginning: Beginning
+  conversation: NewWorkConversation
 }
 
 /**
- * Gives an item to an agent; or parks it, when a guard says so; or does nothing, when there is nothing to do any more or
- * not yet. What was recorded says which. Whoever calls holds the item's lease, so a dispatch that is still open is dead:
- * it is ended here, and if there is reason to, that is all for now.
+ * Dispatches an item, or parks it when a guard trips, or does nothing when there is nothing to do now.
+ *
+ * The caller holds the item's lease, so a dispatch that is still open is dead: it is ended first. Its back-off may then
+ * delay the new dispatch.
  */
 export function startDispatch(start: DispatchStart): Decision {
-  const { item, dispatchId, agent, node, states, to, parkedIn, beginning } = start
+  const { item, dispatchId, agent, node, states, to, parkedIn, conversation } = start
   return (heads, now) => {
     const info = heads.conversation?.info
-    const events: ConversationEvent[] = [...begin(heads, item, beginning)]
+    const events: ConversationEvent[] = [...ensureConversation(heads, item, conversation)]
     const state = info?.work?.state ?? 'planning'
     if (!states.includes(state)) return []
-    let known = info?.dispatches
-    if (known?.open) {
-      const { id, agent: dead, version } = known.open
-      const past = { id, agent: dead, version, outcome: 'crashed' as const, print: '', endedAt: iso(now) }
-      const { open: _, ...rest } = known
-      known = { ...rest, crashes: known.crashes + 1, recent: [...known.recent, past] }
-      const until = start.waitsUntil(known)
-      events.push(
-        { type: 'dispatch.ended', item, dispatchId: id, agent: dead, outcome: 'crashed' },
-        {
-          type: 'work.attempted',
-          item,
-          outcome: 'aborted',
-          reason: 'the process that had it ended, or stalled, without a word',
-          ...(until > now && { notBefore: iso(until) }),
-          by: { agent: dead },
-        },
-      )
+    let dispatches = info?.dispatches
+    if (dispatches?.open) {
+      const { open } = dispatches
+      dispatches = afterCrash(dispatches, open, now)
+      events.push(...crashEvents(item, open, { now, until: start.waitsUntil(dispatches) }))
     }
-    const found = start.guard(known)
-    if (found) {
-      const isNew = known?.tripped === undefined
-      if (isNew) {
-        const { kind, finding, evidence } = found
+    const tripped = start.guard(dispatches)
+    if (tripped) {
+      const { kind, finding, evidence } = tripped
+      if (dispatches?.tripped === undefined)
         events.push({ type: 'guard.tripped', item, kind, finding, evidence: [...evidence] })
-      }
-      const data = { guard: found.kind }
-      return [...events, ...moveWork(item, parkedIn, { reason: found.finding, data }, beginning)(heads, now)]
+      const data = { guard: kind }
+      return [...events, ...moveWork(item, parkedIn, { reason: finding, data }, conversation)(heads, now)]
     }
-    if (start.waitsUntil(known) > now) return events.filter(event => event.type !== 'conversation.created')
+    if (start.waitsUntil(dispatches) > now) return events.filter(event => event.type !== 'conversation.created')
     if (to !== undefined && to !== state) {
-      const [moved] = moveWork(item, to, { by: { agent } }, beginning)(heads, now).slice(-1)
+      const [moved] = moveWork(item, to, { by: { agent } }, conversation)(heads, now).slice(-1)
       events.push(moved!)
     }
     return [...events, { type: 'dispatch.started', item, dispatchId, agent, state, node }]
   }
+}
+
+function afterCrash(state: DispatchesState, { id, agent, version }: OpenDispatch, now: number): DispatchesState {
+  const { open: _, ...rest } = state
+  const past = { id, agent, version, outcome: 'crashed' as const, print: '', endedAt: iso(now) }
+  return { ...rest, crashes: state.crashes + 1, recent: [...state.recent, past] }
+}
+
+function crashEvents(
+  item: WorkItem,
+  { id: dispatchId, agent }: OpenDispatch,
+  { now, until }: { now: number; until: number },
+): ConversationEvent[] {
+  return [
+    { type: 'dispatch.ended', item, dispatchId, agent, outcome: 'crashed' },
+    {
+      type: 'work.attempted',
+      item,
+      outcome: 'aborted',
+      reason: 'its process ended or stalled without a report',
+      ...(until > now && { notBefore: iso(until) }),
+      by: { agent },
+    },
+  ]
 }
 
 interface DispatchEnd {
@@ -85,20 +94,19 @@ interface DispatchEnd {
   agent: string
   sessionId: string | undefined
   outcome: DispatchEnded['outcome']
-  /** Why it failed, was parked or stopped. */
+  /** Reason of a failure, park or stop. */
   reason?: string
-  /** What came of it. */
+  /** Summary of the result. */
   summary?: string
   print?: string
   next?: NonNullable<DispatchEnded['next']>
-  /** Where it goes. Undefined: it stays where it is. */
+  /** New state of the item; undefined keeps its state. */
   to: string | undefined
-  /** How long to wait before it is tried again. */
+  /** Milliseconds until the next attempt. */
   waitMs(state: DispatchesState): number
-  beginning: Beginning
+  conversation: NewWorkConversation
 }
 
-/** What an attempt is called among the facts about work. */
 const attempts: Record<DispatchEnded['outcome'], AttemptOutcome> = {
   done: 'done',
   continues: 'done',
@@ -108,9 +116,9 @@ const attempts: Record<DispatchEnded['outcome'], AttemptOutcome> = {
   crashed: 'aborted',
 }
 
-/** Takes an item back, with what came of it. One that was ended already records nothing. */
+/** Ends a dispatch with its result, once. */
 export function endDispatch(end: DispatchEnd): Decision {
-  const { item, dispatchId, agent, sessionId, outcome, reason, summary, print, next, to, beginning } = end
+  const { item, dispatchId, agent, sessionId, outcome, reason, summary, print, next, to, conversation } = end
   return (heads, now) => {
     const info = heads.conversation?.info
     const state = info?.dispatches
@@ -118,7 +126,7 @@ export function endDispatch(end: DispatchEnd): Decision {
     const by = { agent, ...(sessionId !== undefined && { sessionId }) }
     const failures = outcome === 'failed' ? state.failures + 1 : outcome === 'continues' ? 0 : state.failures
     const waitMs = end.waitMs({ ...state, failures, crashes: outcome === 'continues' ? 0 : state.crashes })
-    const isTriedAgain = outcome === 'failed' || outcome === 'continues'
+    const isRetried = outcome === 'failed' || outcome === 'continues'
     const events: ConversationEvent[] = [
       {
         type: 'dispatch.ended',
@@ -134,30 +142,32 @@ export function endDispatch(end: DispatchEnd): Decision {
         item,
         outcome: attempts[outcome],
         ...(reason !== undefined && { reason }),
-        ...(isTriedAgain && waitMs > 0 && { notBefore: iso(now + waitMs) }),
+        ...(isRetried && waitMs > 0 && { notBefore: iso(now + waitMs) }),
         by,
       },
     ]
-    if (summary !== undefined) events.push(...reportWork(item, { summary, by }, beginning)(heads, now))
-    // Somebody else may have moved it meanwhile: what came of the work counts all the same.
+    if (summary !== undefined) events.push(...reportWork(item, { summary, by }, conversation)(heads, now))
+    // The item may have been moved meanwhile, which does not invalidate the result.
     const current = info?.work?.state
     const mayMove = info?.work && legalMoves(info.work.type, current!).includes(to ?? '')
     if (to !== undefined && to !== current && mayMove)
-      events.push(...moveWork(item, to, { by, ...(reason !== undefined && { reason }) }, beginning)(heads, now))
+      events.push(...moveWork(item, to, { by, ...(reason !== undefined && { reason }) }, conversation)(heads, now))
     return events
   }
 }
 
-/**
- * A person lets an item go on: what was seen so far is no evidence any more, and it goes back to where it can be given
- * to somebody.
- */
-export function clearGuards(item: WorkItem, reason: string | undefined, to: string, beginning: Beginning): Decision {
+/** Clears tripped guards: earlier attempts no longer count, and the item returns to a state it is dispatched from. */
+export function clearGuards(
+  item: WorkItem,
+  reason: string | undefined,
+  to: string,
+  conversation: NewWorkConversation,
+): Decision {
   return (heads, now) => {
     const work = openWorkIn(heads, item)
-    const said = reason === undefined ? {} : { reason }
-    const moves = work.state === to ? [] : moveWork(item, to, said, beginning)(heads, now)
-    return [{ type: 'guard.cleared', item, ...said }, ...moves]
+    const why = reason === undefined ? {} : { reason }
+    const moves = work.state === to ? [] : moveWork(item, to, why, conversation)(heads, now)
+    return [{ type: 'guard.cleared', item, ...why }, ...moves]
   }
 }
 

@@ -1,8 +1,7 @@
 /**
- * What is recorded of the work on a task: its Ralph loops, reviews and landings.
+ * Decisions about the work on a task: its Ralph loops, reviews and landings.
  *
- * Each decision looks at the head first and records nothing twice, so whoever goes on after a crash may say again what the
- * one before may have said.
+ * None records anything twice, so a process that resumes after a crash may repeat them.
  */
 import { IllegalState } from '../../../errors.ts'
 import type { ConflictsFound, LandingEnded, LandingStarted } from '../../events/work/landing.ts'
@@ -11,7 +10,7 @@ import type { ReviewGiven } from '../../events/work/review.ts'
 import type { Heads } from '../../views/heads.ts'
 import { type Decision, openConversationIn } from '../decision.ts'
 
-/** A loop that is open goes on; a new one is the next round. */
+/** Keeps an open loop, or starts the next round. */
 export function startRalph(conversationId: string, started: Omit<RalphStarted, 'type' | 'round'>): Decision {
   return heads => {
     const { ralph } = openConversationIn(heads, conversationId).info
@@ -25,7 +24,10 @@ export function endIteration(conversationId: string, ended: Omit<IterationEnded,
     const loop = openLoop(heads, conversationId, ended.loopId)
     if (ended.number <= loop.iteration) return []
     if (ended.number > loop.iteration + 1) {
-      throw new IllegalState(`Iteration ${ended.number} cannot end: ${loop.iteration} have.`, { conversationId })
+      throw new IllegalState(
+        `Iteration ${ended.number} cannot end: the last ended iteration is ${loop.iteration}. Nothing was written.`,
+        { conversationId },
+      )
     }
     return [{ type: 'iteration.ended', ...ended }]
   }
@@ -40,13 +42,13 @@ export function endRalph(conversationId: string, ended: Omit<RalphEnded, 'type' 
   }
 }
 
-/** One verdict per review: the first. */
-export function giveReview(conversationId: string, given: Omit<ReviewGiven, 'type'>): Decision {
+/** Records the first verdict of each review. */
+export function giveReview(conversationId: string, verdict: Omit<ReviewGiven, 'type'>): Decision {
   return heads => {
     const { review } = openConversationIn(heads, conversationId).info
     const next = (review?.number ?? 0) + 1
-    if (given.number < next) return []
-    return [{ type: 'review.given', ...given, number: next }]
+    if (verdict.number < next) return []
+    return [{ type: 'review.given', ...verdict, number: next }]
   }
 }
 
@@ -75,5 +77,8 @@ export function endLanding(conversationId: string, ended: Omit<LandingEnded, 'ty
 function openLoop(heads: Heads, conversationId: string, loopId: string) {
   const { ralph } = openConversationIn(heads, conversationId).info
   if (ralph?.id === loopId && ralph.outcome === undefined) return ralph
-  throw new IllegalState(`The loop ${loopId} of conversation ${conversationId} is over.`, { conversationId, loopId })
+  throw new IllegalState(`Loop ${loopId} of conversation ${conversationId} is over. Nothing was written.`, {
+    conversationId,
+    loopId,
+  })
 }

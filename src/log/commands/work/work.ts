@@ -1,4 +1,4 @@
-/** Decisions about work items: what they are, where they go. The state is that of the head at the moment of writing. */
+/** Decisions about work items: their descriptions, states, reports and worktrees. */
 import { z } from 'zod'
 import { IllegalState, MoveRefused, NotFound } from '../../../errors.ts'
 import type { ConversationEvent } from '../../events/event.ts'
@@ -47,9 +47,9 @@ export const NewBead = z.strictObject({
   beadId: Id.optional(),
   title: name,
   ...beadFields,
-  /** Where it stands already, of one that comes from elsewhere. */
+  /** State of a bead imported from another system. */
   state: BeadState.optional(),
-  /** Why it stands there. */
+  /** Reason of that state. */
   reason: text.optional(),
 })
 export type NewBead = z.input<typeof NewBead>
@@ -57,7 +57,7 @@ export const BeadChanges = z.strictObject({ title: name.optional(), ...beadField
 export type BeadChanges = z.input<typeof BeadChanges>
 
 export const Move = z.strictObject({
-  /** The state it must be in now. Without it: whatever it is in. */
+  /** State the item must be in. Default: any. */
   from: z.string().optional(),
   reason: text.optional(),
   by: WorkBy.optional(),
@@ -71,7 +71,7 @@ export type Report = z.input<typeof Report>
 export const Attempt = z.strictObject({
   outcome: AttemptOutcome,
   reason: text.optional(),
-  /** ISO time before which it is not tried again. */
+  /** ISO time before which the item is not tried again. */
   notBefore: z.iso.datetime().optional(),
   by: WorkBy.optional(),
   data: Metadata.optional(),
@@ -86,15 +86,15 @@ export const NewWorktree = z.strictObject({
 })
 export type NewWorktree = z.input<typeof NewWorktree>
 
-/** Where a conversation has to be made first: what it is called, and the phase it begins in. */
-export interface Beginning {
+/** Title and phase of the conversation, used when the item has none yet. */
+export interface NewWorkConversation {
   title: string
   phase?: string
   phaseTimeoutMs?: number
 }
 
-/** What a work item is called in words. */
-export function called(item: WorkItem): string {
+/** Returns a work item's name in messages, such as `Task t1 of feature login`. */
+export function workItemName(item: WorkItem): string {
   switch (item.type) {
     case 'feature':
       return `Feature ${item.featureId}`
@@ -107,25 +107,28 @@ export function called(item: WorkItem): string {
   }
 }
 
-/** The facts that begin the conversation, if there is none; whether it takes writes, if there is one. */
-export function begin(heads: Heads, item: WorkItem, beginning: Beginning): ConversationEvent[] {
-  const { conversation } = heads
-  if (!conversation) return [{ type: 'conversation.created', workItem: item, ...beginning }]
-  openConversationIn(heads, conversation.info.id)
+/** Creates the conversation if there is none; checks that it takes writes if there is one. */
+export function ensureConversation(
+  heads: Heads,
+  item: WorkItem,
+  conversation: NewWorkConversation,
+): ConversationEvent[] {
+  if (!heads.conversation) return [{ type: 'conversation.created', workItem: item, ...conversation }]
+  openConversationIn(heads, heads.conversation.info.id)
   return []
 }
 
-/** @throws {IllegalState} when the feature is a work item already */
+/** @throws {IllegalState} when the feature exists already */
 export function addFeature(
   featureId: string,
   { name, ...rest }: Omit<z.output<typeof NewFeature>, 'featureId'>,
-  beginning: Omit<Beginning, 'title'>,
+  conversation: Omit<NewWorkConversation, 'title'>,
 ): Decision {
   const item: WorkItem = { type: 'feature', featureId }
   return heads => {
-    refuseKnown(heads, item)
+    refuseExisting(heads, item)
     return [
-      ...begin(heads, item, { ...beginning, title: name }),
+      ...ensureConversation(heads, item, { ...conversation, title: name }),
       ...retitled(heads, name),
       { type: 'feature.described', featureId, name, ...withoutUndefined(rest) },
     ]
@@ -141,18 +144,18 @@ export function describeFeature(featureId: string, changes: z.output<typeof Feat
   }
 }
 
-/** @throws {IllegalState} when the bead is there already */
+/** @throws {IllegalState} when the bead exists already */
 export function addBead(
   beadId: string,
   { title, state = firstState.bead, reason, ...rest }: Omit<z.output<typeof NewBead>, 'beadId'>,
-  beginning: Omit<Beginning, 'title'>,
+  conversation: Omit<NewWorkConversation, 'title'>,
 ): Decision {
   const item: WorkItem = { type: 'bead', beadId }
   return heads => {
-    refuseKnown(heads, item)
+    refuseExisting(heads, item)
     const described: WorkDescribed = { type: 'work.described', item, title, ...withoutUndefined(rest) }
     const events: ConversationEvent[] = [
-      ...begin(heads, item, { ...beginning, title }),
+      ...ensureConversation(heads, item, { ...conversation, title }),
       ...retitled(heads, title),
       described,
     ]
@@ -174,21 +177,21 @@ export function describeBead(beadId: string, changes: z.output<typeof BeadChange
 }
 
 /**
- * Moves a work item to another state. To the one it is in already records nothing, unless another one was expected.
+ * Moves a work item to another state. A move to its current state records nothing.
  *
- * @throws {MoveRefused} when that is not legal from its state, or it is not in the state that was expected
+ * @throws {MoveRefused} when the move is not legal, or the item is not in the expected state
  */
 export function moveWork(
   item: WorkItem,
   to: string,
   { from: expected, ...rest }: z.output<typeof Move>,
-  beginning: Beginning,
+  conversation: NewWorkConversation,
 ): Decision {
   return heads => {
-    const { type, state, heldIn } = standingIn(heads, item)
-    const created = begin(heads, item, beginning)
+    const { type, state, heldIn } = currentWork(heads, item)
+    const created = ensureConversation(heads, item, conversation)
     const legal = legalMoves(type, state, heldIn)
-    const facts = { item: called(item), from: state, to, legal }
+    const facts = { item: workItemName(item), from: state, to, legal }
     if (expected !== undefined && expected !== state) throw new MoveRefused(facts, `"${expected}" was expected`)
     if (to === state) return []
     if (!legal.includes(to)) {
@@ -199,48 +202,67 @@ export function moveWork(
   }
 }
 
-export function reportWork(item: WorkItem, report: z.output<typeof Report>, beginning: Beginning): Decision {
+export function reportWork(
+  item: WorkItem,
+  report: z.output<typeof Report>,
+  conversation: NewWorkConversation,
+): Decision {
   return heads => {
-    standingIn(heads, item)
+    currentWork(heads, item)
     const { summary, ...rest } = report
-    return [...begin(heads, item, beginning), { type: 'work.reported', item, summary, ...withoutUndefined(rest) }]
+    return [
+      ...ensureConversation(heads, item, conversation),
+      { type: 'work.reported', item, summary, ...withoutUndefined(rest) },
+    ]
   }
 }
 
-export function attemptWork(item: WorkItem, attempt: z.output<typeof Attempt>, beginning: Beginning): Decision {
+export function attemptWork(
+  item: WorkItem,
+  attempt: z.output<typeof Attempt>,
+  conversation: NewWorkConversation,
+): Decision {
   return heads => {
-    standingIn(heads, item)
+    currentWork(heads, item)
     const { outcome, ...rest } = attempt
-    return [...begin(heads, item, beginning), { type: 'work.attempted', item, outcome, ...withoutUndefined(rest) }]
+    return [
+      ...ensureConversation(heads, item, conversation),
+      { type: 'work.attempted', item, outcome, ...withoutUndefined(rest) },
+    ]
   }
 }
 
-/** The same again records nothing. */
-export function addWorktree(item: WorkItem, tree: z.output<typeof NewWorktree>, beginning: Beginning): Decision {
+export function addWorktree(
+  item: WorkItem,
+  tree: z.output<typeof NewWorktree>,
+  conversation: NewWorkConversation,
+): Decision {
   return heads => {
-    standingIn(heads, item)
+    currentWork(heads, item)
     const { path, branch, ...rest } = tree
-    const known = heads.conversation?.info.work?.worktree
-    if (known?.path === path && known.branch === branch) return []
+    const current = heads.conversation?.info.work?.worktree
+    if (current?.path === path && current.branch === branch) return []
     const created: WorktreeCreated = { type: 'worktree.created', item, path, branch, ...withoutUndefined(rest) }
-    return [...begin(heads, item, beginning), created]
+    return [...ensureConversation(heads, item, conversation), created]
   }
 }
 
 export function removeWorktree(item: WorkItem, reason: string | undefined): Decision {
   return heads => {
-    const known = heads.conversation?.info.work?.worktree
-    if (!known) return []
-    return [{ type: 'worktree.removed', item, path: known.path, ...(reason !== undefined && { reason }) }]
+    const worktree = heads.conversation?.info.work?.worktree
+    if (!worktree) return []
+    return [{ type: 'worktree.removed', item, path: worktree.path, ...(reason !== undefined && { reason }) }]
   }
 }
 
-function refuseKnown({ conversation }: Heads, item: WorkItem): void {
+function refuseExisting({ conversation }: Heads, item: WorkItem): void {
   if (!conversation?.info.work) return
-  throw new IllegalState(`${called(item)} is there already.`, { conversationId: conversation.info.id })
+  throw new IllegalState(`${workItemName(item)} exists already. Nothing was written.`, {
+    conversationId: conversation.info.id,
+  })
 }
 
-/** A work item that was described as one, and takes writes. */
+/** @throws {NotFound} when the item was never described */
 export function openWorkIn(heads: Heads, item: WorkItem) {
   const { work, id } = heads.conversation?.info ?? {}
   if (!work || id === undefined) throw new NotFound(item.type, idOf(item))
@@ -248,9 +270,10 @@ export function openWorkIn(heads: Heads, item: WorkItem) {
   return work
 }
 
-/** Where it stands. A task needs no facts of its own to be in planning; the others must have been added. */
-function standingIn(heads: Heads, item: WorkItem): { type: WorkType; state: string; heldIn?: string } {
-  if (item.type === 'thread') throw new IllegalState(`${called(item)} is no work item: it has no state.`, { item })
+/** A task without events is in planning; features and beads must have been added. */
+function currentWork(heads: Heads, item: WorkItem): { type: WorkType; state: string; heldIn?: string } {
+  if (item.type === 'thread')
+    throw new IllegalState(`${workItemName(item)} is not a work item and has no state.`, { item })
   const work = heads.conversation?.info.work
   if (!work && item.type !== 'task') throw new NotFound(item.type, idOf(item))
   return work ?? { type: 'task', state: firstState.task }

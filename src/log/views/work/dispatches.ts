@@ -26,7 +26,7 @@ export interface DispatchesState {
   clearedAt?: number
 }
 
-interface OpenDispatch {
+export interface OpenDispatch {
   id: string
   agent: string
   node: string
