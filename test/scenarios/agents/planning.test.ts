@@ -74,7 +74,7 @@ describe('the project manager', () => {
       ['plan_tasks', { tasks: 'all of them' }],
       ['plan_tasks', { feature: 'logout', tasks }],
     )
-    expect(outputs[0]).toContain('each task waiting for the next: api → form → api')
+    expect(outputs[0]).toContain('each task waits for the next: api → form → api')
     expect(outputs[1]).toContain('Task x depends on y, which is not a task of this feature.')
     expect(outputs[2]).toContain('Task x is new and needs a title.')
     expect(outputs[3]).toContain('The arguments do not fit: tasks')
