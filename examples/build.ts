@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Model, openColloquy } from 'colloquy'
+import type { Model } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 
 const root = mkdtempSync(join(tmpdir(), 'colloquy-example-'))
@@ -14,25 +14,28 @@ writeFileSync(join(root, 'README.md'), '# Shop\n')
 git('add', '--all')
 git('-c', 'user.name=You', '-c', 'user.email=you@example.invalid', 'commit', '--quiet', '-m', 'first')
 
-/** Calls a tool, and says it is done when the result is there. */
-const calling = (name: string, input: (asked: string) => unknown): Model =>
+/** A model that calls one tool, and is done when it has the result. */
+const calling = (name: string, input: (message: string) => unknown): Model =>
   scriptedModel(({ messages }) => {
     const last = messages.at(-1)?.content ?? []
     if (last.some(part => part.type === 'tool-result')) return 'Done.'
-    const asked = last.map(part => (part.type === 'text' ? part.text : '')).join('')
-    return { calls: [{ name, input: input(asked), callId: crypto.randomUUID() }] }
+    const message = last.map(part => (part.type === 'text' ? part.text : '')).join('')
+    return { calls: [{ name, input: input(message), callId: crypto.randomUUID() }] }
   }, name)
 
 const models = {
   pm: calling('plan_tasks', () => ({ tasks: [{ id: 'greeting', title: 'Greet the customer' }] })),
-  dev: calling('write_file', asked => ({
+  dev: calling('write_file', message => ({
     path: 'greeting.txt',
-    content: asked.includes('failed with exit code') ? 'Welcome to the shop\n' : 'Hi\n',
+    content: message.includes('failed with exit code') ? 'Welcome to the shop\n' : 'Hi\n',
   })),
   qa: calling('review', () => ({ verdict: 'pass', feedback: 'It greets.' })),
 }
 
 // #region build
+import { openColloquy } from 'colloquy'
+import { team } from 'colloquy/building'
+
 const colloquy = await openColloquy({
   store: 'sqlite::memory:',
   project: 'shop',
@@ -41,7 +44,7 @@ const colloquy = await openColloquy({
   work: { checks: { test: 'grep -q Welcome greeting.txt' }, limits: { iterations: 5 } },
 })
 await colloquy.work.addFeature({ featureId: 'greet', name: 'A greeting' })
-const { outcome, tasks } = await colloquy.team.run('greet', {
+const { outcome, tasks } = await team(colloquy).run('greet', {
   onProgress(progress) {
     if (progress.type === 'iteration-end') console.log(progress.number, 'failed:', progress.failed)
     if (progress.type === 'task') console.log(progress.taskId, progress.from, '→', progress.to)
@@ -52,7 +55,7 @@ console.log(outcome, tasks) // done [ { taskId: 'greeting', title: 'Greet the cu
 
 assert.equal(outcome, 'done')
 assert.equal(readFileSync(join(root, 'greeting.txt'), 'utf8'), 'Welcome to the shop\n')
-const { ralph } = (await colloquy.team.status('greet')).tasks[0]!
+const { ralph } = (await team(colloquy).status('greet')).tasks[0]!
 assert.equal(ralph?.iteration, 2)
 await colloquy.close()
 rmSync(root, { recursive: true })

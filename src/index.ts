@@ -1,11 +1,5 @@
 /** The front door: open a store, and the nouns that go in and out of it. */
 
-export type { Approvals, BuildSettingsInput } from './agents/building/build-settings.ts'
-export type { TeamProgress } from './agents/building/progress.ts'
-export type { TeamOutcome } from './agents/building/team.ts'
-export { type TaskStatus, TeamManager, type TeamStatus } from './agents/building/team-manager.ts'
-export type { TeamOptions } from './agents/building/team-options.ts'
-export type { TeamResult } from './agents/building/team-run.ts'
 export { AgentManager } from './agents/runs/agent-manager.ts'
 export type { AgentSettings, AgentSettingsInput } from './agents/runs/agent-settings.ts'
 export type { LiveFilter, LivePart, LiveUpdate } from './agents/runs/live.ts'

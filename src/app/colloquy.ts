@@ -1,10 +1,10 @@
 /** What an open store gives: the managers of a project, and what holds for all of it. */
 
-import type { TeamManager } from '../agents/building/team-manager.ts'
 import type { AgentManager } from '../agents/runs/agent-manager.ts'
 import type { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
 import type { OrchestrateOptions } from '../agents/scheduling/orchestrations.ts'
 import type { OrchestrationResult } from '../agents/scheduling/orchestrator.ts'
+import type { TeamProject } from '../agents/team-access.ts'
 import type { UpdatesOptions } from '../conversation/access/updates.ts'
 import type { ConversationManager } from '../conversation/lifecycle/conversation-manager.ts'
 import type { SessionManager } from '../conversation/sessions/session-manager.ts'
@@ -29,7 +29,7 @@ export interface Queues {
   runs: number
 }
 
-export interface Colloquy {
+export interface Colloquy extends TeamProject {
   readonly project: string
   /** The project's folder, if it has one. */
   readonly root: string | undefined
@@ -45,8 +45,6 @@ export interface Colloquy {
    * @throws {ModelMissing} when no model is named for it
    */
   orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
-  /** Teams that build features. */
-  readonly team: TeamManager
   /**
    * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
    * Whoever must miss nothing subscribes. What a listener throws reaches neither whoever wrote, whose write is durable,

@@ -1,11 +1,11 @@
 /** Opens a store and puts the managers over it. */
 
-import type { RunningShift } from '../agents/building/team-options.ts'
 import { liveChannel } from '../agents/runs/live.ts'
 import { runKeeper } from '../agents/runs/run-keeper.ts'
 import { autorun } from '../agents/scheduling/autorun.ts'
 import { completeDispatchSettings, type DispatchSettingsInput } from '../agents/scheduling/dispatch-settings.ts'
 import type { Dispatcher } from '../agents/scheduling/dispatcher.ts'
+import type { RunningShift } from '../agents/team-access.ts'
 import { newId } from '../conversation/access/new-id.ts'
 import type { SettingsInput } from '../conversation/access/settings.ts'
 import type { RequestSettings } from '../conversation/sessions/request-settings.ts'

@@ -3,11 +3,7 @@
  * has a folder of its own or none: nobody who may write in one project reads the files of another through it.
  */
 
-import {
-  type BuildSettings,
-  type BuildSettingsInput,
-  completeBuildSettings,
-} from '../agents/building/build-settings.ts'
+import { type BuildSettings, type BuildSettingsInput, completeBuildSettings } from '../agents/build-settings.ts'
 import { type AgentSettings, type AgentSettingsInput, completeAgentSettings } from '../agents/runs/agent-settings.ts'
 import { completeSettings, type Settings, type SettingsInput } from '../conversation/access/settings.ts'
 import { type ReferenceSettings, referenceSettings } from '../conversation/references/reference-settings.ts'

@@ -3,9 +3,6 @@
  * every request, and most need one part.
  */
 
-import { taskWorker } from '../agents/building/task-worker.ts'
-import { TeamManager } from '../agents/building/team-manager.ts'
-import type { RunningShift, TeamParts } from '../agents/building/team-options.ts'
 import { AgentManager } from '../agents/runs/agent-manager.ts'
 import type { LiveChannel } from '../agents/runs/live.ts'
 import type { RunKeeper } from '../agents/runs/run-keeper.ts'
@@ -13,6 +10,8 @@ import { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
 import type { DispatchSettings } from '../agents/scheduling/dispatch-settings.ts'
 import type { Dispatcher } from '../agents/scheduling/dispatcher.ts'
 import { runOrchestrator } from '../agents/scheduling/orchestrations.ts'
+import type { TaskWorker } from '../agents/scheduling/worker.ts'
+import { type RunningShift, type TeamParts, teamParts } from '../agents/team-access.ts'
 import { checkAsked } from '../conversation/access/input-schemas.ts'
 import { keepingAlive } from '../conversation/access/keep-process-alive.ts'
 import { updates } from '../conversation/access/updates.ts'
@@ -85,8 +84,7 @@ export class Scoped implements Colloquy {
   #conversations: ConversationManager | undefined
   #agents: AgentManager | undefined
   #work: WorkManager | undefined
-  #building: TeamParts | undefined
-  #team: TeamManager | undefined
+  #teamParts: TeamParts | undefined
   #dispatcher: DispatchManager | undefined
 
   /** `meant` are settings that hold here instead of the project's. */
@@ -139,11 +137,6 @@ export class Scoped implements Colloquy {
     return this.#work
   }
 
-  get team(): TeamManager {
-    this.#team ??= new TeamManager(this.#buildsWith)
-    return this.#team
-  }
-
   get dispatcher(): DispatchManager {
     const { engine, dispatching, dispatchers } = this.#opened
     this.#dispatcher ??= new DispatchManager({
@@ -155,7 +148,7 @@ export class Scoped implements Colloquy {
       agents: this.agents,
       settings: dispatching,
       running: dispatchers,
-      ...(this.root !== undefined && { task: taskWorker(this.#buildsWith) }),
+      ...(this.root !== undefined && { task: taskWorkerOnDemand(() => this[teamParts]) }),
     })
     return this.#dispatcher
   }
@@ -263,13 +256,13 @@ export class Scoped implements Colloquy {
   }
 
   /** @throws {IllegalState} when the project has no folder */
-  get #buildsWith(): TeamParts {
+  get [teamParts](): TeamParts {
     const { project, root } = this
     if (root === undefined) {
       throw new IllegalState(`A team builds in the project's folder: projects.${project}.root is missing.`, { project })
     }
     const { engine, shifts } = this.#opened
-    this.#building ??= {
+    this.#teamParts ??= {
       engine,
       scope: this.#scope,
       sessions: this.sessions,
@@ -280,7 +273,7 @@ export class Scoped implements Colloquy {
       root,
       shifts,
     }
-    return this.#building
+    return this.#teamParts
   }
 
   #managedBy(scope: Scope): AgentManager {
@@ -301,6 +294,22 @@ export class Scoped implements Colloquy {
       opened: models,
       mcp,
     })
+  }
+}
+
+/** Loads the team that codes with the first task that is ready: most projects have none. */
+function taskWorkerOnDemand(parts: () => TeamParts): TaskWorker {
+  let worker: TaskWorker | undefined
+  async function loaded(): Promise<TaskWorker> {
+    if (!worker) {
+      const { taskWorker } = await import('../agents/building/task-worker.ts')
+      worker = taskWorker(parts())
+    }
+    return worker
+  }
+  return {
+    work: async (job, signal) => (await loaded()).work(job, signal),
+    choose: async tasks => (tasks.length === 0 ? new Set() : (await loaded()).choose(tasks)),
   }
 }
 

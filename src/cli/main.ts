@@ -2,9 +2,7 @@
 /** The command line: the commands together, and how each run ends. */
 import { Command } from 'commander'
 import { version } from '../server/version.ts'
-import { addDemo } from './building/demo.ts'
-import { addRalph, addResume, addRun, addStop } from './building/run.ts'
-import { addStatus } from './building/status.ts'
+import { addDemo, addRalph, addResume, addRun, addStatus, addStop } from './building/commands.ts'
 import { addChat } from './chat/chat.ts'
 import { addAnswer } from './commands/answer.ts'
 import { addBead } from './commands/bead.ts'

@@ -1,6 +1,7 @@
 /** A small repository with a feature to build, and agents that play from a script. */
 import { join } from 'node:path'
-import type { Model, OpenOptions, TeamProgress } from 'colloquy'
+import type { Model, OpenOptions } from 'colloquy'
+import type { TeamProgress } from 'colloquy/building'
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
 import { freshColloquy } from './colloquy.ts'
 import { commit, type Files, repositoryWith, runGit } from './repository.ts'

@@ -8,12 +8,13 @@ import type { KeptLease } from '../../conversation/access/renewed-lease.ts'
 import type { Feature } from '../../conversation/work/features.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { RalphLimits } from '../../log/events/work/ralph.ts'
+import type { TeamParts } from '../team-access.ts'
 import { type FeaturePlace, featurePlace } from './feature-worktree.ts'
 import { repositoryOf } from './git/worktree.ts'
 import { type Harness, harness } from './harness.ts'
 import type { OnProgress } from './progress.ts'
 import { type TaskRoom, taskRoom } from './task-context.ts'
-import type { TeamOptions, TeamParts } from './team-options.ts'
+import type { TeamOptions } from './team-options.ts'
 
 export interface Shift {
   feature: Feature
@@ -160,7 +161,7 @@ function answering(
   return harness({
     ...{ agents: agentsAs('harness'), approvals, model, signal },
     session: async () => (await sessions.getOrCreateSession({ type: 'feature', featureId, agentType: 'harness' })).id,
-    onAnswer: leave => onProgress?.({ type: 'leave', ...leave }),
+    onAnswer: approval => onProgress?.({ type: 'approval', ...approval }),
   })
 }
 

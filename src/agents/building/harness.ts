@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import { IllegalState } from '../../errors.ts'
 import type { Model } from '../../models/model.ts'
+import type { Approvals } from '../build-settings.ts'
 import type { AgentManager } from '../runs/agent-manager.ts'
 import type { LivePart } from '../runs/live.ts'
 import { tool } from '../tools/tool.ts'
-import type { Approvals } from './build-settings.ts'
 
 export interface Harness {
   /** Looks at what a run says; answers what it asks leave for. */

@@ -4,8 +4,8 @@ import type { Feature } from '../../conversation/work/features.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
 import type { LivePart } from '../runs/live.ts'
 import type { RunOptions } from '../runs/run-options.ts'
+import type { TeamParts } from '../team-access.ts'
 import type { OnProgress } from './progress.ts'
-import type { TeamParts } from './team-options.ts'
 
 /** Gives why nothing came of it, if nothing did: the PM's own words, or what went wrong. */
 export async function planFeature(

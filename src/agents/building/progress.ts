@@ -19,8 +19,8 @@ export type TeamProgress =
   | { type: 'review'; taskId: string; verdict: Verdict; feedback: string }
   | { type: 'conflicts'; taskId: string; files: readonly string[] }
   | { type: 'landing'; taskId: string; outcome: LandingOutcome; base: string; commit?: string; reason?: string }
-  /** The harness gave leave, or did not. */
-  | { type: 'leave'; agent: string; text: string; answer: string }
+  /** The harness answered an agent that asked for approval. */
+  | { type: 'approval'; agent: string; text: string; answer: string }
   /** What an agent says and does while it runs. */
   | { type: 'run'; taskId?: string; agent: string; part: LivePart }
 

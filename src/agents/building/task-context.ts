@@ -12,11 +12,11 @@ import type { CheckResult } from '../../log/events/work/ralph.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import type { Model } from '../../models/model.ts'
+import type { BuildSettings } from '../build-settings.ts'
 import type { AgentManager } from '../runs/agent-manager.ts'
 import type { LivePart } from '../runs/live.ts'
 import type { RunResult } from '../runs/run.ts'
 import type { Tool } from '../tools/tool.ts'
-import { type BuildSettings, checksOf } from './build-settings.ts'
 import { runChecks } from './checks.ts'
 import type { FeaturePlace } from './feature-worktree.ts'
 import { type Check, findChecks } from './find-checks.ts'
@@ -66,7 +66,7 @@ export function taskRoom(parts: RoomParts, root: string): TaskRoom {
     return found
   }
 
-  const checks = () => checksOf(settings, () => findChecks(root).checks)
+  const checks = () => configuredChecks(settings) ?? findChecks(root).checks
 
   return {
     ...parts,
@@ -124,4 +124,8 @@ export function taskRoom(parts: RoomParts, root: string): TaskRoom {
 /** Where agents work in the worktree that merges are made in. */
 export function mergeFolder({ mergePath, prefix }: FeaturePlace): string {
   return join(mergePath, prefix)
+}
+
+function configuredChecks({ checks }: BuildSettings): Check[] | undefined {
+  return checks && Object.entries(checks).map(([name, command]) => ({ name, command }))
 }

@@ -5,10 +5,10 @@
 import { LeaseHeld, RepositoryMissing } from '../../errors.ts'
 import { agentFor } from '../../log/views/work/state-transitions.ts'
 import type { TaskWorker, WorkDone, Worker } from '../scheduling/worker.ts'
+import type { TeamParts } from '../team-access.ts'
 import { teamLease } from './feature-shift.ts'
 import type { TaskEnd } from './task.ts'
 import { nextOf } from './team.ts'
-import type { TeamParts } from './team-options.ts'
 import { runFeature, runTask } from './team-run.ts'
 
 export function taskWorker(parts: TeamParts): TaskWorker {

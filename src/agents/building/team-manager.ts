@@ -8,8 +8,9 @@ import type { Feature } from '../../conversation/work/features.ts'
 import { IllegalState } from '../../errors.ts'
 import type { FeatureState, TaskState } from '../../log/events/work/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../../log/views/work/ralph.ts'
+import type { TeamParts } from '../team-access.ts'
 import { teamLease } from './feature-shift.ts'
-import type { TeamOptions, TeamParts } from './team-options.ts'
+import type { TeamOptions } from './team-options.ts'
 import { runFeature, runLoop, type TeamResult } from './team-run.ts'
 
 export interface TaskStatus {

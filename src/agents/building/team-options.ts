@@ -1,47 +1,23 @@
-/** What those who run a team need of the rest of the product, and how a caller says how it is to be run. */
+/** How a caller wants a team to work. */
 
-import type { SessionManager } from '../../conversation/sessions/session-manager.ts'
-import type { WorkManager } from '../../conversation/work/work-manager.ts'
-import type { Engine, Scope } from '../../log/engine.ts'
 import type { RalphLimits } from '../../log/events/work/ralph.ts'
 import type { Model } from '../../models/model.ts'
-import type { AgentManager } from '../runs/agent-manager.ts'
-import type { Approvals, BuildSettings } from './build-settings.ts'
+import type { Approvals } from '../build-settings.ts'
 import type { OnProgress } from './progress.ts'
 
-export interface TeamParts {
-  engine: Engine
-  scope: Scope
-  sessions: SessionManager
-  agents: AgentManager
-  /** The same as somebody else: the log says who answered. */
-  agentsAs: (actor: string) => AgentManager
-  work: WorkManager
-  settings: BuildSettings
-  /** The project's folder. */
-  root: string
-  /** The shifts of this process; none outlives the store. */
-  shifts: Set<RunningShift>
-}
-
-export interface RunningShift {
-  /** Stops it and waits until it has said so. */
-  stop(): Promise<void>
-}
-
 export interface TeamOptions {
-  /** Of all agents, by name or opened. Default: as configured for each. */
+  /** The model of all agents, by name or opened. Default: as configured for each agent. */
   model?: Model | string
-  /** Stops the team; what was done by then is kept, and it can go on. */
+  /** Stops the team. What was done until then is kept, and another run goes on with it. */
   signal?: AbortSignal
-  /** Told of everything as it happens. */
+  /** Receives everything that happens, as it happens. */
   onProgress?: OnProgress
-  /** Called when it holds the lease: what goes wrong from there on is in the log. */
+  /** Called when the team holds the lease: later failures are in the log. */
   onBegun?: () => void
-  /** Where the loops differ from what is configured. */
+  /** Limits of the loops, where they differ from the settings. */
   limits?: Partial<RalphLimits>
-  /** Who gives leave, where it is not as configured. */
+  /** Who approves commands, where it differs from the settings. */
   approvals?: Approvals
-  /** Tasks that failed or are blocked are taken up again where that happened. */
+  /** Continues tasks that failed or are blocked, from the state they stopped in. */
   retries?: boolean
 }

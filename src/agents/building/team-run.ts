@@ -4,6 +4,7 @@ import type { TaskState } from '../../log/events/work/work.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
 import type { RalphState } from '../../log/views/work/ralph.ts'
 import { isHeld } from '../../log/views/work/state-transitions.ts'
+import type { TeamParts } from '../team-access.ts'
 import { type Shift, withShift } from './feature-shift.ts'
 import { putAway } from './feature-worktree.ts'
 import { planFeature } from './plan-feature.ts'
@@ -13,7 +14,7 @@ import { landTask } from './task-landing.ts'
 import { developTask } from './task-loop.ts'
 import { reviewTask } from './task-review.ts'
 import { runTeam, type TeamEnd } from './team.ts'
-import type { TeamOptions, TeamParts } from './team-options.ts'
+import type { TeamOptions } from './team-options.ts'
 
 export interface TeamResult extends TeamEnd {
   featureId: string

@@ -1,34 +1,22 @@
-/** `colloquy status`: where teams and their tasks stand. */
-import type { Command } from 'commander'
-import type { TaskStatus, TeamStatus } from '../../index.ts'
+/** Prints where teams and their tasks stand. */
+import { type TaskStatus, type TeamStatus, team } from '../../agents/building/index.ts'
 import { reading } from '../open.ts'
-import { examples, type GlobalOptions } from '../options.ts'
+import type { GlobalOptions } from '../options.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { type Column, table } from '../terminal/table.ts'
 import { printJson, printLines, style } from '../terminal/terminal.ts'
 import { relativeTime } from '../text/format.ts'
 import { featuresOf } from './team-of.ts'
 
-export function addStatus(program: Command): void {
-  program
-    .command('status')
-    .summary('where teams and their tasks stand')
-    .description(
-      'Shows features with their tasks: the state of each, how far its loop is, what QA said, and what agents wait to be told.',
-    )
-    .argument('[feature]', 'id of a feature; all of them, if left out')
-    .addHelpText('after', examples(['status', 'all features'], ['status login --json', 'one, for machines']))
-    .action(async (feature: string | undefined, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>()
-      await reading(options, async colloquy => {
-        const ids = feature === undefined ? await featuresOf(colloquy) : [feature]
-        const found: TeamStatus[] = []
-        for (const id of ids) found.push(await colloquy.team.status(id))
-        if (options.json) return printJson(feature === undefined ? { features: found } : found[0])
-        if (found.length === 0) return printLines(["There is no feature yet. 'colloquy feature add NAME' adds one."])
-        await printLines(found.flatMap((one, index) => [...(index > 0 ? [''] : []), ...linesOf(one)]))
-      })
-    })
+export async function printStatus(feature: string | undefined, options: GlobalOptions): Promise<void> {
+  await reading(options, async colloquy => {
+    const featureIds = feature === undefined ? await featuresOf(colloquy) : [feature]
+    const features: TeamStatus[] = []
+    for (const id of featureIds) features.push(await team(colloquy).status(id))
+    if (options.json) return printJson(feature === undefined ? { features } : features[0])
+    if (features.length === 0) return printLines(["There is no feature yet. 'colloquy feature add NAME' adds one."])
+    await printLines(features.flatMap((status, index) => [...(index > 0 ? [''] : []), ...linesOf(status)]))
+  })
 }
 
 const columns: ReadonlyArray<Column<TaskStatus>> = [
@@ -48,7 +36,9 @@ function linesOf({ featureId, name, state, running, ended, worktree, tasks, ques
       : []),
     ...(worktree ? [style.dim(safeLine(`worktree ${worktree.path}, branch ${worktree.branch}`))] : []),
     ...(tasks.length > 0 ? table(tasks, columns) : ['No tasks are planned.']),
-    ...questions.map(one => style.yellow(safeLine(`${one.agent} asks: ${one.text}  (colloquy answer ${one.id} …)`))),
+    ...questions.map(({ id, agent, text }) =>
+      style.yellow(safeLine(`${agent} asks: ${text}  (colloquy answer ${id} …)`)),
+    ),
   ]
 }
 

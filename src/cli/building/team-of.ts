@@ -1,24 +1,25 @@
-/** Which feature or task a command means, by whole ids; a task's alone where only one feature has it. */
+/** Finds the feature or task that a command names. */
 import { NotFound } from '../../errors.ts'
 import type { Colloquy } from '../../index.ts'
 
 export async function featuresOf({ work }: Colloquy): Promise<string[]> {
-  const found: string[] = []
+  const featureIds: string[] = []
   let cursor: string | undefined
   do {
     const page = await work.listFeatures({ limit: 200, ...(cursor !== undefined && { cursor }) })
-    found.push(...page.items.map(one => one.featureId))
+    featureIds.push(...page.items.map(feature => feature.featureId))
     cursor = page.next
   } while (cursor !== undefined)
-  return found
+  return featureIds
 }
 
-/** The one that is meant, or the only one there is. @throws {NotFound} */
+/** The named feature, or the only one there is. @throws {NotFound} */
 export async function featureOf(colloquy: Colloquy, id: string | undefined): Promise<string> {
   if (id !== undefined) return (await colloquy.work.getFeature(id)).featureId
-  const known = await featuresOf(colloquy)
-  if (known.length === 1) return known[0]!
-  const hint = known.length === 0 ? "'colloquy feature add NAME' adds one." : `Name one of: ${known.join(', ')}.`
+  const featureIds = await featuresOf(colloquy)
+  if (featureIds.length === 1) return featureIds[0]!
+  const hint =
+    featureIds.length === 0 ? "'colloquy feature add NAME' adds one." : `Name one of: ${featureIds.join(', ')}.`
   throw new NotFound('feature', '', hint)
 }
 

@@ -1,29 +1,28 @@
-/** A team at work, told line by line as it happens: who does what to which task, and how the checks go. */
-import type { TeamProgress, TeamResult } from '../../index.ts'
+/** Prints a team at work line by line: which agent does what to which task, and how the checks end. */
+import type { TeamProgress, TeamResult } from '../../agents/building/index.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { printLines, style } from '../terminal/terminal.ts'
 
 interface TeamScreen {
   show(progress: TeamProgress): void
-  /** All that was shown is written. */
+  /** Resolves when everything shown is written. */
   end(): Promise<void>
 }
 
-/** @param asksPerson whether a person has to answer what agents want leave for */
+/** @param asksPerson whether a person has to approve commands */
 export function teamScreen({ asksPerson }: { asksPerson: boolean }): TeamScreen {
   let written = Promise.resolve()
   let task: string | undefined
-  const say = (...lines: string[]) => {
+  const print = (...lines: string[]) => {
     written = written.then(() => printLines(lines)).catch(() => undefined)
   }
   return {
     show(progress) {
-      // What belongs to a task stands below its name.
       if ('taskId' in progress && progress.taskId !== undefined && progress.taskId !== task) {
         task = progress.taskId
-        say('', style.bold(safeLine(task)) + ('title' in progress ? style.dim(`  ${safeLine(progress.title)}`) : ''))
+        print('', style.bold(safeLine(task)) + ('title' in progress ? style.dim(`  ${safeLine(progress.title)}`) : ''))
       }
-      say(...linesOf(progress, asksPerson))
+      print(...linesOf(progress, asksPerson))
     },
     end: () => written,
   }
@@ -43,7 +42,7 @@ function linesOf(progress: TeamProgress, asksPerson: boolean): string[] {
     case 'task': {
       const { from, to, reason } = progress
       const colour = to === 'merged' ? style.green : to === 'failed' || to === 'blocked' ? style.red : style.cyan
-      // Why QA sends it back was told by QA.
+      // A task that QA returns: its reason was printed with the review.
       const why = reason && from !== 'in_qa' ? `: ${safeLine(reason)}` : ''
       return [`  ${style.dim(from)} → ${colour(to)}${why}`]
     }
@@ -81,7 +80,7 @@ function linesOf(progress: TeamProgress, asksPerson: boolean): string[] {
           : style.yellow(`${outcome}: ${safeLine(reason ?? '')}`)
       return [agentLine('merge', line)]
     }
-    case 'leave':
+    case 'approval':
       return [
         agentLine(
           'harness',
@@ -116,12 +115,12 @@ function agentLine(agent: string, text: string): string {
   return `    ${safeLine(agent).padEnd(7)} ${text}`
 }
 
-/** The few lines that say what is wrong, of all that a runner prints. */
+/** The lines of a check's output that name what failed. */
 function failingLines(output: string): string[] {
   const lines = output.split('\n').map(safeLine).filter(Boolean)
   const named = lines.filter(line => /^(not ok|✖|✗|×|FAIL)/.test(line))
-  const telling = named.length > 0 ? named : lines.filter(line => /error|fail|expected/i.test(line))
-  return (telling.length > 0 ? telling.slice(0, 2) : lines.slice(-2)).map(line =>
+  const failures = named.length > 0 ? named : lines.filter(line => /error|fail|expected/i.test(line))
+  return (failures.length > 0 ? failures.slice(0, 2) : lines.slice(-2)).map(line =>
     style.dim(`            ${line.slice(0, 140)}`),
   )
 }

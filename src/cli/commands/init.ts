@@ -2,7 +2,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { findChecks } from '../../agents/building/find-checks.ts'
 import { projectName, projectRoot } from '../../app/configuration/project-root.ts'
 import { configurationFiles } from '../../app/configuration/read-configuration.ts'
 import { IllegalState } from '../../errors.ts'
@@ -43,7 +42,7 @@ export function addInit(program: Command): void {
     )
     .action(async (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<InitOptions>()
-      const found = look(projectRoot())
+      const found = await look(projectRoot())
       const file = options.config ?? join(found.root, configurationFiles[0])
       const there = [file, ...configurationFiles.map(name => join(found.root, name))].find(path => existsSync(path))
       if (there !== undefined && !options.force) {
@@ -63,7 +62,8 @@ export function addInit(program: Command): void {
 
 const opening = "# Settings of this project for Colloquy; 'colloquy chat' talks with its agents."
 
-function look(root: string): Found {
+async function look(root: string): Promise<Found> {
+  const { findChecks } = await import('../../agents/building/find-checks.ts')
   const has = (name: string) => existsSync(join(root, name))
   const { commands: checks } = findChecks(root)
   return { root, isRepository: has('.git'), checks, instructionFiles: instructionFileNames.filter(has) }

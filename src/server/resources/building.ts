@@ -1,39 +1,44 @@
-/** Teams over HTTP. A team belongs to the server once it is at work: no client's leaving ends it. */
-import type { Colloquy, TeamOptions } from '../../index.ts'
+/** Teams over HTTP. A team belongs to the server once it has started: it goes on when the client leaves. */
+import type { Colloquy } from '../../index.ts'
+import { withoutUndefined } from '../../log/commands/omit-undefined.ts'
 import type { Handlers } from '../handler.ts'
 import { atWork } from './accepted.ts'
 import { withDemo } from './demo-place.ts'
 
 export function buildingHandlers(): Handlers<'building'> {
   return {
-    async run({ colloquy: asked, params, body, server }) {
+    async run({ colloquy: requested, params, body, server }) {
       const { featureId } = params
-      const colloquy = await withDemo(asked, server.settings)
+      const colloquy = await withDemo(requested, server.settings)
+      const team = await teamOf(colloquy)
       await atWork(
-        options => colloquy.team.run(featureId, { ...given(body), ...options }),
+        options => team.run(featureId, { ...withoutUndefined(body ?? {}), ...options }),
         error => server.settings.trace?.warn({ error, featureId }, 'a team could not go on'),
       )
       return status(colloquy, featureId)
     },
-    async ralph({ colloquy: asked, params: { featureId, taskId }, body, server }) {
-      const colloquy = await withDemo(asked, server.settings)
+    async ralph({ colloquy: requested, params: { featureId, taskId }, body, server }) {
+      const colloquy = await withDemo(requested, server.settings)
+      const team = await teamOf(colloquy)
       await atWork(
-        options => colloquy.team.ralph({ featureId, taskId }, { ...given(body), ...options }),
+        options => team.ralph({ featureId, taskId }, { ...withoutUndefined(body ?? {}), ...options }),
         error => server.settings.trace?.warn({ error, featureId, taskId }, 'a loop could not go on'),
       )
       return status(colloquy, featureId)
     },
     stop: async ({ colloquy, params, body, server }) =>
-      (await withDemo(colloquy, server.settings)).team.stop(params.featureId, body?.reason),
+      (await teamOf(await withDemo(colloquy, server.settings))).stop(params.featureId, body?.reason),
     status: async ({ colloquy, params, server }) => status(await withDemo(colloquy, server.settings), params.featureId),
   }
 }
 
-async function status(colloquy: Colloquy, featureId: string) {
-  const { questions, ...found } = await colloquy.team.status(featureId)
-  return { ...found, questions: questions.map(one => ({ project: colloquy.project, ...one })) }
+async function teamOf(colloquy: Colloquy) {
+  const { team } = await import('../../agents/building/index.ts')
+  return team(colloquy)
 }
 
-function given(body: object | undefined): TeamOptions {
-  return Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== undefined))
+async function status(colloquy: Colloquy, featureId: string) {
+  const team = await teamOf(colloquy)
+  const { questions, ...status } = await team.status(featureId)
+  return { ...status, questions: questions.map(question => ({ project: colloquy.project, ...question })) }
 }

@@ -31,8 +31,7 @@ export function demoHandlers(): Handlers<'demo'> {
             await demo.demoRepository(folder)
             const settings = await demo.demoSettings(folder, { paceMs: body?.paceMs ?? usualPaceMs })
             const within = colloquy.as({}, settings)
-            const { featureId } = await demo.addDemoFeature(within)
-            const { outcome, reason } = await within.team.run(featureId, { onBegun, retries: true })
+            const { outcome, reason } = await demo.runDemo(within, { onBegun, retries: true })
             return { outcome, ...(reason !== undefined && { reason }) }
           }),
         error => trace?.warn({ error, project }, 'the demo could not go on'),

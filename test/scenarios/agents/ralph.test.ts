@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isOfType } from 'colloquy'
+import { team } from 'colloquy/building'
 import { describe, expect, it } from 'vitest'
 import { runGit } from '../../support/repository.ts'
 import { calls, hasResult, iterationOf, promptOf, teamShop, write, writes } from '../../support/team.ts'
@@ -24,7 +25,7 @@ describe('a Ralph loop', () => {
     }
     const work = { checks: { test: 'cat answer.txt && grep -q good answer.txt' } }
     const place = await teamShop({ players, work })
-    const loop = await place.colloquy.team.ralph(task, { onProgress: place.onProgress })
+    const loop = await team(place.colloquy).ralph(task, { onProgress: place.onProgress })
     expect(loop).toMatchObject({
       outcome: 'passed',
       iteration: 2,
@@ -47,7 +48,7 @@ describe('a Ralph loop', () => {
   it('works in its worktree, and a checkout beside it stays as it is', async () => {
     const elsewhere = calls(write('../../../outside.txt', 'x'), write('answer.txt', 'good\n'))
     const { colloquy, root, worktree } = await teamShop({ players: { dev: elsewhere } })
-    expect((await colloquy.team.ralph(task)).outcome).toBe('passed')
+    expect((await team(colloquy).ralph(task)).outcome).toBe('passed')
     expect(existsSync(join(root, 'answer.txt'))).toBe(false)
     expect(existsSync(join(root, 'outside.txt'))).toBe(false)
     expect(readFileSync(join(worktree, 'answer.txt'), 'utf8')).toBe('good\n')
@@ -59,7 +60,7 @@ describe('a Ralph loop', () => {
     const dev = (request: Parameters<typeof promptOf>[0]) =>
       hasResult(request) || promptOf(request).includes('And now?') ? long : writes('bad')(request)
     const { colloquy } = await teamShop({ players: { dev }, work: { limits: { iterations: 1 } } })
-    const loop = await colloquy.team.ralph(task)
+    const loop = await team(colloquy).ralph(task)
     const request = await colloquy.sessions.previewRequest(loop.sessionId, 'Where are we?')
     expect(`${request.systemPrompt}${request.userPrompt}`).toMatch(/## Ralph loop\n[\s\S]*failed: test\n- iteration 1/)
     await colloquy.agents.run(loop.sessionId, { message: 'And now?' })
@@ -77,28 +78,28 @@ describe('a loop ends', () => {
       players: { dev: request => writes(`bad ${iterationOf(request)}`)(request) },
       work: { limits: { iterations: 3 } },
     })
-    expect(await place.colloquy.team.ralph(task)).toMatchObject({ outcome: 'iteration_limit', iteration: 3 })
+    expect(await team(place.colloquy).ralph(task)).toMatchObject({ outcome: 'iteration_limit', iteration: 3 })
     expect(await place.colloquy.work.getTask('f', 't')).toMatchObject({ state: 'failed', heldIn: 'in_dev' })
   })
 
   it('at its limit of tokens', async () => {
     const dev = (request: Parameters<typeof promptOf>[0]) => writes(`bad ${iterationOf(request)}`)(request)
     const { colloquy } = await teamShop({ players: { dev } })
-    const loop = await colloquy.team.ralph(task, { limits: { tokens: 400 } })
+    const loop = await team(colloquy).ralph(task, { limits: { tokens: 400 } })
     expect(loop).toMatchObject({ outcome: 'token_limit', iteration: 2, usage: { input: 400, output: 80 } })
     expect(loop.reason).toContain('480 of 400 tokens')
   })
 
   it('when iterations change nothing', async () => {
     const { colloquy } = await teamShop({ players: { dev: writes('bad') } })
-    const loop = await colloquy.team.ralph(task, { limits: { unchanged: 2 } })
+    const loop = await team(colloquy).ralph(task, { limits: { unchanged: 2 } })
     expect(loop).toMatchObject({ outcome: 'no_progress', iteration: 3, reason: expect.stringContaining('test') })
   })
 
   it('when its agent cannot be run', async () => {
     const dev = () => ({ failure: { kind: 'unauthorised' as const, message: 'The key is wrong.' } })
     const { colloquy } = await teamShop({ players: { dev } })
-    expect(await colloquy.team.ralph(task)).toMatchObject({
+    expect(await team(colloquy).ralph(task)).toMatchObject({
       outcome: 'error',
       iteration: 0,
       reason: 'unauthorised: The key is wrong.',
@@ -114,10 +115,10 @@ describe('a loop ends', () => {
     }
     const place = await teamShop({ players: { dev } })
     const { colloquy } = place
-    const stopped = await colloquy.team.ralph(task, { signal: stopping.signal })
+    const stopped = await team(colloquy).ralph(task, { signal: stopping.signal })
     expect(stopped).toMatchObject({ outcome: 'aborted', iteration: 1 })
     expect((await colloquy.work.getTask('f', 't')).state).toBe('in_dev')
-    const again = await colloquy.team.ralph(task)
+    const again = await team(colloquy).ralph(task)
     expect(again).toMatchObject({ outcome: 'passed', round: 2, iteration: 3 })
     const numbers = (await eventsOf(place)).flatMap(one => (isOfType(one, 'iteration.ended') ? [one.event.number] : []))
     expect(numbers).toEqual([1, 1, 2, 3])
@@ -129,11 +130,11 @@ describe('a loop ends', () => {
         ? { calls: [{ name: 'list_files', input: {}, callId: crypto.randomUUID() }] }
         : writes('good')(request)
     const { colloquy } = await teamShop({ players: { dev }, agents: { maxSteps: 3 } })
-    expect(await colloquy.team.ralph(task)).toMatchObject({ outcome: 'passed', iteration: 2 })
+    expect(await team(colloquy).ralph(task)).toMatchObject({ outcome: 'passed', iteration: 2 })
   })
 
   it('passed where the project has no checks, by the word of its agent', async () => {
     const { colloquy } = await teamShop({ work: { checks: {} } })
-    expect(await colloquy.team.ralph(task)).toMatchObject({ outcome: 'passed', iteration: 1, checks: [] })
+    expect(await team(colloquy).ralph(task)).toMatchObject({ outcome: 'passed', iteration: 1, checks: [] })
   })
 })

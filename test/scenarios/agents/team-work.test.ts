@@ -1,7 +1,8 @@
 /** A team on a feature: review, merge, leave, stopping, and what a person has to do in between. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LeaseHeld, NotFound, openColloquy, RepositoryMissing, type TeamProgress } from 'colloquy'
+import { LeaseHeld, NotFound, openColloquy, RepositoryMissing } from 'colloquy'
+import { type TeamProgress, team } from 'colloquy/building'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { commit, folderWith, runGit, write as writeFiles } from '../../support/repository.ts'
@@ -25,7 +26,7 @@ describe('a team', () => {
       ],
       work: { checks: { test: 'ls *.txt' } },
     })
-    expect(await colloquy.team.run('f', { onProgress })).toMatchObject({
+    expect(await team(colloquy).run('f', { onProgress })).toMatchObject({
       outcome: 'done',
       tasks: [{ state: 'merged' }, { state: 'merged' }, { state: 'merged' }],
     })
@@ -42,9 +43,9 @@ describe('a team', () => {
       tasks: [],
       players: { pm: calls({ name: 'plan_tasks', input: { tasks: [{ id: 't', title: 'Answer' }] } }) },
     })
-    expect(await planned.colloquy.team.run('f')).toMatchObject({ outcome: 'done', tasks: [{ taskId: 't' }] })
+    expect(await team(planned.colloquy).run('f')).toMatchObject({ outcome: 'done', tasks: [{ taskId: 't' }] })
     const silent = await teamShop({ tasks: [], players: { pm: () => 'What is an answer?' } })
-    expect(await silent.colloquy.team.run('f')).toMatchObject({
+    expect(await team(silent.colloquy).run('f')).toMatchObject({
       outcome: 'waiting',
       reason: 'nothing was planned: What is an answer?',
     })
@@ -52,14 +53,14 @@ describe('a team', () => {
 
   it('needs a feature and a repository, before any model is asked', async () => {
     const { colloquy } = await teamShop()
-    await expect(colloquy.team.run('other')).rejects.toThrow(NotFound)
+    await expect(team(colloquy).run('other')).rejects.toThrow(NotFound)
     const folder = folderWith({})
     const elsewhere = await openColloquy({
       ...{ store: 'sqlite::memory:', project: 'x', root: folder, sweepEveryMs: null },
       agents: { model: scriptedModel(() => Promise.reject(new Error('asked'))) },
     })
     await elsewhere.work.addFeature({ featureId: 'f', name: 'F' })
-    await expect(elsewhere.team.run('f')).rejects.toThrow(RepositoryMissing)
+    await expect(team(elsewhere).run('f')).rejects.toThrow(RepositoryMissing)
     expect((await elsewhere.work.getFeature('f')).state).toBe('planning')
     await elsewhere.close()
   })
@@ -71,8 +72,8 @@ describe('a team', () => {
       work: { setup, checks: { test: 'ls made.local answer.txt' } },
       players: { qa: () => 'Hm.' },
     })
-    expect((await colloquy.team.run('f')).outcome).toBe('stuck')
-    await colloquy.team.run('f', { retries: true })
+    expect((await team(colloquy).run('f')).outcome).toBe('stuck')
+    await team(colloquy).run('f', { retries: true })
     expect(runGit(worktree, 'rev-parse', '--git-dir').trim()).toContain('worktrees')
     const own = runGit(worktree, 'rev-parse', '--absolute-git-dir').trim()
     expect(readFileSync(join(own, 'made'), 'utf8')).toBe('ready\n')
@@ -91,11 +92,11 @@ describe('QA', () => {
         request,
       )
     const { colloquy, root } = await teamShop({ players: { dev, qa } })
-    expect((await colloquy.team.run('f')).outcome).toBe('done')
+    expect((await team(colloquy).run('f')).outcome).toBe('done')
     expect(seen).toHaveLength(2)
     expect(seen[1]).toMatch(/A review sent the work back[\s\S]*It must be polite\./)
     expect(main(root, 'answer.txt')).toBe('good, please\n')
-    expect((await colloquy.team.status('f')).tasks[0]).toMatchObject({
+    expect((await team(colloquy).status('f')).tasks[0]).toMatchObject({
       state: 'merged',
       ralph: { round: 2 },
       review: { number: 2, verdict: 'pass' },
@@ -106,24 +107,24 @@ describe('QA', () => {
     const words = await teamShop({
       players: { qa: () => 'I think so:\n```json\n{"verdict": "approved", feedback: "ok"}\n```' },
     })
-    expect((await words.colloquy.team.run('f')).outcome).toBe('done')
+    expect((await team(words.colloquy).run('f')).outcome).toBe('done')
     let times = 0
     const late = await teamShop({ players: { qa: () => (++times === 1 ? 'Nice.' : '{"verdict":"pass"}') } })
-    expect((await late.colloquy.team.run('f')).outcome).toBe('done')
+    expect((await team(late.colloquy).run('f')).outcome).toBe('done')
     const never = await teamShop({ players: { qa: () => 'Nice.' } })
-    expect(await never.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
-    expect((await never.colloquy.team.status('f')).tasks[0]!.reason).toContain('without a verdict')
+    expect(await team(never.colloquy).run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
+    expect((await team(never.colloquy).status('f')).tasks[0]!.reason).toContain('without a verdict')
   })
 
   it('that returns a task again and again leaves it to a person, who lets it go on', async () => {
     let isContent = false
     const qa: Player = request => (isContent ? review('pass', '') : review('return', 'No.'))(request)
     const { colloquy } = await teamShop({ players: { qa }, work: { returns: 2 } })
-    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
-    expect((await colloquy.team.status('f')).tasks[0]).toMatchObject({ state: 'blocked', review: { number: 2 } })
-    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stuck' })
+    expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'stuck' })
+    expect((await team(colloquy).status('f')).tasks[0]).toMatchObject({ state: 'blocked', review: { number: 2 } })
+    expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'stuck' })
     isContent = true
-    expect(await colloquy.team.run('f', { retries: true })).toMatchObject({ outcome: 'done' })
+    expect(await team(colloquy).run('f', { retries: true })).toMatchObject({ outcome: 'done' })
   })
 })
 
@@ -158,7 +159,7 @@ describe('a merge', () => {
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
     const place = await teamShop({ players: { qa, merge: resolves } })
     root = place.root
-    const result = await place.colloquy.team.run('f', { onProgress: place.onProgress })
+    const result = await team(place.colloquy).run('f', { onProgress: place.onProgress })
     expect(result).toMatchObject({ outcome: 'done' })
     expect(place.told).toContainEqual({ type: 'conflicts', taskId: 't', files: ['answer.txt'] })
     expect(main(root, 'answer.txt')).toBe('good from both\n')
@@ -170,10 +171,10 @@ describe('a merge', () => {
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
     const place = await teamShop({ players: { qa, merge: () => 'I cannot.' } })
     root = place.root
-    expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
+    expect(await team(place.colloquy).run('f')).toMatchObject({ outcome: 'stuck', reason: 't is blocked' })
     expect(main(root, 'answer.txt')).toBe('good by somebody else\n')
     expect(runGit(root, 'status', '--porcelain')).toBe('')
-    expect((await place.colloquy.team.status('f')).tasks[0]).toMatchObject({
+    expect((await team(place.colloquy).status('f')).tasks[0]).toMatchObject({
       state: 'blocked',
       landing: { outcome: 'conflicted', conflicts: ['answer.txt'] },
     })
@@ -196,11 +197,11 @@ describe('a merge', () => {
       })
       root = place.root
       const before = () => runGit(root, 'log', '-1', '--format=%s', 'main').trim()
-      expect(await place.colloquy.team.run('f')).toMatchObject({ outcome })
+      expect(await team(place.colloquy).run('f')).toMatchObject({ outcome })
       if (outcome === 'done') expect(main(root, 'answer.txt')).toBe('good, ruled\n')
       else {
         expect(before()).toBe('meanwhile')
-        expect((await place.colloquy.team.status('f')).tasks[0]!.landing).toMatchObject({ outcome: 'checks_failed' })
+        expect((await team(place.colloquy).status('f')).tasks[0]!.landing).toMatchObject({ outcome: 'checks_failed' })
       }
     }
   })
@@ -208,14 +209,14 @@ describe('a merge', () => {
   it('waits for a person whose checkout of the base has changes, and is found when they brought it in', async () => {
     const { colloquy, root } = await teamShop()
     writeFiles(root, { 'README.md': 'in the middle of something\n' })
-    const result = await colloquy.team.run('f')
+    const result = await team(colloquy).run('f')
     expect(result).toMatchObject({ outcome: 'waiting', reason: expect.stringContaining('merge --ff-only') })
     expect(readFileSync(join(root, 'README.md'), 'utf8')).toBe('in the middle of something\n')
     expect((await colloquy.work.getTask('f', 't')).state).toBe('ready_for_merge')
-    const { commit: made } = (await colloquy.team.status('f')).tasks[0]!.landing!
+    const { commit: made } = (await team(colloquy).status('f')).tasks[0]!.landing!
     runGit(root, 'checkout', '--quiet', 'README.md')
     runGit(root, 'merge', '--quiet', '--ff-only', made!)
-    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+    expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'done' })
     expect(runGit(root, 'rev-parse', 'main').trim()).toBe(made)
   })
 })
@@ -225,7 +226,7 @@ describe('leave', () => {
     { name: 'run_command', input: { command: 'touch made.txt' } },
     write('answer.txt', 'good\n'),
   )
-  const answers = (told: readonly TeamProgress[]) => told.flatMap(one => (one.type === 'leave' ? [one.answer] : []))
+  const answers = (told: readonly TeamProgress[]) => told.flatMap(one => (one.type === 'approval' ? [one.answer] : []))
 
   it.each([
     ['yes', true],
@@ -235,7 +236,7 @@ describe('leave', () => {
       players: { dev: wants, qa: () => 'Hm.' },
       work: { approvals },
     })
-    await colloquy.team.run('f', { onProgress })
+    await team(colloquy).run('f', { onProgress })
     expect(answers(told)).toEqual([approvals])
     expect(existsSync(join(worktree, 'made.txt'))).toBe(isMade)
   })
@@ -246,14 +247,14 @@ describe('leave', () => {
       players: { dev: wants, qa: () => 'Hm.', harness: decide('no') },
       work: { approvals: 'agent' },
     })
-    await colloquy.team.run('f', { onProgress })
+    await team(colloquy).run('f', { onProgress })
     expect(answers(told)).toEqual(['Not here.'])
     expect(existsSync(join(worktree, 'made.txt'))).toBe(false)
     const left = await teamShop({
       players: { dev: wants, qa: () => 'Hm.', harness: decide('person') },
       work: { approvals: 'agent' },
     })
-    const running = left.colloquy.team.run('f')
+    const running = team(left.colloquy).run('f')
     const asked = await questionIn(left.colloquy)
     await left.colloquy.agents.answer(asked.id, 'yes')
     await running
@@ -284,9 +285,9 @@ describe('a team at work', () => {
     const qa = scriptedModel(async request => {
       if (!isStopped) {
         isStopped = true
-        await expect(other.team.run('f')).rejects.toThrow(LeaseHeld)
-        expect((await other.team.status('f')).running).toBeDefined()
-        await other.team.stop('f', 'lunch')
+        await expect(team(other).run('f')).rejects.toThrow(LeaseHeld)
+        expect((await team(other).status('f')).running).toBeDefined()
+        await team(other).stop('f', 'lunch')
         await new Promise<void>(resolve => request.signal?.addEventListener('abort', () => resolve(), { once: true }))
       }
       return review('pass', '')(request)
@@ -304,11 +305,11 @@ describe('a team at work', () => {
       },
       ...{ agents: { models }, work: { checks: { test: 'grep -q good answer.txt' }, leaseMs: 300 } },
     })
-    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'stopped' })
+    expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'stopped' })
     expect(await colloquy.work.getFeature('f')).toMatchObject({ state: 'stopped', move: { reason: 'lunch' } })
-    expect((await colloquy.team.status('f')).running).toBeUndefined()
-    await expect(other.team.stop('f')).rejects.toThrow('no team is at work')
-    expect(await colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+    expect((await team(colloquy).status('f')).running).toBeUndefined()
+    await expect(team(other).stop('f')).rejects.toThrow('no team is at work')
+    expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'done' })
     await Promise.all([colloquy.close(), other.close()])
   })
 
@@ -318,26 +319,26 @@ describe('a team at work', () => {
     const onProgress = (progress: TeamProgress) => {
       if (progress.type === 'iteration-start') stopping.abort()
     }
-    expect(await place.colloquy.team.run('f', { signal: stopping.signal, onProgress })).toMatchObject({
+    expect(await team(place.colloquy).run('f', { signal: stopping.signal, onProgress })).toMatchObject({
       outcome: 'stopped',
     })
     expect(await place.colloquy.work.getFeature('f')).toMatchObject({
       state: 'stopped',
       attempts: { last: { outcome: 'aborted' } },
     })
-    expect(await place.colloquy.team.run('f')).toMatchObject({ outcome: 'done' })
+    expect(await team(place.colloquy).run('f')).toMatchObject({ outcome: 'done' })
   })
 
   it('ends with its store, in peace, and goes on when that is opened again', async () => {
     const place = await teamShop()
     let closing: Promise<void> | undefined
-    const result = await place.colloquy.team.run('f', {
+    const result = await team(place.colloquy).run('f', {
       onProgress(progress) {
         if (progress.type === 'iteration-start') closing ??= place.colloquy.close()
       },
     })
     await closing
     expect(result).toMatchObject({ outcome: 'stopped', tasks: [{ state: 'in_dev' }] })
-    expect(await (await place.reopen()).team.run('f')).toMatchObject({ outcome: 'done' })
+    expect(await team(await place.reopen()).run('f')).toMatchObject({ outcome: 'done' })
   })
 })

@@ -75,6 +75,6 @@ describe('the command line', () => {
     expect((await cli('run', 'other', '--json')).error()).toMatchObject({ code: 'not-found' })
     expect((await cli('ralph', 'other', '--json')).error()).toMatchObject({ code: 'not-found' })
     expect((await cli('stop', 'f', '--json')).error()).toMatchObject({ code: 'state/illegal' })
-    expect(await cli('run', '--leave', 'maybe')).toMatchObject({ exitCode: 2 })
+    expect(await cli('run', '--approvals', 'maybe')).toMatchObject({ exitCode: 2 })
   })
 })
