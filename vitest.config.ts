@@ -4,15 +4,15 @@ export default defineConfig({
   test: {
     // SQLite's threads must not be ended from outside; processes may.
     pool: 'forks',
-    maxWorkers: 2,
+    // A process for each file costs more than most files do. A worker keeps its browser and its connections.
+    isolate: false,
+    unstubEnvs: true,
+    // One more than the cores of CI: many tests wait for leases, processes and pages.
+    maxWorkers: 3,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     projects: [
-      {
-        extends: true,
-        // They leave nothing behind that the next file could notice, and a process for each takes longer than most of them.
-        test: { name: 'units', include: ['src/**/*.test.ts', 'web/src/**/*.test.ts'], isolate: false },
-      },
+      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts', 'web/src/**/*.test.ts'] } },
       {
         extends: true,
         test: { name: 'whole', include: ['test/**/*.test.ts'], globalSetup: ['test/support/global-setup.ts'] },

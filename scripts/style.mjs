@@ -2,16 +2,23 @@
  * The part of `npm run lint` that Biome cannot hold: functions that fit on a screen or two, few mutable variables shared
  * between closures, and the language of comments. CONTRIBUTING.md gives the reasons.
  *
- * `node scripts/style.mjs [--count] [FOLDER…]` checks some folders, or counts findings by folder.
+ * `node scripts/style.mjs [--count] [FOLDER…]` checks some folders, or counts findings by folder. `--note` prints one line
+ * and never fails.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { parseAst } from 'rolldown/parseAst'
 import { root } from './setup.mjs'
 
 const maxFunctionLines = 120
 const maxSharedVariables = 6
+const maxFolderFiles = 25
 const defaultFolders = ['src', 'web/src', 'test', 'bench', 'examples', 'scripts']
+
+/** Participles and pronouns say what happened to a thing, not what it is. `scripted` is the name of a door. */
+const vagueFileName =
+  /^(?!scripted$)(\w+ed|told|said|made|known|given|seen|taken|found|left|kept|held|gone|begun|one|rest|retrying|waiting|keeping)$/
+const nouns = ['feed', 'seed', 'embed']
 
 /** Each pattern is tested on the text of one comment, joined into one line. */
 const phrases = [
@@ -29,13 +36,24 @@ const phrases = [
   [/\bof before\b/i, 'says "of before": write "older" or "earlier"'],
   [/\bbeside\b/i, 'says "beside": write "next to", "with", or "in the worker"'],
   [/\bseeds?\b(?! (of|the|value|number|=|for))/i, 'speaks of "seeds": name dagent, Loom or TENEX'],
+  [/[.;:] Who [a-z]+s?\b/, 'has an indefinite person ("Who …"): name the part'],
+  [/\b(lets?|letting) go\b/i, 'says "let go": write "release", "close" or "evict"'],
+  [/\bbrought in order\b|\bin peace\b|\bat hand\b/i, 'has a poetic phrase: use the usual technical word'],
+  [/\b(earlier|older|former) (programs?|releases?)\b/i, 'argues with an earlier version: delete it'],
+  [
+    /\b(took|takes?|costs?) (about |some |only )?[\d.,]+ ?(ms|µs|s|seconds|milliseconds)\b/i,
+    'gives a timing: benchmarks say it in docs/internals',
+  ],
 ]
 
 const folders = process.argv.slice(2).filter(name => !name.startsWith('--'))
-const findings = (folders.length > 0 ? folders : defaultFolders).flatMap(filesIn).flatMap(check)
+const files = (folders.length > 0 ? folders : defaultFolders).flatMap(filesIn)
+const findings = [...files.flatMap(check), ...fullFolders(files)]
+const isNote = process.argv.includes('--note')
 if (process.argv.includes('--count')) printCounts()
+else if (isNote) console.log(`Style: ${findings.length} findings; node scripts/style.mjs lists them.`)
 else for (const { place, problem } of findings) console.log(`${place}: ${problem}`)
-if (findings.length > 0) process.exitCode = 1
+if (findings.length > 0 && !isNote) process.exitCode = 1
 
 function filesIn(folder) {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -50,10 +68,28 @@ function check(path) {
   const lineAt = lineFinder(text)
   const found = []
   const add = (offset, problem) => found.push({ place: `${file}:${lineAt(offset)}`, folder: dirname(file), problem })
+  checkName(file, add)
   if (file !== 'scripts/style.mjs')
     for (const { offset, words } of commentsIn(text)) checkWords(words, problem => add(offset, problem))
   if (!/\.test\.tsx?$|^test\//.test(file)) checkFunctions(parseAst(text, { lang }), lineAt, add)
   return found
+}
+
+function checkName(file, add) {
+  const [name] = basename(file).split('.')
+  if (vagueFileName.test(name) && !nouns.includes(name)) add(0, `the file name "${name}" is no noun`)
+}
+
+/** Tests beside the code do not count. */
+function fullFolders(paths) {
+  const counts = new Map()
+  for (const path of paths) {
+    const folder = dirname(relative(root, path))
+    if (folder.startsWith('test') || !/\.test\.tsx?$/.test(path)) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts]
+    .filter(([, count]) => count > maxFolderFiles)
+    .map(([folder, count]) => ({ place: folder, folder, problem: `${count} files of code; ${maxFolderFiles} at most` }))
 }
 
 function checkWords(words, add) {

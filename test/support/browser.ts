@@ -4,17 +4,13 @@
  */
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { launchChromium } from './chromium.ts'
 import type { FreshServer } from './server.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+/** One for all files of a worker. It ends with the worker's process. */
 let browser: Promise<Browser> | undefined
-
-afterAll(async () => {
-  await (await browser)?.close()
-  browser = undefined
-})
 
 export interface VisitOptions extends BrowserContextOptions {
   /** Where to go, below the server's address. Default: where its printed address leads. */

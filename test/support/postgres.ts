@@ -6,33 +6,31 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { startPostgres } from './postgres-server.ts'
 
-let databases = 0
 let schemas = 0
-let ofThisFile: Promise<string> | undefined
+let databaseOfWorker: Promise<string> | undefined
 
-/** A fresh database, gone after the tests of the file. */
-export async function freshDatabase(): Promise<string> {
+/** A schema that no other test uses, in a database that the tests of one worker share. */
+export async function freshSchema(): Promise<{ url: string; schema: string }> {
+  databaseOfWorker ??= freshDatabase()
+  const url = await databaseOfWorker
+  const schema = `s${++schemas}`
+  return { url: `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`, schema }
+}
+
+/** The global setup drops it after the last test. */
+async function freshDatabase(): Promise<string> {
   const server = await sharedServer()
-  const name = `colloquy_test_${process.pid}_${Date.now().toString(36)}_${++databases}`
+  const name = `${inject('databasePrefix')}_${process.pid}`
   await asAdministrator(
     server,
     `create database ${name} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype 'C'`,
   )
-  afterAll(() => asAdministrator(server, `drop database if exists ${name} with (force)`))
   const url = new URL(server.replace('@/', '@localhost/'))
   url.pathname = name
   return server.includes('@/') ? url.href.replace('@localhost/', '@/') : url.href
-}
-
-/** A schema that nobody used before, in a database that the tests of the file share. */
-export async function freshSchema(): Promise<{ url: string; schema: string }> {
-  ofThisFile ??= freshDatabase()
-  const url = await ofThisFile
-  const schema = `s${++schemas}`
-  return { url: `${url}${url.includes('?') ? '&' : '?'}schema=${schema}`, schema }
 }
 
 async function asAdministrator(url: string, sql: string): Promise<void> {

@@ -41,7 +41,7 @@ it('planning stores what a person would have said, never the system prompt; chat
   expect(requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
 
-it('where conversations are switched off, a stored message is sent alone, and its tools know what was asked', async () => {
+it('a stored message is sent alone where conversations are switched off, and its tools know the request', async () => {
   const { colloquy } = await freshColloquy({ agents: { singleShot: true } })
   const { id } = await colloquy.sessions.getOrCreateSession(pm)
   const requests: ModelRequest[] = []
@@ -64,7 +64,7 @@ it('where conversations are switched off, a stored message is sent alone, and it
   }
 })
 
-it('what a model thought is in the log, and goes back to it as long as its turn lasts', async () => {
+it('the reasoning of a model is in the log, and goes back to it as long as its turn lasts', async () => {
   const calls = [{ id: 'call_1', name: 'recall', arguments: '{"text":"owl"}' }]
   const server = await providerServer(
     plays({ reasoning: { text: 'I must look.' }, calls, stop: 'tool-calls' }),
@@ -83,7 +83,7 @@ it('what a model thought is in the log, and goes back to it as long as its turn 
   expect(answer?.parts[0]).toEqual({ type: 'reasoning', text: 'I must look.' })
 })
 
-it('the beginning that stays is marked for the provider’s cache, at every step of a run', async () => {
+it('the stable beginning of a request is marked for the provider’s cache, at every step of a run', async () => {
   const calls = [{ id: 'toolu_1', name: 'recall', arguments: '{"text":"owl"}' }]
   const server = await providerServer(
     anthropic.plays({ calls, stop: 'tool-calls' }),

@@ -4,7 +4,7 @@ import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 
-it('starts the addressed agents, else the default one, and exactly one process answers', async () => {
+it('autorun starts the addressed agents, else the default one, and exactly one process answers', async () => {
   const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Here.'))
   const agents = { autorun: true, defaultAgent: 'pm', model }
   const { colloquy, store } = await freshColloquy({ agents, clock: Date.now })
@@ -26,7 +26,7 @@ it('starts the addressed agents, else the default one, and exactly one process a
   expect(answers.map(one => one.content).sort()).toEqual(['Here.', 'The PM is here.'])
 })
 
-it('starts nobody by what he says himself, whoever else he says it to', async () => {
+it('autorun starts no agent by its own message, whatever the audience', async () => {
   const { colloquy } = await freshColloquy({
     agents: { autorun: true, model: scriptedModel('Here.') },
     clock: Date.now,
@@ -41,7 +41,7 @@ it('starts nobody by what he says himself, whoever else he says it to', async ()
   expect(items.map(({ agentName }) => agentName)).toEqual(['qa'])
 })
 
-it('answers a reply by the default agent again, and what is said in a task by the agent of the task', async () => {
+it('autorun answers a reply by the default agent again, and a message in a task by the agent of the task', async () => {
   const model = scriptedModel(({ system }) => (system.includes('project manager') ? 'The PM is here.' : 'Dev here.'))
   const { colloquy } = await freshColloquy({ agents: { autorun: true, defaultAgent: 'pm', model }, clock: Date.now })
   const updates = colloquy.subscribe()

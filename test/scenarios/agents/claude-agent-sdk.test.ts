@@ -42,7 +42,7 @@ it('a chat of ten turns through the two prompts arrives whole, inside the budget
   expect((await colloquy.sessions.getAllMessages(sessionId)).length).toBe(2 * turns)
 })
 
-it('the same through the Claude Agent SDK', async context => {
+it('a chat of ten turns through the Claude Agent SDK arrives whole, inside the budget, and repeats nothing', async context => {
   if (!existsSync(installed)) context.skip('the SDK is not installed; npm run test:sdk installs it and runs this')
   const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { budget } })
   const { sent, asked, sessionId } = await pmChat(colloquy, await throughSdk())

@@ -1,4 +1,4 @@
-/** The demo as a person runs it; and killed, again and again. */
+/** The demo as a person runs it, and killed once. The long version: `npm run torture -- demo`. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,14 +7,14 @@ import { folderWith, runGit, write } from '../../support/repository.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 import { demo, killDemo, problemsOf } from '../../torture/demo.ts'
 
-const place = () => join(temporaryFolder(), 'till')
+const newFolder = () => join(temporaryFolder(), 'till')
 
-/** Machines that test have other things to do, too. */
-const patience = 600_000
+/** The files that a demo leaves which was not killed. */
+let treeWithoutKills: string
 
-describe('the demo', { timeout: patience }, () => {
-  it('takes a feature of three tasks from plan to merge, and leaves repository and store to look around in', async () => {
-    const folder = place()
+describe('the demo', { timeout: 600_000 }, () => {
+  it('the demo takes a feature of three tasks from plan to merge, and leaves repository and store to look around in', async () => {
+    const folder = newFolder()
     const { exitCode, output } = await demo(folder)
     expect(output).toContain('3 of 3 tasks merged')
     expect(output).toMatch(/✗ test[\s\S]*reads an amount[\s\S]*iteration 2[\s\S]*✓ test/)
@@ -33,9 +33,10 @@ describe('the demo', { timeout: patience }, () => {
     const again = await demo(folder)
     expect(again.exitCode).toBe(0)
     expect(runGit(folder, 'rev-list', '--count', 'main').trim()).toBe('9')
+    treeWithoutKills = runGit(folder, 'rev-parse', 'main^{tree}').trim()
   })
 
-  it('does not touch a folder that holds something else', async () => {
+  it('the demo does not touch a folder that holds something else', async () => {
     const folder = folderWith({ 'mine.txt': 'mine' })
     const { exitCode, output } = await demo(folder)
     expect(exitCode).toBe(1)
@@ -43,25 +44,17 @@ describe('the demo', { timeout: patience }, () => {
     expect(await runCli(['demo', '--dir', folder, '--json'])).toMatchObject({ exitCode: 1 })
   })
 
-  it('killed at 5 random points and started again ends as if nobody had', async () => {
-    const folder = place()
+  it('a demo that is killed at a random point and started again ends as if it had never been killed', async () => {
+    const folder = newFolder()
     write(folder, {})
     const seed = Math.floor(Math.random() * 2 ** 31)
-    const { problems, kills, killedAt } = await killDemo({ folder, kills: 5, seed })
+    const { problems, kills, killedAt, tree } = await killDemo({ folder, kills: 1, seed })
     expect({ problems, seed, killedAt: problems.length > 0 ? killedAt : [] }).toEqual({
       problems: [],
       seed,
       killedAt: [],
     })
-    expect(kills).toBe(5)
-    const tree = runGit(folder, 'rev-parse', 'main^{tree}').trim()
-    expect(tree).toBe(await treeOfWhole())
+    expect(kills).toBe(1)
+    expect(tree).toBe(treeWithoutKills)
   })
 })
-
-/** The files of a demo that nobody killed. */
-async function treeOfWhole(): Promise<string> {
-  const folder = place()
-  await demo(folder)
-  return runGit(folder, 'rev-parse', 'main^{tree}').trim()
-}

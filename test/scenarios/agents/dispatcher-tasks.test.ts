@@ -29,7 +29,7 @@ function team(root: string): OpenOptions {
   }
 }
 
-it('takes the tasks of a feature in progress one after the other to their merge, and the feature to its end', async () => {
+it('the dispatcher takes the tasks of a feature in progress one after the other to their merge, and the feature to its end', async () => {
   const root = repositoryWith({ 'README.md': 'hello\n', '.gitignore': '.colloquy/\n' })
   commit(root, 'first')
   const { colloquy } = await freshColloquy(team(root))
@@ -62,7 +62,7 @@ it('takes the tasks of a feature in progress one after the other to their merge,
   expect(existsSync(join(root, '.colloquy', 'worktrees', 'files'))).toBe(false)
 })
 
-it('parks a task with its reason where there is no repository, and lets it go on when a person says so', async () => {
+it('the dispatcher parks a task with its reason where there is no repository, and resumes it when a person clears it', async () => {
   const { colloquy } = await freshColloquy(team(folderWith({ 'a.txt': 'a' })))
   await colloquy.work.addFeature({ featureId: 'files', name: 'Files' })
   await colloquy.work.planTasks('files', { add: [{ taskId: 'one', title: 'Write file-one' }] })

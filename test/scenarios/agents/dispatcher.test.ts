@@ -31,7 +31,7 @@ async function typesOf(colloquy: Colloquy, beadId: string): Promise<string[]> {
 }
 
 describe('a dispatcher', () => {
-  it('takes beads by priority and dependency, and stores what came of them', async () => {
+  it('a dispatcher takes beads by priority and dependency, and stores their results', async () => {
     const order: string[] = []
     const told: string[] = []
     const { colloquy } = await beads(
@@ -62,7 +62,7 @@ describe('a dispatcher', () => {
     expect((await colloquy.verify()).clean).toBe(true)
   })
 
-  it('continues the session when there is more to do, and begins a new one when it has expired', async () => {
+  it('a dispatcher continues the session when there is more to do, and begins a new one when it has expired', async () => {
     const requests: string[] = []
     const sessions = new Set<string>()
     const place = await beads(
@@ -89,7 +89,7 @@ describe('a dispatcher', () => {
     expect(sessions.size).toBe(2)
   })
 
-  it('tries again what fails, later each time, and parks what keeps failing with its reason', async () => {
+  it('a dispatcher retries what fails, later each time, and parks what keeps failing with its reason', async () => {
     let calls = 0
     const { colloquy } = await beads(request => {
       if (beadIn(request) === 'bad') return { failure: { kind: 'overloaded', message: 'Too busy.' } }
@@ -115,7 +115,7 @@ describe('a dispatcher', () => {
     expect(attempts.slice(0, -1).every(({ event }) => event.notBefore !== undefined)).toBe(true)
   })
 
-  it('lets a parked item go on when a person says so, and with it what waited for it', async () => {
+  it('a dispatcher resumes a parked item when a person clears it, and with it what waited for it', async () => {
     let isBroken = true
     const { colloquy } = await beads(() =>
       isBroken ? { failure: { kind: 'network', message: 'Gone.' } } : complete('Done'),
@@ -135,7 +135,7 @@ describe('a dispatcher', () => {
     expect(await colloquy.dispatcher.parked()).toEqual([])
   })
 
-  it('stops an agent that goes in circles, and two that hand the work to each other', async () => {
+  it('a dispatcher stops an agent that goes in circles, and two that hand the work to each other', async () => {
     let number = 0
     const fresh = () => Array.from({ length: 12 }, () => `word${number++}`).join(' ')
     const { colloquy } = await beads(request => {
@@ -154,7 +154,7 @@ describe('a dispatcher', () => {
     expect((await typesOf(colloquy, 'tennis')).filter(type => type === 'guard.tripped')).toHaveLength(1)
   })
 
-  it('hands on what an agent hands on, with its words, and parks what an agent parks', async () => {
+  it('a dispatcher passes a hand-off on with its message, and parks what an agent parks', async () => {
     const asked: string[] = []
     const { colloquy } = await beads(request => {
       if (beadIn(request) === 'stuck') return { calls: [{ name: 'park', input: { reason: 'Which colour?' } }] }
@@ -170,7 +170,7 @@ describe('a dispatcher', () => {
     expect(await colloquy.dispatcher.parked()).toMatchObject([{ item: { beadId: 'stuck' }, reason: 'Which colour?' }])
   })
 
-  it('keeps to its limits: of the process, of the project, of a model', async () => {
+  it('a dispatcher keeps the limits of the process, of the project and of a model', async () => {
     let now = 0
     let most = 0
     const model = scriptedModel(async () => {
@@ -196,7 +196,7 @@ describe('a dispatcher', () => {
     }
   })
 
-  it('stops, keeps what was said, and goes on with it later', async () => {
+  it('a dispatcher that is stopped keeps the answers so far, and resumes later', async () => {
     const requests: string[] = []
     let isStopped = false
     const place = await beads(async request => {
@@ -228,7 +228,7 @@ describe('a dispatcher', () => {
     expect(messages.filter(one => one.author === 'dispatcher')).toHaveLength(1)
   })
 
-  it('takes what is added while it waits', async () => {
+  it('a dispatcher takes what is added while it waits', async () => {
     const { colloquy } = await beads(() => complete('Done'), { dispatch: { lookEveryMs: 3_600_000 } })
     const updates = colloquy.subscribe({ name: 'work:updated' })
     const dispatcher = colloquy.dispatcher.start()

@@ -8,7 +8,7 @@ import { freshColloquy } from '../../support/colloquy.ts'
 const server = fileURLToPath(new URL('../../support/mcp-server.mjs', import.meta.url))
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
-it('offers the tools of an MCP server and gives back what they say', async () => {
+it('an agent is offered the tools of an MCP server and gets their answers', async () => {
   const { colloquy } = await freshColloquy({ agents: { mcp: { sky: { command: process.execPath, args: [server] } } } })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   let names: string[] = []
@@ -36,7 +36,7 @@ it('offers the tools of an MCP server and gives back what they say', async () =>
   expect(results.find(part => part.name === 'mcp__sky__storm')).toMatchObject({ output: 'No storm.', isError: true })
 })
 
-it('says which server cannot be used and why', async () => {
+it('an MCP server that cannot be used is named, with the reason', async () => {
   const { colloquy } = await freshColloquy({
     agents: { mcp: { sky: { command: process.execPath, args: ['-e', 'process.exit(7)'] } } },
   })
@@ -46,7 +46,7 @@ it('says which server cannot be used and why', async () => {
   await expect(answer).rejects.toThrow(/sky.*exit code 7/)
 })
 
-it('gives its tools only to the agents it is for', async () => {
+it('an MCP server gives its tools only to the agents it is for', async () => {
   const sky = { command: process.execPath, args: ['-e', 'process.exit(7)'], agents: ['dev'] }
   const { colloquy } = await freshColloquy({ agents: { mcp: { sky } } })
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
@@ -55,7 +55,7 @@ it('gives its tools only to the agents it is for', async () => {
   })
 })
 
-it('sends no history where a project has it switched off, and keeps it all the same', async () => {
+it('a project with its history switched off sends none, and keeps it all the same', async () => {
   const { colloquy } = await freshColloquy({ agents: { singleShot: true } })
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const sent: string[] = []

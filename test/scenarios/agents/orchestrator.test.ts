@@ -30,7 +30,7 @@ const eventsOf = async (colloquy: Colloquy, id: string) =>
   (await colloquy.conversations.getEvents(id)).map(({ event }) => event)
 
 describe('an orchestrator', () => {
-  it('routes to agents that work side by side, moves the phase, waits, and ends', async () => {
+  it('an orchestrator routes to agents that work at the same time, moves the phase, waits, and ends', async () => {
     const seen: string[] = []
     const looking =
       (answer: string): ScriptedAnswer =>
@@ -69,7 +69,7 @@ describe('an orchestrator', () => {
     expect((await colloquy.verify()).clean).toBe(true)
   })
 
-  it('takes up a turn that was open where a branch begins, with the agents of the branch', async () => {
+  it('an orchestrator takes up a turn that was open where a branch begins, with the agents of the branch', async () => {
     const { colloquy, id } = await conversationWithTask({ agents: team([to(['dev']), end, end]) })
     await colloquy.orchestrate(id)
     const messages = await colloquy.conversations.getMessages(id)
@@ -84,7 +84,7 @@ describe('an orchestrator', () => {
     expect(context).toMatchObject({ user_request: 'Build the login page', routing_history: [{ agents: ['dev'] }] })
   })
 
-  it('is invisible: people and agents read nothing of it but what agents are asked', async () => {
+  it('an orchestrator is invisible: people and agents read nothing of it but its instructions to agents', async () => {
     const requests: string[] = []
     const agent = scriptedModel(({ system, messages }) => {
       requests.push(JSON.stringify([system, messages]))
@@ -106,7 +106,7 @@ describe('an orchestrator', () => {
     expect(requests.join()).not.toContain('END')
   })
 
-  it('shows the model once what is wrong with its answer, and fails when it is wrong again', async () => {
+  it('an orchestrator shows the model once what is wrong with its answer, and fails when it is wrong again', async () => {
     const corrected: string[] = []
     const routes: ScriptedAnswer[] = [
       'I think dev should do it.',
@@ -130,7 +130,7 @@ describe('an orchestrator', () => {
     ])
   })
 
-  it('goes on with an agent that fails, tells the model, and routes what is said meanwhile', async () => {
+  it('an orchestrator goes on with an agent that fails, reports it to the model, and routes messages that came meanwhile', async () => {
     const states: string[] = []
     const route: ScriptedAnswer = async ({ messages }) => {
       states.push(JSON.stringify(messages))
@@ -151,7 +151,7 @@ describe('an orchestrator', () => {
     expect(states).toHaveLength(3)
   })
 
-  it('names a loop in its routing, stops, and stays stopped until somebody clears it', async () => {
+  it('an orchestrator names a loop in its routing, stops, and stays stopped until a person clears it', async () => {
     let calls = 0
     const route: ScriptedAnswer = () => {
       calls++
@@ -174,7 +174,7 @@ describe('an orchestrator', () => {
     expect(again.turns).toBeGreaterThan(0)
   })
 
-  it('takes up a turn whose process was killed: nothing is routed twice, and who was done is not asked again', async () => {
+  it('an orchestrator takes up a turn whose process was killed: nothing is routed twice, and completed agents are not run again', async () => {
     const { colloquy, id, store } = await conversationWithTask({ clock: Date.now })
     const program = fileURLToPath(new URL('../../support/orchestrator-process.mjs', import.meta.url))
     const child = spawn(process.execPath, [program, store, id], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -212,7 +212,7 @@ describe('an orchestrator', () => {
     expect(instructions).toHaveLength(1)
   })
 
-  it('ends the wait when a turn takes too long, and when somebody undoes it', async () => {
+  it('an orchestrator stops waiting when a turn takes too long, and when the turn is undone', async () => {
     const stuck = scriptedModel(() => new Promise<string>(() => undefined))
     const { colloquy, id } = await conversationWithTask({
       clock: Date.now,
@@ -230,7 +230,7 @@ describe('an orchestrator', () => {
     expect(await routing).toMatchObject({ outcome: 'stopped', reason: 'its turn was undone' })
   })
 
-  it('waits for agents that somebody else runs', async () => {
+  it('an orchestrator waits for agents that another caller runs', async () => {
     const agents = team([to(['dev', 'ann']), end], { orchestrator: { agents: { dev: 'builds' }, outside: ['ann'] } })
     const { colloquy, id } = await conversationWithTask({ agents })
     const updates = colloquy.subscribe({ conversationId: id })
@@ -241,7 +241,7 @@ describe('an orchestrator', () => {
   })
 })
 
-it('answers what is addressed to nobody where the project wants that, and exactly one process routes', async () => {
+it('a message to everyone is answered where the project wants that, and exactly one process routes', async () => {
   const agents = team([to(['dev']), end], { autorun: true, defaultAgent: 'orchestrator' })
   const { colloquy, store } = await freshColloquy({ agents, clock: Date.now })
   const others = await Promise.all(

@@ -31,7 +31,7 @@ const tasks = [
 ]
 
 describe('the project manager', () => {
-  it('plans tasks, changes and removes them, and sees the graph', async () => {
+  it('the project manager plans tasks, changes and removes them, and sees the graph', async () => {
     const { colloquy, work, pm } = await featureWithPm()
     const outputs = await outputsOf(
       colloquy,
@@ -63,7 +63,7 @@ describe('the project manager', () => {
     expect(await work.getTask('login', 'api')).toMatchObject({ description: 'POST /login', isReady: true })
   })
 
-  it('is told what is wrong with a plan in words it can act on', async () => {
+  it('the project manager gets an error about an invalid plan in words it can act on', async () => {
     const { colloquy, work, pm } = await featureWithPm()
     const outputs = await outputsOf(
       colloquy,
@@ -82,7 +82,7 @@ describe('the project manager', () => {
     expect((await work.graph('login')).tasks).toEqual([])
   })
 
-  it('plans nothing twice when it says the same again', async () => {
+  it('the project manager plans nothing twice when it repeats a call', async () => {
     const { colloquy, work, pm } = await featureWithPm()
     await outputsOf(colloquy, pm.id, ['plan_tasks', { tasks }])
     await outputsOf(colloquy, pm.id, ['plan_tasks', { tasks }])
@@ -109,7 +109,7 @@ describe('the context of a session', () => {
     return Object.assign(store, { item, session })
   }
 
-  it('has the task, its feature and the graph without anybody handing them in', async () => {
+  it('the context of a session has the task, its feature and the graph without a caller passing them', async () => {
     const { colloquy, session } = await devOn('api')
     await colloquy.sessions.buildRequest(session.id, 'Begin')
     expect(await colloquy.sessions.getContext(session.id)).toEqual({
@@ -135,7 +135,7 @@ describe('the context of a session', () => {
     })
   })
 
-  it('changes with the graph, and is recorded only then', async () => {
+  it('the context of a session changes with the graph, and is recorded only then', async () => {
     const { colloquy, work, session } = await devOn('api')
     const contexts = async () =>
       (await colloquy.conversations.getEvents(session.conversationId)).filter(
@@ -152,7 +152,7 @@ describe('the context of a session', () => {
     expect(await contexts()).toBe(2)
   })
 
-  it('[P8] a state that changes leaves what stands before the history as it was', async () => {
+  it('[P8] a changed state leaves the request before the history as it was', async () => {
     const { colloquy, work, session } = await devOn('api')
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Begin' })
     await colloquy.sessions.addMessage(session.id, { role: 'assistant', content: 'Begun' })
@@ -164,7 +164,7 @@ describe('the context of a session', () => {
     expect(textOf(after)).not.toBe(textOf(before))
   })
 
-  it('says of a bead what it is and what it waited for', async () => {
+  it('the context of a session on a bead says what the bead is and what it waited for', async () => {
     const { colloquy } = await freshColloquy()
     const { work } = colloquy
     await work.addBead({ beadId: 'b-1', title: 'Parser' })
@@ -180,7 +180,7 @@ describe('the context of a session', () => {
     })
   })
 
-  it('of what is no work item is what the caller says', async () => {
+  it('the context of a session without a work item is what the caller says', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'x', agentType: 'pm' })
     await colloquy.sessions.updateContext(id, { feature: { id: 'x', name: 'Mine' } })

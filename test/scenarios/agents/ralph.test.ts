@@ -15,7 +15,7 @@ async function eventsOf({ colloquy }: Pick<Awaited<ReturnType<typeof teamShop>>,
 }
 
 describe('a Ralph loop', () => {
-  it('goes on until the checks pass; each iteration has a fresh request with what failed and what was tried', async () => {
+  it('a Ralph loop goes on until the checks pass; each iteration has a fresh request with the failures and the attempts', async () => {
     const requests: string[] = []
     const players = {
       dev: (request: Parameters<typeof promptOf>[0]) => {
@@ -45,7 +45,7 @@ describe('a Ralph loop', () => {
     expect(subjects).toEqual(['t: Give a good answer (iteration 2)', 't: Give a good answer (iteration 1)', 'first'])
   })
 
-  it('works in its worktree, and a checkout beside it stays as it is', async () => {
+  it('a Ralph loop works in its worktree, and another checkout stays as it is', async () => {
     const elsewhere = calls(write('../../../outside.txt', 'x'), write('answer.txt', 'good\n'))
     const { colloquy, root, worktree } = await teamShop({ players: { dev: elsewhere } })
     expect((await team(colloquy).ralph(task)).outcome).toBe('passed')
@@ -55,7 +55,7 @@ describe('a Ralph loop', () => {
     expect(runGit(root, 'status', '--porcelain')).toBe('')
   })
 
-  it('[P10] stands in the requests of its session and in its checkpoints, by the log', async () => {
+  it('[P10] a Ralph loop appears in the requests of its session and in its checkpoints, by the log', async () => {
     const long = 'The answer is not there yet, and I will say why at length. '.repeat(300)
     const dev = (request: Parameters<typeof promptOf>[0]) =>
       hasResult(request) || promptOf(request).includes('And now?') ? long : writes('bad')(request)
@@ -73,7 +73,7 @@ describe('a Ralph loop', () => {
 })
 
 describe('a loop ends', () => {
-  it('at its limit of iterations', async () => {
+  it('a Ralph loop ends at its limit of iterations', async () => {
     const place = await teamShop({
       players: { dev: request => writes(`bad ${iterationOf(request)}`)(request) },
       work: { limits: { iterations: 3 } },
@@ -82,7 +82,7 @@ describe('a loop ends', () => {
     expect(await place.colloquy.work.getTask('f', 't')).toMatchObject({ state: 'failed', heldIn: 'in_dev' })
   })
 
-  it('at its limit of tokens', async () => {
+  it('a Ralph loop ends at its limit of tokens', async () => {
     const dev = (request: Parameters<typeof promptOf>[0]) => writes(`bad ${iterationOf(request)}`)(request)
     const { colloquy } = await teamShop({ players: { dev } })
     const loop = await team(colloquy).ralph(task, { limits: { tokens: 400 } })
@@ -90,13 +90,13 @@ describe('a loop ends', () => {
     expect(loop.reason).toContain('480 of 400 tokens')
   })
 
-  it('when iterations change nothing', async () => {
+  it('a Ralph loop ends when iterations change nothing', async () => {
     const { colloquy } = await teamShop({ players: { dev: writes('bad') } })
     const loop = await team(colloquy).ralph(task, { limits: { unchanged: 2 } })
     expect(loop).toMatchObject({ outcome: 'no_progress', iteration: 3, reason: expect.stringContaining('test') })
   })
 
-  it('when its agent cannot be run', async () => {
+  it('a Ralph loop ends when its agent cannot be run', async () => {
     const dev = () => ({ failure: { kind: 'unauthorised' as const, message: 'The key is wrong.' } })
     const { colloquy } = await teamShop({ players: { dev } })
     expect(await team(colloquy).ralph(task)).toMatchObject({
@@ -107,7 +107,7 @@ describe('a loop ends', () => {
     expect((await colloquy.work.getTask('f', 't')).state).toBe('failed')
   })
 
-  it('when it is stopped, and goes on later with what was written by then', async () => {
+  it('a Ralph loop ends when it is stopped, and resumes later with what was written by then', async () => {
     const stopping = new AbortController()
     const dev = (request: Parameters<typeof promptOf>[0]) => {
       if (iterationOf(request) === 2) stopping.abort()
@@ -124,7 +124,7 @@ describe('a loop ends', () => {
     expect(numbers).toEqual([1, 1, 2, 3])
   })
 
-  it('while a step that took too long for the agent is only the end of its iteration', async () => {
+  it('a step that took too long for the agent is only the end of its iteration', async () => {
     const dev = (request: Parameters<typeof promptOf>[0]) =>
       iterationOf(request) === 1
         ? { calls: [{ name: 'list_files', input: {}, callId: crypto.randomUUID() }] }
@@ -133,7 +133,7 @@ describe('a loop ends', () => {
     expect(await team(colloquy).ralph(task)).toMatchObject({ outcome: 'passed', iteration: 2 })
   })
 
-  it('passed where the project has no checks, by the word of its agent', async () => {
+  it('a Ralph loop without checks ends as passed when its agent says so', async () => {
     const { colloquy } = await teamShop({ work: { checks: {} } })
     expect(await team(colloquy).ralph(task)).toMatchObject({ outcome: 'passed', iteration: 1, checks: [] })
   })

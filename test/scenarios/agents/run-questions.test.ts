@@ -29,7 +29,7 @@ function waitingRun(colloquy: Colloquy, id: string, model: Model) {
   return { run, isWaiting }
 }
 
-it('waits for its answer, and the run goes on with it', async () => {
+it('a question waits for its answer, and the run goes on with it', async () => {
   const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', choices: ['blue', 'green'] } }
@@ -44,7 +44,7 @@ it('waits for its answer, and the run goes on with it', async () => {
   await expect(colloquy.agents.answer(open!.id, 'green')).rejects.toThrow(IllegalState)
 })
 
-it('waits across a restart, and the next run takes the answer up', async () => {
+it('a question waits across a restart, and the next run uses the answer', async () => {
   const { colloquy, store, pass, now } = await freshColloquy()
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const asked = waitingRun(colloquy, id, scriptedModel([{ calls: [{ name: 'ask', input: { question: 'Blue?' } }] }]))
@@ -70,7 +70,7 @@ it('waits across a restart, and the next run takes the answer up', async () => {
   expect(ended).toEqual(['crashed', 'done'])
 })
 
-it('lets a command whose leave came after a crash be run once', async () => {
+it('a command whose permission came after a crash is run once', async () => {
   const root = temporaryFolder()
   const { colloquy, store, pass, now } = await freshColloquy({ root })
   const { id } = await colloquy.sessions.getOrCreateSession(task)
@@ -90,7 +90,7 @@ it('lets a command whose leave came after a crash be run once', async () => {
   expect(readFileSync(join(root, 'ran'), 'utf8')).toBe('x')
 })
 
-it('gives its default when nobody answers in time', async () => {
+it('a question takes its default when no answer comes in time', async () => {
   const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', default: 'green' } }
@@ -101,7 +101,7 @@ it('gives its default when nobody answers in time', async () => {
   expect(JSON.stringify(await resultsIn(colloquy, id))).toContain('go on with: green')
 })
 
-it('is given its default by the sweep when nobody runs the agent any more', async () => {
+it('a question takes its default by the sweep when no process runs the agent any more', async () => {
   const { colloquy, pass } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const question = { name: 'ask', input: { question: 'Blue or green?', default: 'green' } }

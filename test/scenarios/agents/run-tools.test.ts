@@ -32,7 +32,7 @@ async function outputsOf(colloquy: Colloquy, id: string, ...calls: Call[]): Prom
   )
 }
 
-it('reads before it writes', async () => {
+it('an agent has to read a file before it writes it', async () => {
   const { colloquy, id, root } = await withDeveloper()
   writeFileSync(join(root, 'page.ts'), 'export const colour = "red"\n')
   const outputs = await outputsOf(
@@ -56,7 +56,7 @@ it('reads before it writes', async () => {
   expect(readFileSync(join(root, 'page.ts'), 'utf8')).toBe('export const colour = "blue"\n')
 })
 
-it('never leaves the work tree, by dots, absolute paths or links', async () => {
+it('an agent never leaves the worktree, by dots, absolute paths or links', async () => {
   const { colloquy, id, root } = await withDeveloper()
   const outside = temporaryFolder()
   writeFileSync(join(outside, 'secret'), 'secret')
@@ -80,7 +80,7 @@ it('never leaves the work tree, by dots, absolute paths or links', async () => {
   expect(outputs[7]).toBe('Nothing has it.')
 })
 
-it('runs commands of the allow-list, asks for others, and has no shell', async () => {
+it('an agent runs commands of the allow-list, asks for others, and has no shell', async () => {
   const { colloquy, id } = await withDeveloper({ commands: { dev: ['node -p'] } })
   const outputs = await outputsOf(
     colloquy,
@@ -97,7 +97,7 @@ it('runs commands of the allow-list, asks for others, and has no shell', async (
   expect(outputs[3]).toContain('characters left out')
 })
 
-it('ends a command that takes too long, and gives it no keys', async () => {
+it('a command of an agent that takes too long is ended, and gets no keys', async () => {
   const { colloquy, id } = await withDeveloper({ commands: { '*': ['*'] }, limits: { commandMs: 1000 } })
   process.env.EXAMPLE_API_KEY = 'key'
   const outputs = await outputsOf(
@@ -111,7 +111,7 @@ it('ends a command that takes too long, and gives it no keys', async () => {
   expect(outputs[1]).toBe('undefined')
 })
 
-it('looks at the repository and commits', async () => {
+it('an agent looks at the repository and commits', async () => {
   const { colloquy, id, root } = await withDeveloper()
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' })
   git('init', '--quiet')
@@ -135,7 +135,7 @@ it('looks at the repository and commits', async () => {
   expect(outputs[6]).toContain('is no commit')
 })
 
-it('remembers: recall finds, expand shows, pin keeps', async () => {
+it('an agent remembers: recall finds, expand shows, pin keeps', async () => {
   const { colloquy, id } = await withDeveloper()
   const { version } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'The zebra colour is #123456' })
   const outputs = await outputsOf(
@@ -156,7 +156,7 @@ it('remembers: recall finds, expand shows, pin keeps', async () => {
   expect(ledger.entries.filter(one => one.why === 'pinned')).toHaveLength(2)
 })
 
-it('shows only what the agent is allowed to use', async () => {
+it('an agent is shown only the tools it is allowed to use', async () => {
   const { colloquy } = await withDeveloper()
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
   let names: string[] = []

@@ -50,7 +50,7 @@ async function runsIn(colloquy: Colloquy, sessionId: string) {
 }
 
 describe('a run', () => {
-  it('stores the message first, answers it, and records how it went', async () => {
+  it('a run stores the message first, answers it, and records how it went', async () => {
     const { colloquy, id } = await withSession()
     let stored = 0
     const model = scriptedModel(async () => {
@@ -80,7 +80,7 @@ describe('a run', () => {
     ])
   })
 
-  it('[P7] runs tools side by side, keeps calls and results together, and goes on until there are none', async () => {
+  it('[P7] a run executes tools at the same time, keeps calls and results together, and goes on until there are none', async () => {
     const { colloquy, id } = await withSession()
     const requests: RequestMessage[][] = []
     const model = scriptedModel(({ messages, tools }) => {
@@ -107,7 +107,7 @@ describe('a run', () => {
     expect(visible.map(one => one.content)).toEqual(['Are a, b and c there?', 'Looking.', 'All three are in the book.'])
   })
 
-  it('[P8] begins each request of a run with what the one before began with', async () => {
+  it('[P8] each request of a run begins with the one before', async () => {
     const { colloquy, id } = await withSession()
     const requests: string[] = []
     const model = scriptedModel(({ system, messages }) => {
@@ -120,7 +120,7 @@ describe('a run', () => {
     }
   })
 
-  it('answers broken arguments and unknown tools with an error, and the model may try again', async () => {
+  it('a run answers broken arguments and unknown tools with an error, and the model may try again', async () => {
     const { colloquy, id } = await withSession()
     const model = scriptedModel([
       {
@@ -143,7 +143,7 @@ describe('a run', () => {
     expect(texts).toContain('half a JSON')
   })
 
-  it('tells what came meanwhile at the next step, and answers it once', async () => {
+  it('a run adds messages that came meanwhile at the next step, and answers them once', async () => {
     const { colloquy, id } = await withSession()
     const requests: string[] = []
     const model = scriptedModel(async ({ messages }) => {
@@ -160,7 +160,7 @@ describe('a run', () => {
     expect(requests[1]!.split('Also the sign-up page, please')).toHaveLength(2)
   })
 
-  it('goes on when a message came while the last words were said', async () => {
+  it('a run goes on when a message came while the last text was streamed', async () => {
     const { colloquy, id } = await withSession()
     let asked = 0
     const model = scriptedModel(async () => {
@@ -173,7 +173,7 @@ describe('a run', () => {
     expect(asked).toBe(2)
   })
 
-  it('[P11] refuses a second run on the same message', async () => {
+  it('[P11] a second run on the same message is refused', async () => {
     const { colloquy, id } = await withSession()
     const { id: messageId } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'Hello' })
     const model = scriptedModel('Hello to you.')
@@ -182,7 +182,7 @@ describe('a run', () => {
     await expect(colloquy.agents.run(id, { model })).rejects.toThrow(IllegalState)
   })
 
-  it('lets two messages at the same time be answered each once', async () => {
+  it('two messages at the same time are answered by a run each, once', async () => {
     const { colloquy, id } = await withSession()
     const answered: string[] = []
     const model = scriptedModel(({ messages }) => {
@@ -200,7 +200,7 @@ describe('a run', () => {
     for (const word of ['One', 'Two', 'Three']) expect(answered.join()).toContain(`"${word}"`)
   })
 
-  it('keeps what was said when it is stopped, and marks it', async () => {
+  it('a run that is stopped keeps the text so far, and marks it', async () => {
     const { colloquy, id } = await withSession()
     const stop = new AbortController()
     const model = scriptedModel({ text: 'one two three four five six' })
@@ -220,7 +220,7 @@ describe('a run', () => {
     expect(again.outcome).toBe('done')
   })
 
-  it('records a failure of the model, keeps its partial answer, and may be tried again', async () => {
+  it('a run records a failure of the model, keeps its partial answer, and may be retried', async () => {
     const { colloquy, id } = await withSession()
     const model = scriptedModel([{ text: 'I was', failure: { kind: 'network' } }, 'I was here.'])
     const first = await colloquy.agents.run(id, { message: 'Where?', model })
@@ -232,7 +232,7 @@ describe('a run', () => {
     expect(started[1]!.resumes).toBe(started[0]!.runId)
   })
 
-  it('is superseded by a run that takes its place', async () => {
+  it('a run is superseded by a run that takes its place', async () => {
     const { colloquy, id } = await withSession()
     let isAsked = () => {}
     const asked = new Promise<void>(resolve => {
@@ -249,13 +249,13 @@ describe('a run', () => {
     expect(second).toMatchObject({ outcome: 'done', text: 'Both.' })
   })
 
-  it('says that no model is configured, and how to configure one', async () => {
+  it('a run says that no model is configured, and how to configure one', async () => {
     const { colloquy, id } = await withSession()
     await expect(colloquy.agents.run(id, { message: 'Hello' })).rejects.toThrow(ModelMissing)
     expect(await colloquy.sessions.getAllMessages(id)).toEqual([])
   })
 
-  it('stops after so many steps', async () => {
+  it('a run stops after the configured number of steps', async () => {
     const { colloquy, id } = await withSession()
     const result = await colloquy.agents.run(id, {
       message: 'Go',
@@ -266,7 +266,7 @@ describe('a run', () => {
     expect(result).toMatchObject({ outcome: 'failed', steps: 3, reason: 'it took more than 3 steps' })
   })
 
-  it('compacts once and asks once more when the request was too long, then packs without a model', async () => {
+  it('a run compacts once and asks once more when the request was too long, then packs without a model', async () => {
     const { colloquy, id } = await withSession()
     for (let i = 0; i < 40; i++) {
       await colloquy.sessions.addMessage(id, {
@@ -293,7 +293,7 @@ describe('a run', () => {
 })
 
 describe('a model that keeps a session of its own', () => {
-  it('is handed back, on the next run, what it calls the session', async () => {
+  it('a model that keeps a session of its own gets its id back on the next run', async () => {
     const { colloquy, id } = await withSession()
     const handed: unknown[] = []
     const model: Model = {
@@ -316,7 +316,7 @@ describe('a model that keeps a session of its own', () => {
 })
 
 describe('what is live', () => {
-  it('comes as it is said, and adds no rows: 10,000 words are one message', async () => {
+  it('live parts come as they are streamed, and add no rows: 10,000 words are one message', async () => {
     const { colloquy, id } = await withSession()
     const text = Array.from({ length: 10_000 }, (_, at) => `w${at}`).join(' ')
     const live = colloquy.agents.live({ sessionId: id })
@@ -338,7 +338,7 @@ describe('what is live', () => {
 })
 
 describe('a run that died', () => {
-  it('is found by the sweep when its lease has run out', async () => {
+  it('a run that died is found by the sweep when its lease has expired', async () => {
     const { colloquy, id, pass, place } = await withSession()
     let isAsked = () => {}
     const asked = new Promise<void>(resolve => {
@@ -361,7 +361,7 @@ describe('a run that died', () => {
 })
 
 describe('delegation', () => {
-  it('runs the other agent in a conversation of its own and gives back its result', async () => {
+  it('a delegation runs the other agent in a conversation of its own and returns its result', async () => {
     const { colloquy, id } = await withSession()
     const model = scriptedModel(({ system, messages }) => {
       if (system.includes('reviewer and tester'))

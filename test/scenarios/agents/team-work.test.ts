@@ -12,7 +12,7 @@ const main = (root: string, path: string) => runGit(root, 'show', `main:${path}`
 const review = (verdict: string, feedback: string) => calls({ name: 'review', input: { verdict, feedback } })
 
 describe('a team', () => {
-  it('takes the tasks of a feature in the order of their dependencies, one after the other, to the base branch', async () => {
+  it('a team takes the tasks of a feature in the order of their dependencies, one after the other, to the base branch', async () => {
     const dev: Player = request => {
       const [, id] = /on task (\w+):/.exec(promptOf(request)) ?? []
       return calls(write(`${id}.txt`, 'good\n'))(request)
@@ -38,7 +38,7 @@ describe('a team', () => {
     expect((await colloquy.verify()).clean).toBe(true)
   })
 
-  it('is planned by its PM where nobody did; where that comes to nothing, it says so in the words of the PM', async () => {
+  it('a team without a plan has its PM plan; when no plan comes of it, the reason is in the words of the PM', async () => {
     const planned = await teamShop({
       tasks: [],
       players: { pm: calls({ name: 'plan_tasks', input: { tasks: [{ id: 't', title: 'Answer' }] } }) },
@@ -51,7 +51,7 @@ describe('a team', () => {
     })
   })
 
-  it('needs a feature and a repository, before any model is asked', async () => {
+  it('a team needs a feature and a repository, before any model is called', async () => {
     const { colloquy } = await teamShop()
     await expect(team(colloquy).run('other')).rejects.toThrow(NotFound)
     const folder = folderWith({})
@@ -65,7 +65,7 @@ describe('a team', () => {
     await elsewhere.close()
   })
 
-  it('makes its worktrees ready by the commands of the project, once each', async () => {
+  it('a team prepares its worktrees by the commands of the project, once each', async () => {
     const setup = ['echo ready >> "$(git rev-parse --git-dir)/made"', 'touch made.local']
     const { colloquy, worktree } = await teamShop({
       files: { '.gitignore': '*.local\n' },
@@ -81,7 +81,7 @@ describe('a team', () => {
 })
 
 describe('QA', () => {
-  it('sends work back with feedback, which every iteration after it is told', async () => {
+  it('QA sends work back with feedback, which every later iteration gets', async () => {
     const seen: string[] = []
     const dev: Player = request => {
       if (!hasResult(request)) seen.push(promptOf(request))
@@ -103,7 +103,7 @@ describe('QA', () => {
     })
   })
 
-  it('may give its verdict in words that hold one, and is asked once more when they do not', async () => {
+  it('QA may give its verdict in words that hold one, and is asked once more when they do not', async () => {
     const words = await teamShop({
       players: { qa: () => 'I think so:\n```json\n{"verdict": "approved", feedback: "ok"}\n```' },
     })
@@ -116,7 +116,7 @@ describe('QA', () => {
     expect((await team(never.colloquy).status('f')).tasks[0]!.reason).toContain('without a verdict')
   })
 
-  it('that returns a task again and again leaves it to a person, who lets it go on', async () => {
+  it('QA that returns a task again and again leaves it to a person, who resumes it', async () => {
     let isContent = false
     const qa: Player = request => (isContent ? review('pass', '') : review('return', 'No.'))(request)
     const { colloquy } = await teamShop({ players: { qa }, work: { returns: 2 } })
@@ -154,7 +154,7 @@ describe('a merge', () => {
     return calls({ name, input }, edit)(request)
   }
 
-  it('with conflicts goes to the merging agent; what it decides is checked and merged', async () => {
+  it('a merge with conflicts goes to the merging agent; what it decides is checked and merged', async () => {
     let root = ''
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
     const place = await teamShop({ players: { qa, merge: resolves } })
@@ -166,7 +166,7 @@ describe('a merge', () => {
     expect(readFileSync(join(root, 'answer.txt'), 'utf8')).toBe('good from both\n')
   })
 
-  it('that nobody can make leaves base and branch as they were, and says so', async () => {
+  it('a merge that cannot be made leaves base and branch as they were, and says so', async () => {
     let root = ''
     const qa = meanwhile(() => root, { 'answer.txt': 'good by somebody else\n' })
     const place = await teamShop({ players: { qa, merge: () => 'I cannot.' } })
@@ -180,7 +180,7 @@ describe('a merge', () => {
     })
   })
 
-  it('whose checks fail is put right by the merging agent, or not made', async () => {
+  it('a merge whose checks fail is fixed by the merging agent, or not made', async () => {
     const checks = { test: 'test -f answer.txt && ! test -f rule.txt || grep -q ruled answer.txt' }
     const fixes: Player = calls(
       { name: 'read_file', input: { path: 'answer.txt' } },
@@ -206,7 +206,7 @@ describe('a merge', () => {
     }
   })
 
-  it('waits for a person whose checkout of the base has changes, and is found when they brought it in', async () => {
+  it('a merge waits for a person whose checkout of the base has changes, and is found when that person merged it', async () => {
     const { colloquy, root } = await teamShop()
     writeFiles(root, { 'README.md': 'in the middle of something\n' })
     const result = await team(colloquy).run('f')
@@ -231,7 +231,7 @@ describe('leave', () => {
   it.each([
     ['yes', true],
     ['no', false],
-  ] as const)('is given by the policy of the project: %s', async (approvals, isMade) => {
+  ] as const)('permission is given by the policy of the project: %s', async (approvals, isMade) => {
     const { colloquy, told, onProgress, worktree } = await teamShop({
       players: { dev: wants, qa: () => 'Hm.' },
       work: { approvals },
@@ -241,7 +241,7 @@ describe('leave', () => {
     expect(existsSync(join(worktree, 'made.txt'))).toBe(isMade)
   })
 
-  it('is given by the harness, which is an agent of its own, or left by it to a person', async () => {
+  it('permission is given by the harness, an agent of its own, or left by it to a person', async () => {
     const decide = (answer: string) => calls({ name: 'decide', input: { answer, reason: 'Not here.' } })
     const { colloquy, told, onProgress, worktree } = await teamShop({
       players: { dev: wants, qa: () => 'Hm.', harness: decide('no') },
@@ -271,7 +271,7 @@ async function questionIn({ agents }: Awaited<ReturnType<typeof teamShop>>['coll
 }
 
 describe('a team at work', () => {
-  it('is alone on its feature, stops when somebody says so, from wherever, and goes on', async () => {
+  it('a team is alone on its feature, stops when a caller anywhere says so, and resumes', async () => {
     let isStopped = false
     const place = await teamShop({ work: { leaseMs: 300 } })
     const other = await openColloquy({
@@ -313,7 +313,7 @@ describe('a team at work', () => {
     await Promise.all([colloquy.close(), other.close()])
   })
 
-  it('stops by its signal, and says so in the log', async () => {
+  it('a team stops by its signal, and says so in the log', async () => {
     const stopping = new AbortController()
     const place = await teamShop()
     const onProgress = (progress: TeamProgress) => {
@@ -329,7 +329,7 @@ describe('a team at work', () => {
     expect(await team(place.colloquy).run('f')).toMatchObject({ outcome: 'done' })
   })
 
-  it('ends with its store, in peace, and goes on when that is opened again', async () => {
+  it('a team ends with its store, and resumes when that is opened again', async () => {
     const place = await teamShop()
     let closing: Promise<void> | undefined
     const result = await team(place.colloquy).run('f', {

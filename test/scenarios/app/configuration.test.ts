@@ -22,7 +22,7 @@ server:
 `
 
 describe('a configuration file', () => {
-  it('is what the command line goes by, with the environment and then options over it', async () => {
+  it('a configuration file sets what the command line uses, with the environment and then options over it', async () => {
     const folder = folderWith({ 'package.json': '{}', 'data/': '', 'colloquy.config.yaml': file })
     const colloquy = await openColloquy({
       store: `sqlite:${join(folder, 'data/shop.db')}`,
@@ -55,26 +55,29 @@ describe('a configuration file', () => {
     ],
     ['session_expires_in_ms: 3', 'session_expires_in_ms', 'sessionExpiresInMs'],
     ['colour: blue', 'colour', undefined],
-  ])('refuses %j and names the key and the nearest known one', async (text, field, nearest) => {
-    const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': text })
-    const { exitCode, stderr } = await runCli(['list', '--json'], { cwd: folder })
-    const { code, message, facts } = JSON.parse(stderr).error
-    expect(exitCode).toBe(1)
-    expect({ code, field: facts.field, nearest: facts.nearest }).toEqual({
-      code: 'configuration/invalid',
-      field,
-      nearest,
-    })
-    expect(message).toContain(nearest ? `did you mean "${nearest}"?` : 'Known are store, project')
-    expect(message).toContain('colloquy.config.yaml')
-  })
+  ])(
+    'a configuration file with %j is refused, naming the key and the nearest known one',
+    async (text, field, nearest) => {
+      const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': text })
+      const { exitCode, stderr } = await runCli(['list', '--json'], { cwd: folder })
+      const { code, message, facts } = JSON.parse(stderr).error
+      expect(exitCode).toBe(1)
+      expect({ code, field: facts.field, nearest: facts.nearest }).toEqual({
+        code: 'configuration/invalid',
+        field,
+        nearest,
+      })
+      expect(message).toContain(nearest ? `did you mean "${nearest}"?` : 'Known are store, project')
+      expect(message).toContain('colloquy.config.yaml')
+    },
+  )
 
   it.each([
     ['requests: { budget: -3 }', 'requests.budget'],
     ['requests: { strategy: clever }', 'requests.strategy'],
     ['requests: [', 'file'],
     ['just words', 'the whole file'],
-  ])('refuses %j', async (text, field) => {
+  ])('a configuration file with %j is refused', async (text, field) => {
     const place = join(folderWith({}), 'colloquy.config.yaml')
     writeFileSync(place, text)
     await expect(readConfiguration({ file: place, env: {} })).rejects.toMatchObject({
@@ -83,7 +86,7 @@ describe('a configuration file', () => {
     })
   })
 
-  it("takes seed 003's conversation block with its names, and says which line is wrong", async () => {
+  it('a configuration file takes the conversation block of TENEX with its names, and says which line is wrong', async () => {
     const seed = `conversation:
   # Session expiration (default: 24 hours)
   session_expiration: 24h
@@ -111,7 +114,7 @@ describe('a configuration file', () => {
     await expect(readConfiguration({ file: twice, env: {} })).rejects.toThrow('keep one of them')
   })
 
-  it('may be JSON, may be empty, and may not be there twice', async () => {
+  it('a configuration file may be JSON, may be empty, and may not exist twice', async () => {
     const json = join(
       folderWith({ 'colloquy.config.json': '{ "requests": { "budget": 7000 } }' }),
       'colloquy.config.json',
@@ -125,13 +128,13 @@ describe('a configuration file', () => {
     await expect(readConfiguration({ file: `${empty}.none`, env: {} })).rejects.toThrow('cannot be read')
   })
 
-  it('names the variable of the environment that is wrong', async () => {
+  it('an invalid variable of the environment is named', async () => {
     const env = { COLLOQUY_BUDGET: 'much' }
     const place = join(folderWith({ 'colloquy.config.yaml': '' }), 'colloquy.config.yaml')
     await expect(readConfiguration({ file: place, env })).rejects.toThrow(/^COLLOQUY_BUDGET: requests.budget: /)
   })
 
-  it('is read by the library only when asked for, and what is given wins', async () => {
+  it('a configuration file is read by the library only on request, and explicit options win', async () => {
     const place = join(folderWith({ 'colloquy.config.yaml': file }), 'colloquy.config.yaml')
     const memory = { store: 'sqlite::memory:', tokens: 'fast' } as const
     const { colloquy: asked } = await freshColloquy({ ...memory, configuration: place, requests: { budget: 5000 } })

@@ -24,14 +24,14 @@ describe('what is packed', () => {
     packed = new Set(files.map(({ path }) => path))
   })
 
-  it('has every door with its types', () => {
+  it('the package has every door with its types', () => {
     const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const named = Object.values(exports as Record<string, string | Record<string, string>>)
     const files = named.flatMap(door => (typeof door === 'string' ? door : Object.values(door)))
     expect(files.filter(file => !packed.has(normalize(file)))).toEqual([])
   })
 
-  it('has what its pages lead to', () => {
+  it('the package has what its pages link to', () => {
     const leads = [...packed]
       .filter(path => path.endsWith('.md'))
       .flatMap(page =>
@@ -46,7 +46,7 @@ describe('what is packed', () => {
   })
 })
 
-it('calls its errors by the names it gives them out under', () => {
+it('the package calls its errors by the names it exports', () => {
   const classes = Object.entries(colloquy).filter(([, value]) => value === ColloquyError || isError(value))
   expect(classes.length).toBeGreaterThan(30)
   // Where two have the same name, a bundler gives one of them another, and what is caught would be called by that.
@@ -58,14 +58,14 @@ it('calls its errors by the names it gives them out under', () => {
 })
 
 describe('a program that cannot use the embedded store', () => {
-  it('is told at opening that its bundler left the worker behind, and makes no file', async () => {
+  it('a program whose bundler left the worker behind gets an error at opening, and no file is made', async () => {
     const { folder, program } = await bundledProgram()
     const { stdout } = await execute(process.execPath, [program], { cwd: folder })
     expect(stdout).toMatch(/^store\/unusable: .*bundled.*Keep the package external/)
     expect(existsSync(join(folder, 'colloquy.db'))).toBe(false)
   })
 
-  it('is not one that takes the file of the worker along: that is all it needs', async () => {
+  it('a program that takes the file of the worker along can use the embedded store', async () => {
     const { folder, program } = await bundledProgram()
     cpSync(join(root, 'dist/sqlite-worker.js'), join(folder, 'bundle/assets/sqlite-worker.js'))
     const { stdout } = await execute(process.execPath, [program], { cwd: folder })
@@ -74,7 +74,7 @@ describe('a program that cannot use the embedded store', () => {
 
   // webpack would copy the file, which then seems to be there, and start a worker of its own making, which fails. Tools
   // that gather what a program loads, such as that of Next.js, find the worker only where it is started.
-  it('is not misled by webpack: it leaves the worker alone', () => {
+  it('a program bundled by webpack can use the embedded store: webpack leaves the worker alone', () => {
     const door = readFileSync(join(root, 'dist/sqlite.js'), 'utf8').replaceAll(/\s+/g, ' ')
     const address = 'new URL( /* webpackIgnore: true */ "./sqlite-worker.js", import.meta.url )'
     expect(door.split('-worker.js"')).toHaveLength(3)
@@ -82,7 +82,7 @@ describe('a program that cannot use the embedded store', () => {
     expect(door).toContain(`new Worker( /* webpackIgnore: true */ ${address}, {`)
   })
 
-  it('is told that SQLite cannot be loaded on this machine, and so is the doctor', async () => {
+  it('a program and the doctor report when SQLite cannot be loaded on this machine', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'program.mjs'), opening(join(root, 'dist/index.js')))
     const env = { ...process.env, NODE_OPTIONS: withoutSqlite }

@@ -11,7 +11,7 @@ import { freshServer } from '../../support/server.ts'
 const thread = { type: 'thread', agentType: 'dev', threadId: 't' } as const
 
 describe('a project', () => {
-  it('has what is said for it over what is said for all, key by key', async () => {
+  it('a project has its own settings over those for all projects, key by key', async () => {
     const { colloquy } = await freshColloquy({
       requests: { budget: 9000, recall: false },
       sessionExpiresInMs: 1000,
@@ -32,7 +32,7 @@ describe('a project', () => {
     ])
   })
 
-  it('can have agents switched off, or every message on its own', async () => {
+  it('a project can have agents switched off, or every message on its own', async () => {
     const heard: string[] = []
     const model = scriptedModel(({ messages }) => {
       heard.push(JSON.stringify(messages))
@@ -55,7 +55,7 @@ describe('a project', () => {
     expect(heard.map(text => text.includes('Ada'))).toEqual([true, true, true, false])
   })
 
-  it('runs agents by itself where that is said, and nowhere else', async () => {
+  it('a project runs agents by itself where its settings say so, and nowhere else', async () => {
     const { colloquy } = await freshColloquy({
       agents: { model: scriptedModel('Yes.') },
       projects: { club: { agents: { autorun: true, defaultAgent: 'dev' } } },
@@ -70,7 +70,7 @@ describe('a project', () => {
     expect(items[0]!.version).toBe(2)
   })
 
-  it('has the files of its own folder, and without one of none', async () => {
+  it('a project has the files of its own folder, and without a folder none', async () => {
     const [own, bank] = ['shop', 'bank'].map(name => folderWith({ 'notes.md': `Notes of the ${name}` }))
     const { colloquy } = await freshColloquy({ root: own!, projects: { bank: { root: bank! } } })
     const found: Array<string | undefined> = []
@@ -87,7 +87,7 @@ describe('a project', () => {
     expect(found).toEqual(['Notes of the shop', 'Notes of the bank', undefined])
   })
 
-  it('without a folder gives its agents no tools for files and programs, and starts none', async () => {
+  it('a project without a folder gives its agents no tools for files and programs, and starts none', async () => {
     let offered: string[] = []
     const model = scriptedModel(({ tools = [] }) => {
       offered = tools.map(({ name }) => name)
@@ -121,7 +121,7 @@ projects:
     features: { agents: false }
 `
 
-  it('hold for their project, the environment over them; config says where each value comes from', async () => {
+  it('projects in a configuration file apply to their project, the environment over them; config says where each value comes from', async () => {
     const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': file })
     const place = join(folder, 'colloquy.config.yaml')
     expect(await readConfiguration({ file: place, env: { COLLOQUY_BUDGET: '8000' } })).toMatchObject({
@@ -151,7 +151,7 @@ projects:
     [file.replace('redact: true', 'redakt: true'), 'projects.bank.redakt', 9, 'redact'],
     [file.replace('agents: false', 'agnts: false'), 'projects.bank.features.agnts', 10, 'agents'],
     [file.replace('budget: 7000', 'budget: much'), 'projects.shop.requests.budget', 6, undefined],
-  ])('name the line of what is wrong in them', async (text, field, line, nearest) => {
+  ])('projects in a configuration file name the line of an error in them', async (text, field, line, nearest) => {
     const place = join(folderWith({ 'colloquy.config.yaml': text }), 'colloquy.config.yaml')
     await expect(readConfiguration({ file: place, env: {} })).rejects.toMatchObject({
       code: 'configuration/invalid',
@@ -159,7 +159,7 @@ projects:
     })
   })
 
-  it('may be called colloquy.yaml; two files are an error that names both', async () => {
+  it('a configuration file may be called colloquy.yaml; two files are an error that names both', async () => {
     const folder = folderWith({ 'package.json': '{}', 'colloquy.yaml': file })
     expect((await runCli(['config', '--json'], { cwd: folder })).stdout).toContain('colloquy.yaml (projects.shop)')
     const both = folderWith({ 'package.json': '{}', 'colloquy.yaml': file, 'colloquy.config.yaml': file })

@@ -22,7 +22,7 @@ async function shop() {
   return { ...kept, damage }
 }
 
-it('[P13] a session without a head, and without a beginning to make one of, keeps no other from expiring', async () => {
+it('[P13] a session without a head, and without an event to make one of, keeps no other from expiring', async () => {
   const { colloquy, pass, damage } = await shop()
   const ids: string[] = []
   for (const name of ['a', 'b', 'c']) ids.push((await colloquy.sessions.getOrCreateSession(feature(name))).id)
@@ -35,7 +35,7 @@ it('[P13] a session without a head, and without a beginning to make one of, keep
   for (const id of ids.slice(1)) expect(await colloquy.sessions.getSession(id)).toMatchObject({ status: 'expired' })
 })
 
-it('[P13] more damaged sessions than are looked at together hide none behind them', async () => {
+it('[P13] more damaged sessions than one batch hide none behind them', async () => {
   const { colloquy, pass, damage } = await shop()
   const { conversationId } = await colloquy.sessions.getOrCreateSession(feature('a'))
   for (let i = 0; i < 120; i++) await colloquy.sessions.getOrCreateSession({ ...feature('a'), agentType: `agent ${i}` })
@@ -49,7 +49,7 @@ it('[P13] more damaged sessions than are looked at together hide none behind the
   expect(await colloquy.conversations.getConversation(conversationId)).toMatchObject({ id: conversationId })
 })
 
-it('[P13] a conversation whose log is gone keeps no other from the archive, nor from being looked after', async () => {
+it('[P13] a conversation whose log is gone keeps no other from the archive, nor from the sweep', async () => {
   const { colloquy, pass, damage } = await shop()
   const { conversations, sessions } = colloquy
   const ids: string[] = []

@@ -20,7 +20,7 @@ function tracing() {
 
 const thread = { type: 'thread', agentType: 'dev', threadId: 't' } as const
 
-it('has a run with what it asked for and wrote inside it', async () => {
+it('the span of a run has its attributes, and its model calls and writes inside it', async () => {
   const { tracer, spans, forget } = tracing()
   const { colloquy } = await freshColloquy({ tracer, agents: { model: scriptedModel('Yes.') } })
   const { id } = await colloquy.sessions.getOrCreateSession(thread)
@@ -49,7 +49,7 @@ it('has a run with what it asked for and wrote inside it', async () => {
   expect(new Set(spans().map(span => span.spanContext().traceId)).size).toBe(2)
 })
 
-it('says how a compaction went, and what an append recorded', async () => {
+it('spans say how a compaction went, and what an append recorded', async () => {
   const { tracer, spans, forget } = tracing()
   const { colloquy } = await freshColloquy({ tracer })
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(thread)
@@ -78,7 +78,7 @@ it('says how a compaction went, and what an append recorded', async () => {
   })
 })
 
-it('marks what failed, and changes nothing of the failure', async () => {
+it('spans mark what failed, and change nothing of the failure', async () => {
   const { tracer, spans } = tracing()
   const { colloquy } = await freshColloquy({ tracer })
   const { id } = await colloquy.conversations.createConversation({ title: 'x' })

@@ -72,7 +72,7 @@ const prompt = 'you ›'
 const waits = (screen: string) => screen.split('\n').at(-1) === prompt
 
 describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)', () => {
-  it('reads well: marks become colours, tables columns, and a line says how full the request is', async () => {
+  it('a chat on a terminal reads well: marks become colours, tables columns, and a line says how full the request is', async () => {
     const person = chat()
     await person.sees(waits)
     person.type('Plan it', 'Enter')
@@ -100,7 +100,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     expect(person.screen({ colours: true })).toMatch(/\u001b\[1m[^\n]*two/)
   })
 
-  it('Ctrl-C stops the answer and keeps it; at the prompt it throws the line away; Ctrl-D leaves', async () => {
+  it('Ctrl-C stops the answer and keeps it; at the prompt it discards the line; Ctrl-D leaves', async () => {
     const person = chat()
     await person.sees(waits)
     person.type('Go on for ever', 'Enter')
@@ -119,7 +119,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     expect(rest).toEqual([])
   })
 
-  it('takes several lines: by a backslash, by pasting, and what is typed while the agent speaks', async () => {
+  it('a chat on a terminal takes several lines: by a backslash, by pasting, and typed while the agent answers', async () => {
     const person = chat()
     await person.sees(waits)
     person.type('one \\', 'Enter', 'two', 'Enter')
@@ -138,7 +138,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     expect(said).toEqual(['one \ntwo', 'three\nfour\nfive', 'Go on for ever', 'typed ahead'])
   })
 
-  it('remembers what was typed, also in the next chat', async () => {
+  it('a chat on a terminal remembers what was typed, also in the next chat', async () => {
     const person = chat()
     await person.sees(waits)
     person.type('first thing', 'Enter')
@@ -151,7 +151,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     await later.sees('you › first thing')
   })
 
-  it('draws its line anew when the terminal is resized, and shows the rest of an answer in the new size', async () => {
+  it('a chat on a terminal draws its line again when the terminal is resized, and shows the rest of an answer in the new size', async () => {
     const person = chat({ columns: 100 })
     await person.sees(waits)
     person.type('a line that is half typed')
@@ -164,7 +164,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     expect(said[0]).toBe('a line that is half typed and then sent')
   })
 
-  it('shows no colours where NO_COLOR is set: marks stay as they were written', async () => {
+  it('a chat on a terminal shows no colours where NO_COLOR is set: marks stay as they were written', async () => {
     const person = chat({ env: { NO_COLOR: '1' } })
     await person.sees(waits)
     person.type('Plan it', 'Enter')
@@ -173,7 +173,7 @@ describe.skipIf(!hasTmux)('on a terminal (skipped where tmux is not installed)',
     expect(person.screen({ colours: true })).not.toContain('\u001b[1m')
   })
 
-  it('has commands beside messages', async () => {
+  it('a chat on a terminal has commands next to messages', async () => {
     const person = chat()
     await person.sees(waits)
     person.type('Hello', 'Enter')
@@ -239,7 +239,7 @@ describe('through pipes that pass for a terminal', () => {
     return { folder, store: `sqlite:${join(folder, 'colloquy.db')}` }
   }
 
-  it('shows the answer with its marks, stops and keeps one, and takes what is typed ahead or pasted', async () => {
+  it('a chat through pipes that pass for a terminal shows the answer with its marks, stops and keeps one, and takes typed and pasted text', async () => {
     const where = place()
     const { keys, until, over } = typist(where)
     await until('you ›')

@@ -8,7 +8,7 @@ import { cliOn, runCli } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
-it('answers a message on standard input and leaves both in the log', async () => {
+it('colloquy chat answers a message on standard input and leaves both in the log', async () => {
   const folder = temporaryFolder()
   const store = `sqlite:${join(folder, 'new.db')}`
   const agent = join(folder, 'agent.mjs')
@@ -32,7 +32,7 @@ it('answers a message on standard input and leaves both in the log', async () =>
   ])
 })
 
-it('goes on where the last chat ended, and gives JSON to machines', async () => {
+it('colloquy chat goes on where the last chat ended, and gives JSON to machines', async () => {
   const { store, folder } = await freshColloquy()
   const script = join(folder, 'script.txt')
   writeFileSync(script, 'Yes.')
@@ -43,7 +43,7 @@ it('goes on where the last chat ended, and gives JSON to machines', async () => 
   expect(json()).toMatchObject({ outcome: 'done', text: 'Yes.', steps: 1 })
 })
 
-it('says that no model is configured and how to set one', async () => {
+it('colloquy chat says that no model is configured and how to set one', async () => {
   const { store, folder } = await freshColloquy()
   const { exitCode, stderr, stdout } = await cliOn(store, { cwd: folder, input: 'Hello', env: { COLLOQUY_MODEL: '' } })(
     'chat',
@@ -54,7 +54,7 @@ it('says that no model is configured and how to set one', async () => {
   expect(stderr).toContain('COLLOQUY_MODEL')
 })
 
-it('tells a failure of the model and exits with 1', async () => {
+it('colloquy chat prints a failure of the model and exits with 1', async () => {
   const { store, folder } = await freshColloquy()
   const script = join(folder, 'script.json')
   writeFileSync(script, JSON.stringify({ text: 'I was', failure: { kind: 'refused' } }))
@@ -67,7 +67,7 @@ it('tells a failure of the model and exits with 1', async () => {
   expect(stderr).toContain('failed: refused')
 })
 
-it('lists what agents ask and answers it while the agent waits', async () => {
+it('colloquy answer lists the questions of agents and answers one while the agent waits', async () => {
   const { colloquy, store } = await freshColloquy({ clock: Date.now })
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'pm', featureId: 'login' })
   const model = scriptedModel([{ calls: [{ name: 'ask', input: { question: 'Blue or green?' } }] }, 'Thanks.'])
@@ -94,7 +94,7 @@ it('lists what agents ask and answers it while the agent waits', async () => {
   expect((await cli('answer', questionId, 'green')).exitCode).toBe(1)
 })
 
-it('sets a project up from what it finds there', async () => {
+it('colloquy init sets a project up from the files it finds there', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { test: 'x', lint: 'y', start: 'z' } }))
   writeFileSync(join(folder, 'CLAUDE.md'), '# Rules')

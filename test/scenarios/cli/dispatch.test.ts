@@ -20,7 +20,7 @@ async function withScript(answer: unknown) {
   return { ...place, colloquy: place.colloquy, env, cli: cliOn(place.store, { cwd: place.folder, env }) }
 }
 
-it('dispatches once, a line per event, and says what is parked', async () => {
+it('colloquy dispatch --once prints a line per event, and says what is parked', async () => {
   const { cli } = await withScript(complete)
   await cli('bead', 'add', 'The form', '--id', 'form')
   await cli('bead', 'add', 'Its tests', '--id', 'tests', '--depends-on', 'form')
@@ -37,7 +37,7 @@ it('dispatches once, a line per event, and says what is parked', async () => {
   expect((await cli('dispatch', 'parked')).stderr).toContain('Nothing is parked.')
 })
 
-it('gives machines a line of JSON per event, exits with 1 when something is parked, and lets it go on', async () => {
+it('colloquy dispatch prints JSON per event to machines, exits with 1 when something is parked, and resumes it', async () => {
   const { cli, colloquy } = await withScript([
     { calls: [{ name: 'park', input: { reason: 'Which colour?' } }] },
     complete,
@@ -57,7 +57,7 @@ it('gives machines a line of JSON per event, exits with 1 when something is park
   expect((await colloquy.work.getBead('form')).state).toBe('open')
 })
 
-it('stops on Ctrl-C, and the next one goes on', async () => {
+it('colloquy dispatch stops on Ctrl-C, and the next one resumes', async () => {
   const { store, env, cli, colloquy, folder } = await withScript(complete)
   const agent = join(folder, 'slow.mjs')
   writeFileSync(agent, 'setTimeout(() => console.log("late"), 60000)\n')
@@ -78,7 +78,7 @@ it('stops on Ctrl-C, and the next one goes on', async () => {
   expect((await colloquy.work.getBead('form')).state).toBe('done')
 })
 
-it('routes on a conversation from the command line', async () => {
+it('colloquy orchestrate routes on a conversation from the command line', async () => {
   const { cli, colloquy } = await withScript('{"agents":["END"],"reason":"nothing to do"}')
   const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
   const { exitCode, stdout } = await cli('orchestrate', id, 'Hello')
@@ -86,7 +86,7 @@ it('routes on a conversation from the command line', async () => {
   expect((await cli('orchestrate', id, '--json')).json()).toMatchObject({ outcome: 'idle', turns: 0 })
 })
 
-it('is done by the server, too, with live events; what is parked is told and cleared over HTTP', async () => {
+it('the server dispatches, too, with live events; parked items are listed and cleared over HTTP', async () => {
   let isParked = true
   const model = scriptedModel(({ messages }) => {
     const isStuck = JSON.stringify(messages).includes('Bead stuck') && isParked
@@ -115,7 +115,7 @@ it('is done by the server, too, with live events; what is parked is told and cle
   expect((await client.dispatch.parked()).items).toEqual([])
 })
 
-it('routes over HTTP: at once, or told at its end', async () => {
+it('the server routes over HTTP: at once, or with the answer at the end', async () => {
   const model = scriptedModel('{"agents":["END"],"reason":"nothing to do"}')
   const { client, colloquy, send } = await freshServer({ open: { agents: { model }, clock: Date.now } })
   const { id: conversationId } = await colloquy.conversations.createConversation({ title: 'Login' })

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary.ts'
 const commands = 'list show log search stats verify export archive restore purge erase'.split(' ')
 
 describe('help', () => {
-  it('shows every command with examples and the options that all of them have', async () => {
+  it('help shows every command with examples and the options that all of them have', async () => {
     const helps = await Promise.all(commands.map(command => runCli([command, '--help'])))
     for (const { exitCode, stdout, stderr } of helps) {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
@@ -20,7 +20,7 @@ describe('help', () => {
     }
   })
 
-  it('of a command is the same by its name, and none is given for what is no command', async () => {
+  it('help of a command is the same by its name, and there is none for an unknown command', async () => {
     const [named, asked, nested, unknown, below] = await Promise.all([
       runCli(['help', 'list']),
       runCli(['list', '--help']),
@@ -35,7 +35,7 @@ describe('help', () => {
     expect(below.error()).toMatchObject({ code: 'usage', message: "unknown command 'elsewhere'" })
   })
 
-  it('is told to whoever names no command', async () => {
+  it('help is printed when no command is named', async () => {
     const { exitCode, stdout, stderr } = await runCli([])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
     for (const command of commands) expect(stderr).toMatch(new RegExp(`\n {2}${command} `))
@@ -43,7 +43,7 @@ describe('help', () => {
 })
 
 describe('wrong usage', () => {
-  it('exits with 2 and says what is wrong', async () => {
+  it('wrong usage exits with 2 and says what is wrong', async () => {
     const [unknown, unhelped, ended, missing, value, mixed, json] = await Promise.all([
       runCli(['lst']),
       runCli(['help', 'lst']),
@@ -68,7 +68,7 @@ describe('wrong usage', () => {
 })
 
 describe('an error', () => {
-  it('is one line that ends with its code, also about an id of two', async () => {
+  it('an error is one line that ends with its code, also about an id of two lines', async () => {
     const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('show', 'new\nline')
     expect(exitCode).toBe(1)
@@ -77,7 +77,7 @@ describe('an error', () => {
 })
 
 describe('a range that ends before it begins', () => {
-  it('is wrong usage, not an empty answer', async () => {
+  it('a range that ends before it begins is wrong usage, not an empty answer', async () => {
     const runs = await Promise.all([
       runCli(['search', 'login', '--since', '1d', '--until', '7d']),
       runCli(['log', 'x', '--from', '10', '--to', '5']),
@@ -90,7 +90,7 @@ describe('a range that ends before it begins', () => {
 })
 
 describe('what is said for machines', () => {
-  it('is JSON and nothing else, also when no command is named or nothing to look for', async () => {
+  it('output for machines is JSON and nothing else, also when no command is named or nothing to look for', async () => {
     const runs = await Promise.all([runCli(['--json']), runCli(['store', '--json']), runCli(['search', ' ', '--json'])])
     for (const one of runs) {
       expect(one).toMatchObject({ exitCode: 2, stdout: '' })
@@ -100,7 +100,7 @@ describe('what is said for machines', () => {
 })
 
 describe('the password of a store', () => {
-  it('is not shown: not in what is wrong, nor among the settings', async () => {
+  it('the password of a store is not shown: not in an error, nor among the settings', async () => {
     const runs = await Promise.all([
       runCli(['list', '--store', 'postgre://ada:swordfish@db/colloquy', '--json']),
       runCli(['store', 'status', 'postgre://ada:swordfish@db/colloquy']),
@@ -114,7 +114,7 @@ describe('the password of a store', () => {
 })
 
 describe('an id that begins with a dash', () => {
-  it('is taken behind --, and whoever leaves that out is told', async () => {
+  it('an id that begins with a dash is accepted behind --, and the error without it says so', async () => {
     const { colloquy, store } = await freshColloquy({ ids: () => '-x' })
     await colloquy.conversations.createConversation({ title: 'Dashing' })
     const [refused, shown] = await Promise.all([cliOn(store)('show', '-x'), cliOn(store)('show', '--', '-x')])
@@ -125,7 +125,7 @@ describe('an id that begins with a dash', () => {
 })
 
 describe('a store that is not there', () => {
-  it('is not made by looking for it', async () => {
+  it('a missing store is not created by reading commands', async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'none', 'colloquy.db')
     const cli = cliOn(`sqlite:${file}`)
@@ -148,7 +148,7 @@ describe('a store that is not there', () => {
     expect(existsSync(join(folder, 'none'))).toBe(false)
   })
 
-  it('is not made of an empty file by who only looks for something', async () => {
+  it('an empty file does not become a store by reading commands', async () => {
     const file = join(temporaryFolder(), 'colloquy.db')
     writeFileSync(file, '')
     const cli = cliOn(`sqlite:${file}`)
@@ -160,7 +160,7 @@ describe('a store that is not there', () => {
     expect(statSync(file).size).toBe(0)
   })
 
-  it('has its project named where the folder has no name that could be taken', async () => {
+  it('a project has to be named where the folder has no name to take', async () => {
     const { store } = await freshColloquy()
     const refused = await runCli(['list', '--store', store], { cwd: '/' })
     expect(refused.exitCode).toBe(1)
@@ -168,7 +168,7 @@ describe('a store that is not there', () => {
     expect(await runCli(['list', '--store', store, '--project', 'shop'], { cwd: '/' })).toMatchObject({ exitCode: 0 })
   })
 
-  it('is looked for in the root of the project that we are in', async () => {
+  it('a store is looked for in the root of the current project', async () => {
     const folder = temporaryFolder()
     const inside = join(folder, 'deep', 'inside')
     mkdirSync(inside, { recursive: true })
@@ -185,7 +185,7 @@ describe('a store that is not there', () => {
 })
 
 describe('output', () => {
-  it('lets no message play tricks on the terminal, and keeps it exact in JSON', async () => {
+  it('output lets no message play tricks on the terminal, and keeps it exact in JSON', async () => {
     const { colloquy, store } = await freshColloquy()
     const nasty = 'a\u001b[2Jb\u0007c\u009b31md\u202ee\u0000f\rg'
     const { id } = await colloquy.conversations.createConversation({
@@ -210,7 +210,7 @@ describe('output', () => {
     expect(json.json()).toMatchObject({ messages: [{ content: nasty }] })
   })
 
-  it('has colours only where they are wanted', async () => {
+  it('output has colours only where they are wanted', async () => {
     const { colloquy, store } = await freshColloquy()
     await colloquy.conversations.createConversation({ title: 'Colours' })
     const [piped, forced, refused, off] = await Promise.all([
@@ -225,7 +225,7 @@ describe('output', () => {
     expect(off.stdout).not.toContain('\u001b')
   })
 
-  it('ends quietly when its reader has read enough', async () => {
+  it('output ends quietly when its reader has read enough', async () => {
     const { colloquy, store } = await freshColloquy({ durability: 'relaxed' })
     const { id } = await colloquy.conversations.createConversation({ title: 'Long' })
     const said = 'something to say. '.repeat(400)

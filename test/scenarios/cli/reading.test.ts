@@ -31,7 +31,7 @@ async function talkedAboutLogin(colloquy: Colloquy) {
 }
 
 describe('colloquy list', () => {
-  it('lists conversations, the most recent first, without archived ones', async () => {
+  it('colloquy list shows conversations, the most recent first, without archived ones', async () => {
     const { colloquy, store, pass } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     pass(120_000)
@@ -61,7 +61,7 @@ describe('colloquy list', () => {
     expect(archived.json()).toMatchObject({ items: [{ id: old.id, status: 'archived' }] })
   })
 
-  it('goes on where the page before ended', async () => {
+  it('colloquy list goes on where the page before ended', async () => {
     const { colloquy, store, pass } = await freshColloquy()
     for (const title of ['one', 'two', 'three']) {
       await colloquy.conversations.createConversation({ title })
@@ -79,7 +79,7 @@ describe('colloquy list', () => {
     expect(text.stderr).toContain(`--cursor ${next}`)
   })
 
-  it('lists sessions by agent and status', async () => {
+  it('colloquy list shows sessions by agent and status', async () => {
     const { colloquy, store } = await freshColloquy({ sessionExpiresInMs: null })
     const pm = await talkedAboutLogin(colloquy)
     const dev = await colloquy.sessions.getOrCreateSession({
@@ -100,7 +100,7 @@ describe('colloquy list', () => {
     expect(active.json()).toMatchObject({ items: [{ id: pm.id, stats: { messages: 3 } }] })
   })
 
-  it('names the other projects of the store when there is nothing in this one', async () => {
+  it('colloquy list names the other projects of the store when there is nothing in this one', async () => {
     const { colloquy, store } = await freshColloquy({ project: 'elsewhere' })
     await colloquy.conversations.createConversation({ title: 'there' })
     const cli = cliOn(store)
@@ -111,7 +111,7 @@ describe('colloquy list', () => {
     expect(searched.stderr).toContain('Nothing found in project "shop". It also has: elsewhere')
   })
 
-  it('says what it looked for where it finds nothing, and not that nothing is there', async () => {
+  it('colloquy list says which filter found nothing, and not that nothing exists', async () => {
     const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.archive(id)
@@ -131,7 +131,7 @@ describe('colloquy list', () => {
     ])
   })
 
-  it('says of a conversation that is not there that it is not, and not that it has no sessions', async () => {
+  it('colloquy list says that a conversation does not exist, and not that it has no sessions', async () => {
     const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('list', '--sessions', '--conversation', 'nope')
     expect(exitCode).toBe(1)
@@ -140,7 +140,7 @@ describe('colloquy list', () => {
 })
 
 describe('colloquy show', () => {
-  it('shows a session with who said what to whom, tools folded to a line each', async () => {
+  it('colloquy show prints a session with who said what to whom, tools folded to a line each', async () => {
     const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const { stdout } = await cliOn(store)('show', session.id)
@@ -153,7 +153,7 @@ describe('colloquy show', () => {
     expect(all.stdout).toBe(stdout)
   })
 
-  it('shows a conversation by its id, the newest messages first cut to a limit', async () => {
+  it('colloquy show prints a conversation by its id, the newest messages first cut to a limit', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId, id } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
@@ -174,7 +174,7 @@ describe('colloquy show', () => {
     expect(json.json()).not.toHaveProperty('nextSessions')
   })
 
-  it('says in JSON, too, that a conversation has more sessions, and where to go on', async () => {
+  it('colloquy show says in JSON, too, that a conversation has more sessions, and where to go on', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     for (let number = 0; number < 10; number++) {
@@ -188,7 +188,7 @@ describe('colloquy show', () => {
     expect(rest.json()).toMatchObject({ items: [{ agentName: 'pm' }] })
   })
 
-  it('cuts a long message and shows it whole when asked', async () => {
+  it('colloquy show cuts a long message and prints it whole on request', async () => {
     const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const lines = Array.from({ length: 60 }, (_, index) => `line ${index}`)
@@ -200,7 +200,7 @@ describe('colloquy show', () => {
     expect(full.stdout).toContain('line 59')
   })
 
-  it('says of a message that a newer version wrote that it is not known, and not that it is damaged', async () => {
+  it('colloquy show reports a message that a newer version wrote as unknown, not as damaged', async () => {
     const { colloquy, store } = await freshColloquy()
     const { project } = colloquy
     const lane = { audienceKey: 'everyone', audience: { to: 'everyone' }, kind: 'talk' }
@@ -215,7 +215,7 @@ describe('colloquy show', () => {
     expect(stdout).not.toContain('damaged')
   })
 
-  it('says where it looked when nothing has the id', async () => {
+  it('colloquy show says where it looked when nothing has the id', async () => {
     const { store } = await freshColloquy()
     const { exitCode, stderr } = await cliOn(store)('show', 'nobody')
     expect(exitCode).toBe(1)
@@ -226,7 +226,7 @@ describe('colloquy show', () => {
 })
 
 describe('colloquy log', () => {
-  it('prints the events of a range, one a line', async () => {
+  it('colloquy log prints the events of a range, one a line', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
@@ -251,7 +251,7 @@ describe('colloquy log', () => {
     ])
   })
 
-  it('says so where the range begins behind the end', async () => {
+  it('colloquy log says so when the range begins behind the end', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const { exitCode, stdout, stderr } = await cliOn(store)('log', conversationId, '--from', '999')
@@ -259,7 +259,7 @@ describe('colloquy log', () => {
     expect(stderr).toContain(`Nothing there: ${conversationId} is at version 5.`)
   })
 
-  it('names the conversation when it is given a session', async () => {
+  it('colloquy log names the conversation when it is given a session', async () => {
     const { colloquy, store } = await freshColloquy()
     const session = await talkedAboutLogin(colloquy)
     const { exitCode, stderr } = await cliOn(store)('log', session.id)
@@ -269,7 +269,7 @@ describe('colloquy log', () => {
 })
 
 describe('colloquy search', () => {
-  it('finds messages by their words and titles like them', async () => {
+  it('colloquy search finds messages by their words and titles like them', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const cli = cliOn(store)
@@ -284,7 +284,7 @@ describe('colloquy search', () => {
     expect(coloured.stdout).toContain('\u001b[33mPlan\u001b[39m')
   })
 
-  it('filters by author, role, time and archive', async () => {
+  it('colloquy search filters by author, role, time and archive', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const other = await colloquy.conversations.createConversation({
@@ -308,7 +308,7 @@ describe('colloquy search', () => {
     expect(answers).toEqual([['bo'], ['bo'], ['owner'], ['owner'], [], ['owner']])
   })
 
-  it('finds conversations by who takes part, which agent is on them and what they are about, without words too', async () => {
+  it('colloquy search finds conversations by participant, agent and topic, without words too', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await talkedAboutLogin(colloquy)
     const other = await colloquy.conversations.createConversation({
@@ -342,7 +342,7 @@ describe('colloquy search', () => {
     for (const { exitCode } of refused) expect(exitCode).toBe(2)
   })
 
-  it('says that there is more than it shows, and where that begins', async () => {
+  it('colloquy search says that there is more than it shows, and where that begins', async () => {
     const { colloquy, store } = await freshColloquy()
     for (const title of ['One', 'Two', 'Three']) {
       await colloquy.conversations.createConversation({ title, initial: { role: 'user', content: 'the login' } })
@@ -370,7 +370,7 @@ describe('colloquy search', () => {
 })
 
 describe('colloquy stats', () => {
-  it('counts a project, a conversation and a session', async () => {
+  it('colloquy stats counts a project, a conversation and a session', async () => {
     const { colloquy, store } = await freshColloquy()
     const { id, conversationId } = await talkedAboutLogin(colloquy)
     await colloquy.sessions.clearMessages(id)

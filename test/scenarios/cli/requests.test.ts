@@ -24,7 +24,7 @@ async function eventsOf(colloquy: Colloquy, { conversationId }: Session): Promis
 }
 
 describe('colloquy request', () => {
-  it('shows what would be sent for the message that waits, and records nothing', async () => {
+  it('colloquy request shows what would be sent for the waiting message, and records nothing', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Read it' })
@@ -61,7 +61,7 @@ describe('colloquy request', () => {
     expect(await eventsOf(colloquy, dev)).toBe(version)
   })
 
-  it('explains what was kept, summarised and left out, in numbers, and on a terminal with bars', async () => {
+  it('colloquy request explains what was kept, summarised and left out, in numbers, and on a terminal with bars', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 40 })
@@ -94,7 +94,7 @@ describe('colloquy request', () => {
     expect(tokens.reduce((sum, one) => sum + one)).toBe(4000)
   })
 
-  it('asks for a message when none waits, and says which part is too large for a budget', async () => {
+  it('colloquy request needs a message when none waits, and names the part that is too large for a budget', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 1 })
@@ -115,7 +115,7 @@ describe('colloquy request', () => {
 })
 
 describe('colloquy compact', () => {
-  it('says what became of how much, and when there is nothing to do', async () => {
+  it('colloquy compact says how much it compacted, and when there is nothing to do', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await talk(colloquy, dev.id, { turns: 30, words: 40 })
@@ -135,7 +135,7 @@ describe('colloquy compact', () => {
     expect(await colloquy.sessions.getAllMessages(dev.id)).toHaveLength(60)
   })
 
-  it('fails with the reason when a checkpoint would save next to nothing', async () => {
+  it('colloquy compact fails with the reason when a checkpoint would save next to nothing', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Never use tabs.' })
@@ -147,7 +147,7 @@ describe('colloquy compact', () => {
 })
 
 describe('colloquy checkpoint', () => {
-  it('shows the newest, its history, what changed, and what was said', async () => {
+  it('colloquy checkpoint shows the newest, its history, what changed, and the messages behind it', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     const none = await cliOn(store)('checkpoint', dev.id)
@@ -186,7 +186,7 @@ describe('colloquy checkpoint', () => {
     expect(expandedJson.json()).toMatchObject({ item: { id: item.id }, messages: [{ version: item.sources[0] }] })
   })
 
-  it('takes one way to look at a time, two numbers for a difference, and known items only', async () => {
+  it('colloquy checkpoint takes one way to look at a time, two numbers for a difference, and known items only', async () => {
     const { colloquy, store } = await freshColloquy(small)
     const dev = await developer(colloquy)
     const cli = cliOn(store)

@@ -13,7 +13,7 @@ import { startServe } from '../../support/serve-process.ts'
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 
 describe('colloquy serve', () => {
-  it('makes store and token, serves, and on SIGTERM stops without losing what it acknowledged', async () => {
+  it('colloquy serve creates store and token, serves, and on SIGTERM stops without losing what it acknowledged', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const { child, told, ended } = await startServe(['serve', '--port', '0', '--json', '--project', 'shop'], {
       cwd: folder,
@@ -42,7 +42,7 @@ describe('colloquy serve', () => {
     expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged))
   })
 
-  it('is what npm start runs', async () => {
+  it('colloquy serve is what npm start runs', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const store = `sqlite:${join(folder, 'c.db')}`
     const args = ['--port', '0', '--json', '--store', store, '--project', 'shop']
@@ -54,7 +54,7 @@ describe('colloquy serve', () => {
     expect(await ended).toBe(0)
   })
 
-  it('takes a Ctrl-C that comes twice, from the terminal and from npm, for one: it stops in peace', async () => {
+  it('colloquy serve takes a Ctrl-C that comes twice, from the terminal and from npm, for one, and stops cleanly', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const store = join(folder, 'c.db')
     const args = ['serve', '--port', '0', '--json', '--store', `sqlite:${store}`]
@@ -68,7 +68,7 @@ describe('colloquy serve', () => {
   })
 
   it.skipIf(process.platform === 'win32')(
-    'ends when the shell of npm start is ended, and does not go on alone',
+    'colloquy serve ends when the shell of npm start is ended, and does not go on alone',
     async () => {
       const folder = folderWith({ 'package.json': '{}' })
       const served = `${process.execPath} ${join(root, 'scripts/start.mjs')} --port 0 --json --store sqlite:c.db`
@@ -86,7 +86,7 @@ describe('colloquy serve', () => {
     },
   )
 
-  it('refuses to listen for others without being told, and a port that is taken', async () => {
+  it('colloquy serve refuses to listen beyond loopback without the option, and a port that is taken', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const { stderr, exitCode } = await runCli(['serve', '--host', '0.0.0.0', '--port', '0'], { cwd: folder })
     expect({ stderr, exitCode }).toEqual({ stderr: expect.stringContaining('--allow-outside'), exitCode: 1 })
@@ -97,7 +97,7 @@ describe('colloquy serve', () => {
 })
 
 describe('colloquy token', () => {
-  it('makes one that is shown once, lists it, and revokes it', async () => {
+  it('colloquy token creates one that is shown once, lists it, and revokes it', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const made = await runCli(['token', 'create', 'ci', '--scope', 'write', '--for', 'shop', '--json'], { cwd: folder })
     expect(made.json()).toMatchObject({
@@ -115,7 +115,7 @@ describe('colloquy token', () => {
 })
 
 describe('colloquy config', () => {
-  it('shows what holds and where each setting comes from', async () => {
+  it('colloquy config shows the settings in force and where each comes from', async () => {
     const text = 'project: shop\nserver:\n  port: 8123\nconversation:\n  session_expiration: 12h\n  max_tokens: 5000\n'
     const folder = folderWith({ 'package.json': '{}', 'colloquy.config.yaml': text })
     const { settings } = (
@@ -133,7 +133,7 @@ describe('colloquy config', () => {
 })
 
 describe('colloquy doctor', () => {
-  it('finds nothing wrong with a store that works', async () => {
+  it('colloquy doctor finds nothing wrong with a store that works', async () => {
     const folder = folderWith({ 'package.json': '{}' })
     const store = `sqlite:${join(folder, 'c.db')}`
     await (await openColloquy({ store, project: 'shop', sweepEveryMs: null })).close()
@@ -143,7 +143,7 @@ describe('colloquy doctor', () => {
     expect(stdout).toMatch(/model +ok +none named/)
   })
 
-  it('says what to fix', async () => {
+  it('colloquy doctor says what to fix', async () => {
     const folder = folderWith({ 'package.json': '{}', 'c.db': 'this is no database', token: 'x'.repeat(40) })
     chmodSync(join(folder, 'token'), 0o644)
     const env = { COLLOQUY_MODEL: 'anthropic:claude-haiku-4-5', ANTHROPIC_API_KEY: '' }

@@ -40,7 +40,7 @@ async function project({ answers = dev('good') }: { answers?: unknown[] } = {}) 
 }
 
 describe('the command line', () => {
-  it('runs a team on the only feature there is, tells what it does, and where everything stands', async () => {
+  it('colloquy team runs on the only feature there is, prints what it does, and where everything stands', async () => {
     const { root, cli } = await project()
     const before = await cli('status')
     expect(before.stdout).toMatch(/f {2}Answers {2}planning\n.*\nt +planning/)
@@ -56,7 +56,7 @@ describe('the command line', () => {
     expect((await cli('run', 'f', '--json')).json()).toMatchObject({ outcome: 'done' })
   })
 
-  it('runs the loop of one task, says why it ended, and takes it up again', async () => {
+  it('colloquy ralph runs the loop of one task, says why it ended, and resumes it', async () => {
     const { cli, answer } = await project({ answers: [...dev('bad'), ...dev('worse')] })
     const failed = await cli('ralph', 't')
     expect(failed.exitCode).toBe(1)
@@ -70,7 +70,7 @@ describe('the command line', () => {
     expect(resumed.json()).toMatchObject({ outcome: 'done' })
   })
 
-  it('says what is wrong: no such feature, no such task, nobody at work, no repository', async () => {
+  it('colloquy team says what is wrong: no such feature, no such task, no team at work, no repository', async () => {
     const { cli } = await project()
     expect((await cli('run', 'other', '--json')).error()).toMatchObject({ code: 'not-found' })
     expect((await cli('ralph', 'other', '--json')).error()).toMatchObject({ code: 'not-found' })

@@ -15,7 +15,7 @@ async function conversation(options = {}) {
 }
 
 describe('colloquy phase', () => {
-  it('shows where a conversation is, how it got there and where it may go', async () => {
+  it('colloquy phase shows where a conversation is, how it got there and where it may go', async () => {
     const { colloquy, id, cli } = await conversation()
     const said = { reason: 'the plan stands', summary: 'Three tasks', agent: 'planner' }
     await colloquy.conversations.transitionPhase(id, { to: 'execute', ...said })
@@ -33,7 +33,7 @@ describe('colloquy phase', () => {
     })
   })
 
-  it('moves it, says when it is there already, and refuses with the legal ones', async () => {
+  it('colloquy phase moves a conversation, says when it is there already, and refuses with the legal phases', async () => {
     const { colloquy, id, cli } = await conversation()
     const moved = await cli('phase', id, '--to', 'plan', '--reason', 'enough talk', '--expect', 'chat')
     expect(moved).toMatchObject({ exitCode: 0, stderr: '' })
@@ -50,7 +50,7 @@ describe('colloquy phase', () => {
     expect(change).toMatchObject({ to: 'plan', reason: 'enough talk', actor: expect.stringMatching(/./) })
   })
 
-  it("takes a project's own phases from a file", async () => {
+  it("colloquy phase takes a project's own phases from a file", async () => {
     const { id, cli, folder } = await conversation()
     const file = join(folder, 'phases.json')
     writeFileSync(file, JSON.stringify({ initial: 'chat', phases: { chat: { to: ['done'] }, done: { to: [] } } }))
@@ -59,7 +59,7 @@ describe('colloquy phase', () => {
     expect((await cli('phase', id, '--to', 'chat', '--phases', 'none')).stderr).toContain('no phases')
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy phase explains itself, and what is wrong with a call', async () => {
     const { id, cli } = await conversation()
     const [help, odd, none] = await Promise.all([
       cli('phase', '--help'),
@@ -73,7 +73,7 @@ describe('colloquy phase', () => {
 })
 
 describe('colloquy turns', () => {
-  it('shows turns newest first, with what came back and who is waited for', async () => {
+  it('colloquy turns shows turns newest first, with completions and the agents that are awaited', async () => {
     const { colloquy, id, cli } = await conversation()
     const { conversations } = colloquy
     await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'the form first' })
@@ -101,7 +101,7 @@ describe('colloquy turns', () => {
     expect(Object.keys(context.json())).toEqual(['user_request', 'routing_history', 'current_routing'])
   })
 
-  it('lets a person undo the newest and clear a loop', async () => {
+  it('colloquy turns lets a person undo the newest and clear a loop', async () => {
     const { colloquy, id, cli } = await conversation({ turns: { loops: { repeats: 2 } } })
     const { conversations } = colloquy
     const turn = { agents: ['dev'], reason: 'fix the form' }
@@ -119,7 +119,7 @@ describe('colloquy turns', () => {
     await conversations.startOrchestratorTurn(id, turn)
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy turns explains itself, and what is wrong with a call', async () => {
     const { id, cli } = await conversation()
     const [help, odd, both, nothing] = await Promise.all([
       cli('turns', '--help'),

@@ -31,7 +31,7 @@ async function withConversation(): Promise<FreshColloquy & { id: string; file: s
 }
 
 describe('colloquy verify', () => {
-  it('says that a whole store is clean', async () => {
+  it('colloquy verify says that a whole store is clean', async () => {
     const { store } = await withConversation()
     const { exitCode, stdout, stderr } = await cliOn(store)('verify')
     expect({ exitCode, stdout, stderr }).toEqual({
@@ -41,7 +41,7 @@ describe('colloquy verify', () => {
     })
   })
 
-  it('of a project that is not there says so, and which there are, instead of clean', async () => {
+  it('colloquy verify reports a project that does not exist, and names the existing ones, instead of clean', async () => {
     const { store } = await withConversation()
     const [text, json, repaired, all] = await Promise.all([
       runCli(['--store', store, 'verify', '--project', 'shpo']),
@@ -56,7 +56,7 @@ describe('colloquy verify', () => {
     expect(json.error()).toMatchObject({ code: 'not-found', facts: { what: 'project', projects: ['shop'] } })
   })
 
-  it('of a store that is new is clean', async () => {
+  it('colloquy verify says that a new store is clean', async () => {
     const { store } = await freshColloquy()
     expect(await cliOn(store)('verify')).toMatchObject({
       exitCode: 0,
@@ -64,7 +64,7 @@ describe('colloquy verify', () => {
     })
   })
 
-  it('names a damaged record by conversation and version, while the rest stays readable', async () => {
+  it('colloquy verify names a damaged record by conversation and version, while the rest stays readable', async () => {
     const { store, id, file, colloquy } = await withConversation()
     await colloquy.close()
     changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
@@ -80,7 +80,7 @@ describe('colloquy verify', () => {
     expect(shown.stdout).toContain('They are right now')
   })
 
-  it('exits with 3 also where nobody reads to the end what it found', async () => {
+  it('colloquy verify exits with 3 also when its output is not read to the end', async () => {
     const { store, file, colloquy } = await withConversation()
     await colloquy.close()
     changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
@@ -89,7 +89,7 @@ describe('colloquy verify', () => {
     expect(await ended).toMatchObject({ exitCode: 3, stderr: '' })
   })
 
-  it('tells of --salvage when the file itself is damaged, and rescues it into a new file', async () => {
+  it('colloquy verify names --salvage when the file itself is damaged, and rescues it into a new file', async () => {
     const { store, id, file, folder, colloquy } = await withConversation()
     await colloquy.close()
     destroyTable(file, 'meta')
@@ -123,7 +123,7 @@ describe('colloquy verify', () => {
 })
 
 describe('Ctrl-C while a file is being written', () => {
-  it.each(['export', 'purge'])('%s leaves nothing of it behind, and says so', async what => {
+  it.each(['export', 'purge'])('Ctrl-C during %s leaves nothing of the file behind, and says so', async what => {
     const { store, folder, colloquy, id } = await withConversation()
     const content = 'something to say. '.repeat(50)
     for (let round = 0; round < 4; round++) {
@@ -147,7 +147,7 @@ describe('Ctrl-C while a file is being written', () => {
 })
 
 describe('colloquy export', () => {
-  it('streams the lines of an archive to stdout', async () => {
+  it('colloquy export streams the lines of an archive to stdout', async () => {
     const { store, id, colloquy } = await withConversation()
     const { stdout } = await cliOn(store)('export', id)
     const lines: string[] = []
@@ -156,7 +156,7 @@ describe('colloquy export', () => {
     expect((await cliOn(store)('export', id, '--output', '-')).stdout).toBe(stdout)
   })
 
-  it('of damaged events says so, and exits with 3: restore would refuse it', async () => {
+  it('colloquy export of damaged events says so, and exits with 3: restore would refuse it', async () => {
     const { store, id, file, folder, colloquy } = await withConversation()
     await colloquy.close()
     changeFile(file, database => database.exec(`update events set body = replace(body, 'wrong', 'fine')`))
@@ -170,7 +170,7 @@ describe('colloquy export', () => {
     expect(written.json()).toMatchObject({ events: 3, output, damages: [{ version: 2 }] })
   })
 
-  it('writes a file whole, never over another unless told to', async () => {
+  it('colloquy export writes a file whole, never over another unless told to', async () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
     const cli = cliOn(store)
@@ -188,7 +188,7 @@ describe('colloquy export', () => {
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
-  it('never puts an archive in the place of the store, by whatever name', async () => {
+  it('colloquy export never replaces the store by an archive, by whatever name', async () => {
     const { colloquy, store, id, folder, file } = await withConversation()
     await colloquy.close()
     linkSync(file, join(folder, 'same'))
@@ -208,7 +208,7 @@ describe('colloquy export', () => {
     expect((await cliOn(store)('verify')).stdout).toMatch(/^clean: 1 conversation/)
   })
 
-  it('removes what an export to the same file left when it was killed, and not what another is writing', async () => {
+  it('colloquy export removes what a killed export to the same file left, and not what another is writing', async () => {
     const { store, id, folder } = await withConversation()
     const output = join(folder, 'out.jsonl')
     const [left, begun, own] = ['aa01bb02cc03', 'dd04ee05ff06', 'mine'].map(name => `${output}.${name}.part`)
@@ -219,7 +219,7 @@ describe('colloquy export', () => {
   })
 
   it.runIf(process.platform !== 'win32')(
-    'follows a link and leaves it a link, also when nothing is there yet',
+    'colloquy export follows a link and leaves it a link, also when its target does not exist',
     async () => {
       const { store, id, folder } = await withConversation()
       const [elsewhere, link, target] = [
@@ -245,7 +245,7 @@ describe('colloquy export', () => {
     },
   )
 
-  it.runIf(process.platform !== 'win32')('puts nothing in the place of what is no regular file', async () => {
+  it.runIf(process.platform !== 'win32')('colloquy export replaces nothing that is no regular file', async () => {
     const { store, id, folder } = await withConversation()
     const [socket, link, circle] = ['socket', 'link', 'circle'].map(name => join(folder, name)) as [
       string,
@@ -265,7 +265,7 @@ describe('colloquy export', () => {
     expect(readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
   })
 
-  it('writes Markdown in which no message can pass for a heading', async () => {
+  it('colloquy export writes Markdown in which no message can pass for a heading', async () => {
     const { store, id, colloquy } = await withConversation()
     await colloquy.conversations.addEvent(id, { role: 'user', content: '## 9 · admin\n```\nnever closed' })
     const { stdout } = await cliOn(store)('export', id, '--format', 'markdown')
@@ -276,7 +276,7 @@ describe('colloquy export', () => {
 })
 
 describe('colloquy archive and restore', () => {
-  it('puts a conversation away and brings it back, as the user of the system through the command line', async () => {
+  it('colloquy archive and restore move a conversation out and back, as the user of the system through the command line', async () => {
     const { store, id, colloquy } = await withConversation()
     const cli = cliOn(store)
     expect((await cli('archive', id, '--reason', 'released')).stdout).toBe(
@@ -292,7 +292,7 @@ describe('colloquy archive and restore', () => {
     expect(archived?.actor).not.toBe('local')
   })
 
-  it('puts a session away and reopens it', async () => {
+  it('colloquy archive and restore put a session away and reopen it', async () => {
     const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'dev', beadId: 'b1' })
     const cli = cliOn(store)
@@ -302,7 +302,7 @@ describe('colloquy archive and restore', () => {
     expect((await cli('restore', id)).stdout).toBe(`Session ${id} of dev is active.\n`)
   })
 
-  it('brings a purged conversation back by its id and by its archive', async () => {
+  it('colloquy restore brings a purged conversation back by its id and by its archive', async () => {
     const { store, id, colloquy } = await withConversation()
     const cli = cliOn(store)
     await colloquy.conversations.purge(id)
@@ -319,7 +319,7 @@ describe('colloquy archive and restore', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('keeps for as long again what was purged and is brought back, and why', async () => {
+  it('colloquy restore keeps a purged conversation for its full age again, and says why', async () => {
     const { colloquy, store, id } = await withConversation()
     await colloquy.conversations.purge(id)
     const { stdout } = await cliOn(store)('restore', id, '--reason', 'needed')
@@ -328,7 +328,7 @@ describe('colloquy archive and restore', () => {
     expect(events.at(-1)?.event).toEqual({ type: 'conversation.restored', reason: 'needed', stays: true })
   })
 
-  it('takes no reason where nothing would keep it', async () => {
+  it('colloquy restore refuses a reason where nothing would keep it', async () => {
     const { store, colloquy, id } = await withConversation()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'dev', threadId: 't' })
     await colloquy.sessions.archiveSession(session.id)
@@ -343,7 +343,7 @@ describe('colloquy archive and restore', () => {
     await expect(colloquy.conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 
-  it('brings a conversation back from an export, packed or not', async () => {
+  it('colloquy restore brings a conversation back from an export, packed or not', async () => {
     const { store, id, folder, colloquy } = await withConversation()
     const cli = cliOn(store)
     for (const name of ['export.jsonl', 'export.jsonl.gz']) {
@@ -357,7 +357,7 @@ describe('colloquy archive and restore', () => {
 })
 
 describe('colloquy purge', () => {
-  it('removes nothing when there is nobody to ask and --yes is missing', async () => {
+  it('colloquy purge removes nothing when it cannot ask and --yes is missing', async () => {
     const { store, id, colloquy } = await withConversation()
     const { exitCode, stderr } = await cliOn(store)('purge', id)
     expect(exitCode).toBe(2)
@@ -365,7 +365,7 @@ describe('colloquy purge', () => {
     expect(await colloquy.conversations.getConversation(id)).toMatchObject({ version: 3 })
   })
 
-  it('writes the archive where it is told and says where it is', async () => {
+  it('colloquy purge writes the archive to the given place and says where it is', async () => {
     const { store, id, folder } = await withConversation()
     const cold = join(folder, 'cold')
     const cli = cliOn(store)
@@ -378,7 +378,7 @@ describe('colloquy purge', () => {
     expect(shown.error()).toMatchObject({ code: 'conversation/purged', facts: { archive } })
   })
 
-  it('takes only a folder or a bucket to write it to', async () => {
+  it('colloquy purge takes only a folder or a bucket to write to', async () => {
     const { store, id, folder, colloquy } = await withConversation()
     const cli = cliOn(store, { cwd: folder })
     for (const place of ['', 'http://x', 'file:///x', 'gs:bucket']) {
@@ -395,7 +395,7 @@ describe('colloquy purge', () => {
     expect(readdirSync(join(folder, 'a:b'))).toHaveLength(1)
   })
 
-  it('removes nothing when the archive cannot be written', async () => {
+  it('colloquy purge removes nothing when the archive cannot be written', async () => {
     const { store, id, file, colloquy } = await withConversation()
     const places = [file, join(file, 'cold'), ...(process.platform === 'linux' ? ['/proc/cold'] : [])]
     for (const place of places) {
@@ -411,7 +411,7 @@ describe('colloquy purge', () => {
 })
 
 describe('colloquy erase', () => {
-  it('removes what was said and names the archives it cannot reach', async () => {
+  it('colloquy erase removes content and names the archives it cannot reach', async () => {
     const { store, id, folder, colloquy } = await withConversation()
     const { archive } = await colloquy.conversations.purge(id)
     await colloquy.conversations.restore(id)

@@ -20,7 +20,7 @@ async function conversation() {
 }
 
 describe('colloquy view', () => {
-  it('shows what an agent would be sent, with what came while it was away, and moves nothing', async () => {
+  it('colloquy view shows what an agent would be sent, with what came while it was away, and moves nothing', async () => {
     const { colloquy, id, says, cli } = await conversation()
     const ask = await says('user', 'Dev, fix it \u001b[2J')
     const { version } = await colloquy.conversations.getConversation(id)
@@ -53,7 +53,7 @@ describe('colloquy view', () => {
     expect((await colloquy.sessions.listSessions({ conversationId: id })).items[0]).toMatchObject({ acknowledged: 3 })
   })
 
-  it('shows it as it was, and as it would be for an agent that is not there yet', async () => {
+  it('colloquy view shows a request as it was, and as it would be for an agent that has not joined yet', async () => {
     const { colloquy, id, says, cli } = await conversation()
     await says('user', 'And a title, please')
     await colloquy.conversations.acknowledge(id, 'dev', 6)
@@ -69,7 +69,7 @@ describe('colloquy view', () => {
     expect((await colloquy.sessions.listSessions({ conversationId: id })).items).toHaveLength(1)
   })
 
-  it('takes the id of a session, with what is said to that session alone', async () => {
+  it('colloquy view takes the id of a session, with the messages to that session alone', async () => {
     const { colloquy, cli } = await conversation()
     const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
     const dev = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'dev', taskState: 'in_dev' })
@@ -87,7 +87,7 @@ describe('colloquy view', () => {
     expect(nobody).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--agent NAME') })
   })
 
-  it('says how much of what came meanwhile is left out', async () => {
+  it('colloquy view says how much of the catch-up is left out', async () => {
     const { id, says, cli } = await conversation()
     for (let i = 1; i <= 40; i++) await says('qa', `Finding ${i}: ${'something is odd here '.repeat(8)}`)
     await says('user', 'Go on')
@@ -96,7 +96,7 @@ describe('colloquy view', () => {
     expect(stderr).toMatch(/\d+ more left out of what came meanwhile/)
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy view explains itself, and what is wrong with a call', async () => {
     const { id, cli } = await conversation()
     const [help, nobody, nothing, both, empty, never] = await Promise.all([
       cli('view', '--help'),
@@ -113,7 +113,7 @@ describe('colloquy view', () => {
 })
 
 describe('colloquy branch, compare and merge', () => {
-  it('goes another way, shows what became of the two, and takes the conclusion back once', async () => {
+  it('colloquy branch, compare and merge go another way, show the difference, and take the conclusion back once', async () => {
     const { colloquy, id, says, cli } = await conversation()
     const made = await cli('branch', id, '--at', '3', '--title', 'With a queue', '--json')
     expect(made.json()).toMatchObject({ title: 'With a queue', branchOf: { conversationId: id, version: 3 } })
@@ -139,7 +139,7 @@ describe('colloquy branch, compare and merge', () => {
     expect((await cli('branch', id)).stdout).toMatch(/^"Login page \(from version \d+\)" branches off "Login page"/)
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy branch, compare and merge explain themselves, and what is wrong with a call', async () => {
     const { colloquy, id, cli } = await conversation()
     const other = await colloquy.conversations.createConversation({ title: 'Something else' })
     const [help, late, strangers, unbranched] = await Promise.all([
@@ -156,7 +156,7 @@ describe('colloquy branch, compare and merge', () => {
 })
 
 describe('colloquy replay', () => {
-  it('shows a conversation as it was at a version', async () => {
+  it('colloquy replay shows a conversation as it was at a version', async () => {
     const { colloquy, id, cli } = await conversation()
     await colloquy.conversations.transitionPhase(id, { to: 'plan' })
     await colloquy.conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'go' })
@@ -175,7 +175,7 @@ describe('colloquy replay', () => {
     expect(before.stdout).not.toContain('It is built.')
   })
 
-  it('goes through it step by step, with what each step changed', async () => {
+  it('colloquy replay goes through a conversation step by step, with what each step changed', async () => {
     const { colloquy, id, cli } = await conversation()
     await colloquy.conversations.transitionPhase(id, { to: 'plan' })
     await colloquy.conversations.complete(id, 'done')
@@ -195,7 +195,7 @@ describe('colloquy replay', () => {
     expect(steps.at(-1)).toMatchObject({ conversation: { status: 'completed' } })
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy replay explains itself, and what is wrong with a call', async () => {
     const { id, cli } = await conversation()
     const [help, both, late] = await Promise.all([
       cli('replay', '--help'),
@@ -208,7 +208,7 @@ describe('colloquy replay', () => {
 })
 
 describe('colloquy timeline', () => {
-  it('tells phases, turns, delegations, compactions, branches and clears in order, and counts messages', async () => {
+  it('colloquy timeline lists phases, turns, delegations, compactions, branches and clears in order, and counts messages', async () => {
     const { colloquy, id, says, cli } = await conversation()
     const { conversations, sessions } = colloquy
     await conversations.transitionPhase(id, { to: 'execute', reason: 'the plan stands', agent: 'pm' })
@@ -248,7 +248,7 @@ describe('colloquy timeline', () => {
     expect(stdout).toContain('dev starts anew')
   })
 
-  it('every version is a line, a message that is counted, or part of the workings', async () => {
+  it('every version in colloquy timeline is a line, a message that is counted, or part of the workings', async () => {
     const { colloquy, id, says, cli } = await conversation()
     for (let turn = 1; turn <= 6; turn++) {
       await colloquy.conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: `task number ${turn}` })
@@ -268,7 +268,7 @@ describe('colloquy timeline', () => {
     expect((await cli('timeline', id, '--limit', '5')).stdout).toContain(`… --before ${first.next} shows`)
   })
 
-  it('explains itself, and what is wrong with a call', async () => {
+  it('colloquy timeline explains itself, and what is wrong with a call', async () => {
     const { cli } = await conversation()
     const [help, none] = await Promise.all([cli('timeline', '--help'), cli('timeline', 'nowhere')])
     expect(help.stdout).toContain('$ colloquy timeline ID --before 120')

@@ -28,7 +28,7 @@ async function plannedFeature() {
 }
 
 describe('colloquy feature', () => {
-  it('adds a feature under an id made of its name, lists and shows it', async () => {
+  it('colloquy feature adds a feature under an id made of its name, lists and shows it', async () => {
     const { folder, store } = await freshColloquy()
     const cli = cliOn(store)
     const spec = join(folder, 'spec.md')
@@ -48,7 +48,7 @@ describe('colloquy feature', () => {
     expect(json.json()).toMatchObject({ goal: 'In', spec: '# Log-in\nOne form.\n', graph: { tasks: [] } })
   })
 
-  it('moves it, and names what is legal when a move is not', async () => {
+  it('colloquy feature moves a feature, and names the legal states when a move is illegal', async () => {
     const { cli } = await plannedFeature()
     expect((await cli('feature', 'move', 'login', 'in_progress')).stdout).toBe('login is in_progress.\n')
     const refused = await cli('feature', 'move', 'login', 'merged', '--json')
@@ -60,7 +60,7 @@ describe('colloquy feature', () => {
 })
 
 describe('colloquy task', () => {
-  it('draws the graph: each task below those it needs, its state beside it', async () => {
+  it('colloquy task draws the graph: each task below those it needs, its state next to it', async () => {
     const { work, cli } = await plannedFeature()
     for (const state of ['in_dev', 'dev_complete', 'in_qa', 'qa_complete', 'ready_for_merge', 'merged'] as const) {
       await work.moveTask('login', 'schema', state)
@@ -85,7 +85,7 @@ describe('colloquy task', () => {
     expect((await cli('task', 'graph', 'login', '--json')).json()).toMatchObject({ ready: ['style'] })
   })
 
-  it('names dependencies where lines would fill the screen', async () => {
+  it('colloquy task names dependencies where lines would fill the screen', async () => {
     const { work, cli } = await plannedFeature()
     const many = Array.from({ length: 40 }, (_, index) => ({ taskId: `t${index}`, title: `Number ${index}` }))
     await work.addFeature({ featureId: 'wide', name: 'Wide' })
@@ -97,7 +97,7 @@ describe('colloquy task', () => {
     expect(stdout).not.toContain('├')
   })
 
-  it('adds, changes, removes and moves tasks, and says what is wrong', async () => {
+  it('colloquy task adds, changes, removes and moves tasks, and says what is wrong', async () => {
     const { cli } = await plannedFeature()
     const added = await cli('task', 'add', 'login', 'reset', 'Reset password', '--depends-on', 'api', 'form')
     expect(added.stdout).toContain('Planned task reset. 7 tasks')
@@ -116,14 +116,14 @@ describe('colloquy task', () => {
     expect((await cli('task', 'show', 'login', 'nothing')).stderr).toContain('There is no task "nothing"')
   })
 
-  it('makes the feature, and the store, when a first task is planned', async () => {
+  it('colloquy task creates the feature, and the store, when a first task is planned', async () => {
     const { folder } = await freshColloquy()
     const cli = cliOn(`sqlite:${join(folder, 'new', 'colloquy.db')}`)
     expect((await cli('task', 'add', 'shop', 'cart', 'The cart')).stdout).toContain('Ready: cart.')
     expect((await cli('task', 'list')).stdout).toMatch(/shop +cart +2 +ready +The cart/)
   })
 
-  it('lists tasks of one feature or of all, by state or those that may begin', async () => {
+  it('colloquy task lists tasks of one feature or of all, by state or those that may begin', async () => {
     const { cli } = await plannedFeature()
     const ids = async (...args: string[]) =>
       ((await cli('task', 'list', ...args, '--json')).json().items as Array<{ taskId: string }>).map(one => one.taskId)
@@ -132,7 +132,7 @@ describe('colloquy task', () => {
     expect(await cli('task', 'list', '--state', 'nowhere')).toMatchObject({ exitCode: 2 })
   })
 
-  it('tells the story of a task in its timeline', async () => {
+  it('colloquy task tells the story of a task in its timeline', async () => {
     const { work, cli } = await plannedFeature()
     await work.moveTask('login', 'style', 'in_dev')
     await work.moveTask('login', 'style', 'blocked', { reason: 'no designer' })
@@ -149,7 +149,7 @@ describe('colloquy bead', () => {
   const issue = (id: string, more: object = {}) =>
     JSON.stringify({ id, title: `Issue ${id}`, status: 'open', priority: 2, issue_type: 'task', ...more })
 
-  it('adds, lists, shows and moves beads', async () => {
+  it('colloquy bead adds, lists, shows and moves beads', async () => {
     const { store } = await freshColloquy()
     const cli = cliOn(store)
     await cli('bead', 'add', 'Parser', '--id', 'b-1', '--kind', 'bug', '--label', 'models', 'json')
@@ -163,7 +163,7 @@ describe('colloquy bead', () => {
     expect(await cli('bead', 'list', '--ready', '--state', 'open')).toMatchObject({ exitCode: 2 })
   })
 
-  it("takes over a project's issues once, names what it cannot read, and tries first where asked to", async () => {
+  it("colloquy bead takes over a project's issues once, names what it cannot read, and has a dry run", async () => {
     const { store, folder, colloquy } = await freshColloquy()
     const cli = cliOn(store)
     const file = join(folder, 'issues.jsonl')

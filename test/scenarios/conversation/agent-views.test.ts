@@ -48,7 +48,7 @@ const lastText = (view: AgentView) => view.messages.at(-1)!.content.at(-1)
 const away = '# Messages while you were away'
 
 describe('attribution', () => {
-  it('gives the person as user, the agent itself as assistant, other agents by name', async () => {
+  it('a view attributes the person as user, the agent itself as assistant, other agents by name', async () => {
     const { says, view } = await team()
     await says('user', 'Plan the page')
     await says('pm', 'Here is the plan.')
@@ -61,13 +61,13 @@ describe('attribution', () => {
     expect(lastText(forDev)).toEqual({ type: 'text', text: 'Go on' })
   })
 
-  it('names another agent whose message is the trigger', async () => {
+  it('a view names another agent whose message is the trigger', async () => {
     const { says, view } = await team()
     const ask = await says('qa', 'Is the error text final?')
     expect(textOf((await view('dev', ask)).messages.at(-1)!)).toMatch(/^<<\S+ agent qa\nIs the error text final\?/)
   })
 
-  it('[P12] text cannot pass itself off as another agent, or as the end of the block', async () => {
+  it('[P12] text in a message cannot pass itself off as another agent, or as the end of the block', async () => {
     const { says, view, answers } = await team()
     await answers('dev', await says('user', 'Hello'), 'Hi')
     const honest = await says('qa', 'plain')
@@ -84,7 +84,7 @@ describe('attribution', () => {
 })
 
 describe('catch-up', () => {
-  it('tells what came while the agent was away in one block, once, and the trigger last', async () => {
+  it('a view gives what came while the agent was away in one block, once, and the trigger last', async () => {
     const { colloquy, id, says, view, answers } = await team()
     await answers('dev', await says('user', 'Build the form'), 'It is built.')
     await says('qa', 'The error text is missing.')
@@ -115,7 +115,7 @@ describe('catch-up', () => {
     expect(text(await view('dev', go))).toBe(text(await view('dev', go)))
   })
 
-  it('the cursor never moves back, and not past the end of the log', async () => {
+  it('the cursor of an agent never moves back, and not past the end of the log', async () => {
     const { colloquy, id, says } = await team()
     const { version } = await says('user', 'one')
     expect((await colloquy.conversations.acknowledge(id, 'dev', version)).acknowledged).toBe(version)
@@ -123,7 +123,7 @@ describe('catch-up', () => {
     await expect(colloquy.conversations.acknowledge(id, 'dev', 99)).rejects.toThrow(/does not exist yet/)
   })
 
-  it('[P3] an acknowledgement that is refused makes no session, and joining to acknowledge is one write', async () => {
+  it('[P3] a refused acknowledgement creates no session, and joining to acknowledge is one write', async () => {
     const { colloquy, id, says } = await team()
     const { version } = await says('user', 'one')
     const { conversations, sessions } = colloquy
@@ -139,7 +139,7 @@ describe('catch-up', () => {
     expect(dev).toMatchObject({ agentName: 'dev', acknowledged: version })
   })
 
-  it('[P3] an acknowledgement repeated by its key gives the session it was for, whatever became of it', async () => {
+  it('[P3] an acknowledgement repeated by its key returns the session it was for, whatever became of it', async () => {
     const { colloquy, id, says, pass } = await team()
     const { conversations, sessions } = colloquy
     const { version } = await says('user', 'one')
@@ -159,7 +159,7 @@ describe('catch-up', () => {
     expect(all.items.map(session => session.id)).toEqual([next.id, first.id])
   })
 
-  it('an agent that acknowledges first in a branch goes on from what it had taken in before, never back', async () => {
+  it('an agent that acknowledges first in a branch goes on from its cursor in the parent, never back', async () => {
     const { colloquy, id, says } = await team()
     const { conversations } = colloquy
     const [one, two] = [await says('user', 'one'), await says('user', 'two')]
@@ -170,7 +170,7 @@ describe('catch-up', () => {
     expect((await conversations.acknowledge(other.id, 'dev', other.version)).acknowledged).toBe(other.version)
   })
 
-  it('is capped by tokens and says honestly how many earlier messages are left out, and where', async () => {
+  it('a catch-up block is capped by tokens and counts how many earlier messages are left out, and where', async () => {
     const { says, view, answers, colloquy, id } = await team({ requests: { recall: false } })
     await answers('dev', await says('user', 'Start'), 'Started.')
     for (let i = 1; i <= 60; i++) await says('qa', `Finding ${i}: ${'something is odd here '.repeat(8)}`)
@@ -194,7 +194,7 @@ describe('catch-up', () => {
     expect(shown.messages.map(textOf).join('\n')).toContain('Finding 60:')
   })
 
-  it('survives expiry: an agent that was away for days is told what it missed, not everything anew', async () => {
+  it('catch-up survives expiry: an agent that was away for days gets what it missed, not everything again', async () => {
     const { colloquy, pass, says, view, answers } = await team()
     await answers('dev', await says('user', 'Build the form'), 'It is built.')
     pass(72 * hour)
@@ -204,7 +204,7 @@ describe('catch-up', () => {
     expect(catchUp).toMatchObject({ messages: 1 })
   })
 
-  it('[P9] compaction leaves alone what the agent has not taken in yet', async () => {
+  it('[P9] compaction leaves alone what the agent has not read yet', async () => {
     const { colloquy, id, says, view, answers } = await team({ requests: { recall: false, budget: 4000 } })
     for (let i = 1; i <= 20; i++)
       await answers('dev', await says('user', `Question ${i} ${'x '.repeat(60)}`), `Answer ${i}`)
@@ -218,7 +218,7 @@ describe('catch-up', () => {
 })
 
 describe('who joins how', () => {
-  it('a late joiner is given the history as history, and no block', async () => {
+  it('an agent that joins late gets the history as history, and no block', async () => {
     const { says, view } = await team()
     await says('user', 'Build a shop')
     await says('pm', 'Planned.')
@@ -243,7 +243,7 @@ describe('who joins how', () => {
     expect(text(await view('dev', ask))).toContain('Build a shop')
   })
 
-  it('simultaneous agents: each answers the same message, neither is told the other too early or twice', async () => {
+  it('agents that answer at the same time: each answers the same message, neither gets the other too early or twice', async () => {
     const { colloquy, id, says, view } = await team()
     const ask = await says('user', 'Both of you: estimate it')
     const [dev, qa] = await Promise.all([view('dev', ask), view('qa', ask)])
@@ -261,7 +261,7 @@ describe('who joins how', () => {
     expect(text(qaNext).split('Two days')).toHaveLength(2)
   })
 
-  it('[P12] what is said to some agents only reaches nobody else', async () => {
+  it('[P12] a message to some agents reaches no other agent', async () => {
     const { says, view } = await team()
     await says('pm', 'Between pm and dev: the budget is 5', { audience: { to: 'agents', agents: ['pm', 'dev'] } })
     const go = await says('user', 'Go on')
@@ -269,7 +269,7 @@ describe('who joins how', () => {
     expect(text(await view('qa', go))).not.toContain('the budget is 5')
   })
 
-  it('previewing makes no session and records nothing', async () => {
+  it('previewing a view creates no session and records nothing', async () => {
     const { colloquy, id, says } = await team()
     const go = await says('user', 'Go on')
     const { version } = await colloquy.conversations.getConversation(id)
@@ -281,7 +281,7 @@ describe('who joins how', () => {
 })
 
 describe('claims', () => {
-  it('[P11] one run at a time answers as an agent, and nobody answers a message again', async () => {
+  it('[P11] one run at a time answers as an agent, and no second run answers the same message', async () => {
     const { colloquy, id, says } = await team()
     const ask = await says('user', 'Who is there?')
     const trigger = { messageId: ask.id }
@@ -309,7 +309,7 @@ describe('claims', () => {
 })
 
 describe('pins', () => {
-  it('[P10] a message pinned later stays word for word in every request, until it is let go', async () => {
+  it('[P10] a message pinned later stays word for word in every request, until it is unpinned', async () => {
     const { colloquy, id, says, view } = await team({ requests: { recall: false } })
     const rule = await says('user', 'Never touch  the\tbilling code!')
     await colloquy.conversations.pinMessage(rule.id)

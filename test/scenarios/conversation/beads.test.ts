@@ -15,7 +15,7 @@ async function chain() {
 }
 
 describe('a bead', () => {
-  it('is described, listed by priority and age, and found again', async () => {
+  it('a bead is described, listed by priority and age, and found again', async () => {
     const { work } = await chain()
     expect(await work.getBead('b-1')).toMatchObject({
       beadId: 'b-1',
@@ -32,7 +32,7 @@ describe('a bead', () => {
     expect(again.items.map(bead => bead.beadId)).toEqual(['b-2', 'b-3', 'b-1'])
   })
 
-  it('begins only when those it depends on are done', async () => {
+  it('a bead begins only when the beads it depends on are done', async () => {
     const { work } = await chain()
     await expect(work.moveBead('b-2', 'in_progress')).rejects.toThrow(DependenciesOpen)
     expect((await work.getBead('b-2')).waitsFor).toEqual([{ id: 'b-1', title: 'Parse failed', state: 'open' }])
@@ -41,7 +41,7 @@ describe('a bead', () => {
     expect(await work.moveBead('b-2', 'in_progress')).toMatchObject({ state: 'in_progress', waitsFor: [] })
   })
 
-  it('cannot depend on itself, not by way of others either, nor on what is not there', async () => {
+  it('a bead cannot depend on itself, not through other beads either, nor on a bead that does not exist', async () => {
     const { work } = await chain()
     const refused = await work.describeBead('b-1', { dependencies: ['b-2'] }).catch(error => error)
     expect(refused).toBeInstanceOf(PlanRefused)
@@ -50,7 +50,7 @@ describe('a bead', () => {
     await expect(work.addBead({ beadId: 'x', title: 'x', dependencies: ['y'] })).rejects.toThrow('no bead here')
   })
 
-  it('is parked with a reason and taken up again only by somebody', async () => {
+  it('a parked bead has a reason and is taken up again only by an explicit move', async () => {
     const { work } = await chain()
     const item = { type: 'bead', beadId: 'b-3' } as const
     for (let i = 0; i < 3; i++) await work.recordAttempt(item, { outcome: 'failed', reason: 'no model' })
@@ -64,7 +64,7 @@ describe('a bead', () => {
 })
 
 describe('what is ready', () => {
-  it('comes by priority, then by age, and never before its dependencies', async () => {
+  it('ready work comes by priority, then by age, and never before its dependencies', async () => {
     const { work } = await chain()
     expect(ids(await work.ready())).toEqual(['b-1', 'b-3'])
     await work.moveBead('b-1', 'done')
@@ -72,7 +72,7 @@ describe('what is ready', () => {
     expect(ids(await work.ready({ limit: 1 }))).toEqual(['b-2'])
   })
 
-  it('leaves out what is not to be tried yet', async () => {
+  it('ready work leaves out what is not to be tried yet', async () => {
     const { work, now, pass } = await chain()
     const notBefore = new Date(now() + hour).toISOString()
     await work.recordAttempt({ type: 'bead', beadId: 'b-1' }, { outcome: 'failed', notBefore })
@@ -81,7 +81,7 @@ describe('what is ready', () => {
     expect(ids(await work.ready())).toEqual(['b-1', 'b-3'])
   })
 
-  it('has tasks beside beads, each with the agent its state calls for', async () => {
+  it('ready work has tasks next to beads, each with the agent its state calls for', async () => {
     const { work } = await chain()
     await work.addFeature({ featureId: 'f', name: 'F', priority: 1 })
     await work.planTasks('f', {
@@ -105,7 +105,7 @@ describe('what is ready', () => {
     expect(ids(await work.ready({ featureId: 'f' }))).toEqual([])
   })
 
-  it('leaves out a bead whose conversation is closed', async () => {
+  it('ready work leaves out a bead whose conversation is closed', async () => {
     const { work, colloquy } = await chain()
     const { conversationId } = await work.getBead('b-1')
     await colloquy.conversations.complete(conversationId)

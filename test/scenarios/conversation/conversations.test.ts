@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 describe('a conversation', () => {
-  it('starts with a title, a phase, a tracing id, metadata and what is said first', async () => {
+  it('a conversation starts with a title, a phase, a tracing id, metadata and what is said first', async () => {
     const { colloquy } = await freshColloquy()
     const conversation = await colloquy.conversations.createConversation({
       title: 'Fix the login',
@@ -25,7 +25,7 @@ describe('a conversation', () => {
     expect(first).toMatchObject({ author: 'owner', content: 'It fails on Safari', audience: { to: 'everyone' } })
   })
 
-  it('is the only one of its work item', async () => {
+  it('a conversation is the only one of its work item', async () => {
     const { colloquy } = await freshColloquy()
     const workItem = { type: 'feature', featureId: 'login' } as const
     const session = await colloquy.sessions.getOrCreateSession({ ...workItem, agentType: 'pm' })
@@ -36,7 +36,7 @@ describe('a conversation', () => {
     expect((await colloquy.conversations.findConversation(workItem))?.id).toBe(session.conversationId)
   })
 
-  it('is read-only once completed, until it is reopened', async () => {
+  it('a conversation is read-only once completed, until it is reopened', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Done soon' })
     const session = await colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: id, agentType: 'pm' })
@@ -53,7 +53,7 @@ describe('a conversation', () => {
     await colloquy.conversations.addEvent(id, { role: 'user', content: 'wait' })
   })
 
-  it('comes back from the archive in the status it had', async () => {
+  it('a conversation comes back from the archive in the status it had', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Old' })
     await colloquy.conversations.complete(id)
@@ -61,7 +61,7 @@ describe('a conversation', () => {
     expect((await colloquy.conversations.restore(id)).status).toBe('completed')
   })
 
-  it('is listed by recency, filtered by status and type, a page at a time', async () => {
+  it('a conversation is listed by recency, filtered by status and type, a page at a time', async () => {
     const { colloquy, pass } = await freshColloquy()
     const ids: string[] = []
     for (let i = 0; i < 5; i++) {
@@ -76,14 +76,14 @@ describe('a conversation', () => {
     expect(titles(await colloquy.conversations.listConversations({ type: 'bead' }))).toEqual([])
   })
 
-  it('keeps a new title and merged metadata', async () => {
+  it('a conversation keeps a new title and merged metadata', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'draft', metadata: { a: 1 } })
     await colloquy.conversations.annotate(id, { title: 'final', metadata: { a: null, b: 2 } })
     expect(await colloquy.conversations.getConversation(id)).toMatchObject({ title: 'final', metadata: { b: 2 } })
   })
 
-  it('is not found in another project ([P12])', async () => {
+  it('a conversation is not found in another project ([P12])', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'secret plan' })
     const other = colloquy.as({ project: 'elsewhere' })
@@ -92,7 +92,7 @@ describe('a conversation', () => {
     expect((await other.conversations.listConversations()).items).toEqual([])
   })
 
-  it('records who did it, through what and on which request', async () => {
+  it('a conversation records who did it, through what and on which request', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'audited' })
     const owner = colloquy.as({ actor: 'owner', channel: 'http', requestId: 'r-1' })
@@ -103,7 +103,7 @@ describe('a conversation', () => {
 })
 
 describe('a project', () => {
-  it('[P12] is not left by a stray word in a question, which callers without types can ask', async () => {
+  it('[P12] a query stays inside its project, even when a caller without types adds a stray field', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'of the shop' })
     await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'of the shop' })
@@ -133,7 +133,7 @@ describe('a project', () => {
 })
 
 describe('the maintenance sweep', () => {
-  it('archives what is completed, what is old and what is idle, as the project says', async () => {
+  it('the maintenance sweep archives what is completed, what is old and what is idle, as the project says', async () => {
     const { colloquy, pass } = await freshColloquy({ archive: { inactiveForMs: 10 * hour } })
     const done = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.complete(done.id)
@@ -145,7 +145,7 @@ describe('the maintenance sweep', () => {
     expect(await Promise.all([done.id, idle.id, busy.id].map(statusOf))).toEqual(['archived', 'archived', 'active'])
   })
 
-  it('leaves alone what a person restored, until it is completed anew', async () => {
+  it('the maintenance sweep leaves alone what a person restored, until it is completed again', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'done' })
@@ -160,7 +160,7 @@ describe('the maintenance sweep', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('counts the age of what a person restored from then on', async () => {
+  it('the maintenance sweep counts the age of a restored conversation from its restore', async () => {
     const { colloquy, pass } = await freshColloquy({ archive: { afterMs: 10 * hour } })
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'old' })
@@ -174,7 +174,7 @@ describe('the maintenance sweep', () => {
     expect(await colloquy.maintain()).toMatchObject({ archived: 1 })
   })
 
-  it('leaves alone for as long again what was purged and brought back', async () => {
+  it('the maintenance sweep leaves a purged and restored conversation alone for its full age again', async () => {
     const { colloquy, pass } = await freshColloquy({ archive: { inactiveForMs: 10 * hour } })
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'old' })
@@ -192,7 +192,7 @@ describe('the maintenance sweep', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('gets to what is due behind many that were restored', async () => {
+  it('the maintenance sweep reaches what is due behind many restored conversations', async () => {
     const { colloquy, pass } = await freshColloquy({ archive: { afterMs: 10 * hour } })
     const { conversations } = colloquy
     const made = []
@@ -207,7 +207,7 @@ describe('the maintenance sweep', () => {
     expect((await conversations.getConversation(made[120]!.id)).status).toBe('archived')
   })
 
-  it('leaves completed conversations alone where the project says so', async () => {
+  it('the maintenance sweep leaves completed conversations alone where the project says so', async () => {
     const { colloquy } = await freshColloquy({ archive: { onCompletion: false } })
     const { id } = await colloquy.conversations.createConversation({ title: 'done' })
     await colloquy.conversations.complete(id)
@@ -216,7 +216,7 @@ describe('the maintenance sweep', () => {
 })
 
 describe('[P4] removal is explicit', () => {
-  it('purges into an archive file and restores from it, hash for hash', async () => {
+  it('a conversation is purged into an archive file and restored from it, hash for hash', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })
     for (const content of ['one', 'two', 'x'.repeat(300_000)]) {
@@ -238,7 +238,7 @@ describe('[P4] removal is explicit', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('is purged by one of two who ask for it at the same moment, and the other is told', async () => {
+  it('of two callers that purge a conversation at the same moment one succeeds, and the other gets an error', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const asked = await Promise.allSettled([colloquy.conversations.purge(id), colloquy.conversations.purge(id)])
@@ -246,7 +246,7 @@ describe('[P4] removal is explicit', () => {
     expect(asked.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'conversation/purged' } })
   })
 
-  it('erases a message and keeps the rest provable', async () => {
+  it('erasing a message keeps the rest provable', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'care' })
     const secret = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })
@@ -260,7 +260,7 @@ describe('[P4] removal is explicit', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('leaves what was erased out of what a person would read, and says in its place elsewhere that it is gone', async () => {
+  it('an erased message is left out of what a person reads, and elsewhere its place says that it is gone', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession({
@@ -283,7 +283,7 @@ describe('[P4] removal is explicit', () => {
     expect(events.at(-1)?.event).toMatchObject({ type: 'message.erased', reason: 'a key was in it' })
   })
 
-  it('lists the archives that an erase cannot reach', async () => {
+  it('an erase lists the archives that it cannot reach', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'care' })
     const message = await colloquy.conversations.addEvent(id, { role: 'user', content: 'the password is swordfish' })

@@ -17,7 +17,7 @@ const seenBy = async (colloquy: Colloquy, sessionId: string) =>
   (await colloquy.sessions.getAllMessages(sessionId)).map(message => `${message.author}: ${message.content}`)
 
 describe('a delegation', () => {
-  it('makes a conversation that knows its parent, with the task said first', async () => {
+  it('a delegation creates a conversation that knows its parent, with the task as its first message', async () => {
     const { colloquy, id } = await team()
     const delegation = await colloquy.conversations.delegate(id, task)
     expect(delegation).toMatchObject({ ...task, status: 'pending', parentId: id })
@@ -32,7 +32,7 @@ describe('a delegation', () => {
     expect(first).toMatchObject({ role: 'user', author: 'lead', content: task.task, addressees: ['qa'] })
   })
 
-  it('that is out where a branch begins comes back to both', async () => {
+  it('a delegation that is open where a branch begins reports back to both', async () => {
     const { colloquy, id } = await team()
     const { conversations } = colloquy
     const { conversationId } = await conversations.delegate(id, task)
@@ -49,7 +49,7 @@ describe('a delegation', () => {
     }
   })
 
-  it('is shown to the delegator alone, once when it goes and once when it comes back, in its place', async () => {
+  it('a delegation is shown to the delegator alone, once when it goes out and once when it comes back, in its place', async () => {
     const { colloquy, id, lead, dev } = await team()
     await colloquy.sessions.addMessage(lead.id, { role: 'assistant', content: 'before' })
     const { conversationId } = await colloquy.conversations.delegate(id, task)
@@ -78,7 +78,7 @@ describe('a delegation', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it.each(['failed', 'aborted'] as const)('may end as %s', async outcome => {
+  it.each(['failed', 'aborted'] as const)('a delegation may end as %s', async outcome => {
     const { colloquy, id, lead } = await team()
     const { id: delegationId, conversationId } = await colloquy.conversations.delegate(id, task)
     if (outcome === 'failed') {
@@ -88,7 +88,7 @@ describe('a delegation', () => {
     expect((await seenBy(colloquy, lead.id)).at(-1)).toBe(`qa: qa ${outcome} the delegation "${task.task}": no browser`)
   })
 
-  it('[P3] happens once under an idempotency key', async () => {
+  it('[P3] a delegation happens once under an idempotency key', async () => {
     const { colloquy, id } = await team()
     const delegate = () => colloquy.conversations.delegate(id, task, { idempotencyKey: 'hand-over' })
     expect((await delegate()).conversationId).toBe((await delegate()).conversationId)
@@ -96,7 +96,7 @@ describe('a delegation', () => {
     expect((await colloquy.conversations.listConversations()).items).toHaveLength(2)
   })
 
-  it('is refused past 64 at a time, and ending what was not delegated too', async () => {
+  it('a delegation is refused past 64 at a time, and so is ending one that was never made', async () => {
     const { colloquy, id } = await team()
     for (let number = 0; number < 64; number++) await colloquy.conversations.delegate(id, task)
     await expect(colloquy.conversations.delegate(id, task)).rejects.toThrow(IllegalState)
@@ -104,7 +104,7 @@ describe('a delegation', () => {
   })
 })
 
-it('[P4] erasing what the parent was told leaves no copy of it there', async () => {
+it('[P4] erasing a result that the parent received leaves no copy of it there', async () => {
   const { colloquy, id } = await team()
   const asked = { from: 'lead', to: 'qa', title: 'Browsers', task: 'The password is swordfish' }
   const { conversationId } = await colloquy.conversations.delegate(id, asked)
@@ -144,7 +144,7 @@ describe('a crash between the two logs', () => {
     }
   }
 
-  it('before the child was made is made good on the next look', async () => {
+  it('a crash before the child was created is repaired on the next read', async () => {
     const { colloquy, id } = await withoutIts('child')
     const [pending] = await colloquy.conversations.getDelegations(id)
     expect(pending).toMatchObject({ ...task, status: 'pending' })
@@ -154,7 +154,7 @@ describe('a crash between the two logs', () => {
     expect(await colloquy.conversations.getMessages(pending!.conversationId)).toHaveLength(1)
   })
 
-  it('before the parent knew how it ended is made good by the sweep, once', async () => {
+  it('a crash before the parent recorded the end is repaired by the sweep, once', async () => {
     const { colloquy, id, lead, pass, conversationId } = await withoutIts('parent')
     expect((await colloquy.conversations.getConversation(conversationId)).status).toBe('completed')
     expect((await seenBy(colloquy, lead.id)).filter(line => line.startsWith('qa:'))).toEqual([])
@@ -167,7 +167,7 @@ describe('a crash between the two logs', () => {
 })
 
 describe('the parent', () => {
-  it('learns of a child that was completed like any conversation, and of one that was purged', async () => {
+  it('the parent learns of a child that was completed like any conversation, and of one that was purged', async () => {
     const { colloquy, id } = await team()
     const [one, two] = [
       await colloquy.conversations.delegate(id, task),
@@ -186,7 +186,7 @@ describe('the parent', () => {
     ])
   })
 
-  it('that is closed learns of it when it is opened again', async () => {
+  it('a closed parent learns of the result when it is reopened', async () => {
     const { colloquy, id } = await team()
     const { conversationId } = await colloquy.conversations.delegate(id, task)
     await colloquy.conversations.complete(id)

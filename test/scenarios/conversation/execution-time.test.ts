@@ -13,7 +13,7 @@ async function conversation(options = {}) {
 const hours = (ms: number | undefined) => Math.floor((ms ?? 0) / hour)
 
 describe('time at work', () => {
-  it('adds up per agent and for the conversation, across restarts', async () => {
+  it('execution time adds up per agent and for the conversation, across restarts', async () => {
     const store = await conversation({ executionLeaseMs: 100 * hour })
     const { id, pass } = store
     await store.colloquy.conversations.startExecution(id, 'dev')
@@ -35,7 +35,7 @@ describe('time at work', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('of an agent runs once at a time', async () => {
+  it('the execution time of an agent runs once at a time', async () => {
     const { colloquy, id } = await conversation()
     const { executionId } = await colloquy.conversations.startExecution(id, 'dev')
     await expect(colloquy.conversations.startExecution(id, 'dev')).rejects.toThrow(LeaseHeld)
@@ -47,14 +47,14 @@ describe('time at work', () => {
     await colloquy.conversations.startExecution(id, 'dev')
   })
 
-  it('[P3] starts once under an idempotency key', async () => {
+  it('[P3] execution time starts once under an idempotency key', async () => {
     const { colloquy, id } = await conversation()
     const start = () => colloquy.conversations.startExecution(id, 'dev', { idempotencyKey: 'run-1' })
     expect(await start()).toEqual(await start())
     expect((await colloquy.conversations.getExecutionTime(id)).running).toHaveLength(1)
   })
 
-  it('goes on being counted when the conversation is completed meanwhile', async () => {
+  it('execution time goes on being counted when the conversation is completed meanwhile', async () => {
     const { colloquy, id, pass } = await conversation({ executionLeaseMs: 10 * hour })
     await colloquy.conversations.startExecution(id, 'dev')
     pass(hour)
@@ -64,7 +64,7 @@ describe('time at work', () => {
 })
 
 describe('an agent that died at work', () => {
-  it('is closed at the last thing it is known to have done, by whoever looks next', async () => {
+  it('the execution of an agent that died is closed at the last thing it is known to have done, by the next reader', async () => {
     const { colloquy, id, pass } = await conversation({ executionLeaseMs: hour })
     await colloquy.conversations.startExecution(id, 'dev')
     pass(3 * hour)
@@ -79,7 +79,7 @@ describe('an agent that died at work', () => {
     expect(last?.event).toMatchObject({ type: 'execution.stopped', agent: 'dev', crashed: true })
   })
 
-  it('counts for nothing when it did nothing, and is replaced by its next run', async () => {
+  it('the execution of an agent that died without doing anything counts nothing, and its next run replaces it', async () => {
     const { colloquy, id, pass } = await conversation({ executionLeaseMs: hour })
     await colloquy.conversations.startExecution(id, 'dev')
     pass(3 * hour)
@@ -88,7 +88,7 @@ describe('an agent that died at work', () => {
     expect([hours(agents.dev), running.length]).toEqual([0, 1])
   })
 
-  it('is found by the sweep, while one that still holds its lease is left alone', async () => {
+  it('the execution of an agent that died is found by the sweep, while one that still holds its lease is left alone', async () => {
     const { colloquy, id, pass } = await conversation({ executionLeaseMs: 10 * hour })
     await colloquy.conversations.startExecution(id, 'dev')
     pass(2 * hour)
@@ -98,7 +98,7 @@ describe('an agent that died at work', () => {
     expect(await colloquy.maintain()).toMatchObject({ crashedExecutions: 0 })
   })
 
-  it('is found when the store is opened next', async () => {
+  it('the execution of an agent that died is found when the store is opened next', async () => {
     const { colloquy, id, store } = await conversation()
     await colloquy.conversations.startExecution(id, 'dev')
     await colloquy.close()

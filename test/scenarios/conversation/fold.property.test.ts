@@ -171,7 +171,7 @@ function count(messages: readonly Message[], head: SessionHead) {
   return { ...now, total }
 }
 
-it('[P4] whatever is done through the front door, folding the log again gives the stored heads', async () => {
+it('[P4] folding the log again gives the stored heads, whatever is done through the front door', async () => {
   const store = await freshColloquy({ sessionExpiresInMs: 24 * hour })
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40 }), async commands => {

@@ -32,7 +32,7 @@ describe('content', () => {
     ['text that looks like a token', '<|endoftext|>'],
     ['quotes and backslashes', '\\"\'`'],
     ['more than 256 KB', 'é'.repeat(300_000)],
-  ])('with %s comes back byte for byte', async (_, content) => {
+  ])('content with %s comes back byte for byte', async (_, content) => {
     const { colloquy } = await freshColloquy({ tokens: 'exact' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content })
@@ -44,7 +44,7 @@ describe('content', () => {
     ['nothing', { role: 'user' }],
     ['an empty text', { role: 'user', content: '' }],
     ['an empty text part', { role: 'user', parts: [{ type: 'text', text: '' }] }],
-  ] as const)('that is %s is refused', async (_, message) => {
+  ] as const)('content that is %s is refused', async (_, message) => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.sessions.addMessage(session.id, { ...message, parts: [] })).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe('content', () => {
     expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
   })
 
-  it('over the limit is refused, and the limit can be set', async () => {
+  it('content over the limit is refused, and the limit can be set', async () => {
     const { colloquy } = await freshColloquy({ maxMessageBytes: 1000 })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'é'.repeat(501) })).rejects.toThrow(
@@ -65,7 +65,7 @@ describe('content', () => {
     await expect(colloquy.sessions.addMessage(session.id, large)).rejects.toThrow(ContentTooLarge)
   })
 
-  it('in several parts is measured in bytes, as one text is', async () => {
+  it('content in several parts is measured in bytes, as one text is', async () => {
     const { colloquy } = await freshColloquy({ maxMessageBytes: 3000 })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const euros = (count: number) => ({ type: 'text', text: '€'.repeat(count) }) as const
@@ -76,7 +76,7 @@ describe('content', () => {
     await inParts(500, 500)
   })
 
-  it('of a head has its limit: a long title or reason is refused, and metadata that grows and grows', async () => {
+  it('the content of a head has a limit: a long title or reason is refused, and so is metadata that keeps growing', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const { conversationId } = session
@@ -106,7 +106,7 @@ describe('content', () => {
     ['a line break', '\n'],
     ['a sign', '!'],
     ['an emoji', '🙂'],
-  ])('of megabytes of %s is counted and kept', async (_, character) => {
+  ])('content of megabytes of %s is counted and kept', async (_, character) => {
     const { colloquy } = await freshColloquy({ tokens: 'exact' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const content = `a${character.repeat(Math.floor((15 * 1024 * 1024) / Buffer.byteLength(character)))}`
@@ -115,7 +115,7 @@ describe('content', () => {
     expect((await colloquy.sessions.getAllMessages(session.id))[0]?.content === content).toBe(true)
   })
 
-  it('keeps every key of its metadata, whatever it is called', async () => {
+  it('a message keeps every key of its metadata, whatever its name', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const metadata = JSON.parse('{"__proto__":{"a":1},"constructor":2}') as Record<string, unknown>
@@ -133,7 +133,7 @@ describe('content', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('with what is not JSON anywhere is refused, and not stored as an empty object', async () => {
+  it('a message with a part that is not JSON is refused, and not stored as an empty object', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const values = [new Error('full'), new Map([['a', 1]]), new Set([1]), /a/, Promise.resolve(1), Uint8Array.of(1)]
@@ -154,7 +154,7 @@ describe('content', () => {
     expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
-  it('is given back as it will be read: holes of a list are null, and there is one zero', async () => {
+  it('a message is returned as it will be read: holes of a list are null, and there is one zero', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     // biome-ignore lint/suspicious/noSparseArray: it is what is asked about
@@ -165,7 +165,7 @@ describe('content', () => {
     expect(read?.metadata).toStrictEqual(given.metadata)
   })
 
-  it('is refused by the part that cannot be', async () => {
+  it('a refused message names the part that is invalid', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const call = { type: 'tool-call', callId: 'c', name: 'x', input: 1n } as const
@@ -175,7 +175,7 @@ describe('content', () => {
     })
   })
 
-  it('keeps what its metadata has more than the seeds know, and what it says twice', async () => {
+  it('a message keeps unknown keys of its metadata, and those that repeat a field', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const say = (message: object) =>
@@ -196,7 +196,7 @@ describe('content', () => {
     expect(called.metadata).toBeUndefined()
   })
 
-  it('nested deeper than a hundred levels is refused, a hundred is taken', async () => {
+  it('content nested deeper than a hundred levels is refused, a hundred is accepted', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const call = (input: unknown): MessageInput => ({
@@ -210,15 +210,18 @@ describe('content', () => {
     await expect(colloquy.sessions.setMetadata(session.id, circular)).rejects.toThrow(/nested deeper/)
   })
 
-  it.each([[{ n: Number.NaN }], [{ f: () => 1 }], [{ b: 1n }]])('that is not JSON is refused: %o', async metadata => {
-    const { colloquy } = await freshColloquy()
-    const session = await colloquy.sessions.getOrCreateSession(feature)
-    await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'x', metadata })).rejects.toThrow(
-      InvalidInput,
-    )
-  })
+  it.each([[{ n: Number.NaN }], [{ f: () => 1 }], [{ b: 1n }]])(
+    'content that is not JSON is refused: %o',
+    async metadata => {
+      const { colloquy } = await freshColloquy()
+      const session = await colloquy.sessions.getOrCreateSession(feature)
+      await expect(colloquy.sessions.addMessage(session.id, { role: 'user', content: 'x', metadata })).rejects.toThrow(
+        InvalidInput,
+      )
+    },
+  )
 
-  it('with an unknown field is refused by name', async () => {
+  it('content with an unknown field is refused by name', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'user', content: 'x', contnet: 'y' } as never
@@ -237,7 +240,7 @@ describe('content', () => {
 
 describe('ids', () => {
   it.each(['a/b/../c', '.', "it's", '"q"', 'задача-№1', '機能', 'x'.repeat(512), ' ', '__proto__'])(
-    'may be %s',
+    'an id may be %s',
     async featureId => {
       const { colloquy } = await freshColloquy()
       const session = await colloquy.sessions.getOrCreateSession({ ...feature, featureId })
@@ -252,7 +255,7 @@ describe('ids', () => {
     ['é'.repeat(300), /512/],
     ['a\0b', /NUL/],
     ['a\ud800', /surrogate/],
-  ])('may not be %j', async (featureId, reason) => {
+  ])('an id may not be %j', async (featureId, reason) => {
     const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.getOrCreateSession({ ...feature, featureId })).rejects.toMatchObject({
       code: 'input/invalid',
@@ -261,7 +264,7 @@ describe('ids', () => {
     })
   })
 
-  it('that nobody has are not found, and the error says so', async () => {
+  it('an unknown id is not found, and the error says so', async () => {
     const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.addMessage('nobody', { role: 'user', content: 'x' })).rejects.toThrow(NotFound)
     await expect(colloquy.sessions.getAllMessages('nobody')).rejects.toThrow(/no session "nobody"/)
@@ -272,7 +275,7 @@ describe('ids', () => {
 })
 
 describe('[P3] once', () => {
-  it('the same key gives the first message again, also at the same moment and after a restart', async () => {
+  it('the same idempotency key returns the first message again, also at the same moment and after a restart', async () => {
     const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     const send = () =>
@@ -284,7 +287,7 @@ describe('[P3] once', () => {
     expect(await kept.colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
-  it('also of a session that was deleted since', async () => {
+  it('an idempotency key still returns the message of a session that was deleted since', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions } = colloquy
     const { id } = await sessions.createSession(feature)
@@ -301,7 +304,7 @@ describe('[P3] once', () => {
       expect(await call({ idempotencyKey: `key ${index}` }), String(call)).toMatchObject({ id, status: 'deleted' })
   })
 
-  it('also when the message was erased since', async () => {
+  it('an idempotency key still returns a message that was erased since', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = () =>
@@ -311,7 +314,7 @@ describe('[P3] once', () => {
     expect(await add()).toMatchObject({ id, version, content: '', missing: { because: 'erased' } })
   })
 
-  it('a call about something else is refused also under the key of an erased message', async () => {
+  it('a call about something else is refused under the key of an erased message', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const one = await sessions.getOrCreateSession(feature)
@@ -350,7 +353,7 @@ describe('[P3] once', () => {
     expect(await colloquy.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 
-  it('whoever it is about, every argument and the method belong to what a key stands for', async () => {
+  it('every argument, the method and its target belong to what an idempotency key stands for', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const one = await sessions.createSession(feature)
@@ -399,7 +402,7 @@ describe('[P3] once', () => {
     expect(await colloquy.conversations.branch(conversationId, undefined, {}, write)).toEqual(branch)
   })
 
-  it('a key of a purged conversation says so, also where it recorded nothing', async () => {
+  it('an idempotency key of a purged conversation gives an error, also where the call recorded nothing', async () => {
     const { colloquy } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const write = { idempotencyKey: 'there already' }
@@ -420,7 +423,7 @@ describe('[P3] once', () => {
     ['expectedVersion', { expectedVersion: Number.NaN }],
     ['fence', { fence: null }],
     ['fence', { fence: 'x' }],
-  ])('an odd %s among what a write is told is refused by name, and nothing is written', async (field, write) => {
+  ])('an invalid %s among the options of a write is refused by name, and nothing is written', async (field, write) => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const adding = colloquy.sessions.addMessage(session.id, { role: 'user', content: 'a' }, write as object)
@@ -446,7 +449,7 @@ describe('[P3] once', () => {
 })
 
 describe('questions', () => {
-  it('that cannot be are refused by the field that is wrong, and not answered with nothing', async () => {
+  it('an impossible query is refused by the field that is wrong, and not answered with nothing', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
@@ -518,14 +521,14 @@ describe('questions', () => {
     expect(await sessions.getAllMessages(id)).toHaveLength(1)
   })
 
-  it('may give a time in any form of ISO', async () => {
+  it('a query may give a time in any form of ISO', async () => {
     const { conversations } = (await freshColloquy()).colloquy
     for (const since of ['2026-11-18', '2026-11-18T10:00', '2026-11-18T10:00Z', '2026-11-18T10:00:00.5+01:00']) {
       expect(await conversations.search({ text: 'hello', since })).toEqual({ messages: [], conversations: [] })
     }
   })
 
-  it('with a filter that is misspelt are refused by its name, and not answered as if it were not there', async () => {
+  it('a query with a misspelt filter is refused by its name, and not answered as if it were not there', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
@@ -549,7 +552,7 @@ describe('questions', () => {
     }
   })
 
-  it('without a text give the conversations that pass the filters', async () => {
+  it('a search without a text returns the conversations that pass the filters', async () => {
     const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, { role: 'user', author: 'ann', content: 'hello' })
@@ -560,7 +563,7 @@ describe('questions', () => {
 })
 
 describe('words about sessions and conversations', () => {
-  it('that are none are refused by name, and nothing of them is recorded', async () => {
+  it('text about a session or conversation that is no string is refused by name, and nothing of it is recorded', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
@@ -618,7 +621,7 @@ describe('words about sessions and conversations', () => {
     expect(await conversations.getEvents(conversationId)).toEqual(before)
   })
 
-  it('that are none take nothing back from a branch', async () => {
+  it('an invalid text takes nothing back from a branch', async () => {
     const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'Login' })
@@ -630,7 +633,7 @@ describe('words about sessions and conversations', () => {
     expect(await conversations.getEvents(id)).toHaveLength(1)
   })
 
-  it('that are none bring nothing back that was purged', async () => {
+  it('an invalid text brings back nothing that was purged', async () => {
     const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const { id } = await conversations.createConversation({ title: 'Login' })
@@ -665,17 +668,17 @@ describe('options', () => {
     ['redact', { redact: 'false' }],
     ['resolvers', { resolvers: 5 }],
     ['configuration', { configuration: false }],
-  ])('%s that cannot be is refused by name', async (field, options) => {
+  ])('%s that is impossible is refused by name', async (field, options) => {
     await expect(freshColloquy(options as never)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
 
-  it('that are none are refused', async () => {
+  it('unknown options are refused', async () => {
     for (const none of [null, 'sqlite::memory:', 5]) {
       await expect(openColloquy(none as never)).rejects.toMatchObject({ code: 'input/invalid', field: 'options' })
     }
   })
 
-  it('of a request that cannot be are refused by name, of an agent too', async () => {
+  it('impossible options of a request are refused by name, also for an agent', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession(feature)
@@ -707,7 +710,7 @@ describe('options', () => {
 })
 
 describe('a clock', () => {
-  it('with fractions is taken without them: what it dates can be purged and brought back', async () => {
+  it('a clock with fractions is rounded down: what it dates can be purged and restored', async () => {
     let now = Date.parse('2026-11-15T10:00:00Z') + 0.5
     const { colloquy } = await freshColloquy({ clock: () => now++ })
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
@@ -721,7 +724,7 @@ describe('a clock', () => {
   })
 
   it.each([[Number.NaN], [Number.POSITIVE_INFINITY], ['now'], [undefined]])(
-    'that gives %s is refused by name, and nothing is recorded',
+    'a clock that gives %s is refused by name, and nothing is recorded',
     async time => {
       let gives: unknown = Date.parse('2026-11-15T10:00:00Z')
       const { colloquy } = await freshColloquy({ clock: () => gives as number })
@@ -739,7 +742,7 @@ describe('a clock', () => {
 })
 
 describe('stores', () => {
-  it('that no door leads to are refused with what would do', async () => {
+  it('a store that does not come from a Colloquy door is refused, with the doors that do', async () => {
     await expect(freshColloquy({ store: 'mysql://x' })).rejects.toThrow(/sqlite:path/)
     await expect(freshColloquy({ store: 'nonsense' })).rejects.toMatchObject({ code: 'store/unusable' })
   })
@@ -747,7 +750,7 @@ describe('stores', () => {
 
 describe('opening', () => {
   it.each([[''], ['http://x'], ['file:///x'], [5 as never]])(
-    'with %j for archives is refused with what may stand there, and makes no store',
+    'opening with %j for archives is refused with the accepted values, and creates no store',
     async archives => {
       const file = join(temporaryFolder(), 'colloquy.db')
       await expect(openColloquy({ store: `sqlite:${file}`, archives })).rejects.toMatchObject({
@@ -762,7 +765,7 @@ describe('opening', () => {
   it.each<[string, OpenOptions]>([
     ['leaseMs', { dispatch: { leaseMs: -1 } }],
     ['project', { projects: { '': { agents: { autorun: true } } } }],
-  ])('that is refused for its %s leaves no store open behind it', async (field, options) => {
+  ])('opening that is refused for its %s leaves no store open', async (field, options) => {
     const folder = temporaryFolder()
     vi.stubEnv('TMPDIR', folder)
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -771,18 +774,21 @@ describe('opening', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('with a NUL in the name of its store is refused', async () => {
+  it('opening with a NUL in the name of the store is refused', async () => {
     await expect(openColloquy({ store: 'sqlite:a\0b' })).rejects.toMatchObject({ code: 'store/unusable' })
   })
 
-  it.each([[5], [{}], [''], ['colloquy.db']])('with %j for a store is refused with what names one', async store => {
-    await expect(openColloquy({ store: store as string })).rejects.toMatchObject({
-      code: 'store/unusable',
-      message: expect.stringMatching(/names no store. Use sqlite:path/),
-    })
-  })
+  it.each([[5], [{}], [''], ['colloquy.db']])(
+    'opening with %j for a store is refused with the accepted values',
+    async store => {
+      await expect(openColloquy({ store: store as string })).rejects.toMatchObject({
+        code: 'store/unusable',
+        message: expect.stringMatching(/names no store. Use sqlite:path/),
+      })
+    },
+  )
 
-  it('takes a time between sweeps that no timer can wait for, and does not sweep all the time instead', async () => {
+  it('opening accepts a time between sweeps that no timer can wait for, and does not sweep all the time instead', async () => {
     const warnings: string[] = []
     const note = ({ name }: Error) => warnings.push(name)
     process.on('warning', note)
@@ -792,12 +798,12 @@ describe('opening', () => {
     expect(warnings).not.toContain('TimeoutOverflowWarning')
   })
 
-  it('takes a folder on a drive for archives', async () => {
+  it('opening accepts a folder on a drive for archives', async () => {
     const { colloquy } = await freshColloquy({ archives: 'C:\\archives' })
     expect(await colloquy.conversations.listConversations()).toMatchObject({ items: [] })
   })
 
-  it('goes by the same rule where a configuration file names the archives', async () => {
+  it('opening applies the same rule where a configuration file names the archives', async () => {
     const folder = folderWith({ 'colloquy.config.yaml': 'archives: http://x' })
     const configuration = join(folder, 'colloquy.config.yaml')
     await expect(openColloquy({ configuration, store: 'sqlite::memory:' })).rejects.toMatchObject({ field: 'archives' })

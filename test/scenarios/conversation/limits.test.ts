@@ -26,7 +26,7 @@ describe('tokens', () => {
     ['usage.input', { input: largest, output: 1 }],
     ['usage.output', { input: 1, output: 1e12 + 1 }],
     ['usage.cacheRead', { input: 1, output: 1, cacheRead: largest }],
-  ])('in %s that no message takes are refused, and the conversation goes on', async (field, usage) => {
+  ])('tokens in %s that no message takes are refused, and the conversation goes on', async (field, usage) => {
     const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const message = { role: 'assistant', content: 'x', usage } as const
@@ -38,7 +38,7 @@ describe('tokens', () => {
   })
 
   it.each([[Number.NaN], [-1], [largest], [Number.POSITIVE_INFINITY]])(
-    'counted as %d by an estimator are refused, and say who counted',
+    'tokens counted as %d by an estimator are refused, and the error names the estimator',
     async count => {
       const { colloquy } = await freshColloquy({ tokens: { name: 'mine', count: () => count } })
       const { id } = await colloquy.sessions.getOrCreateSession(feature)
@@ -51,26 +51,29 @@ describe('tokens', () => {
     },
   )
 
-  it.runIf(isFile)('beyond what is exact, in a file of before, hide nothing of the project', async () => {
-    const { colloquy, store } = await freshColloquy()
-    const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
-    await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
-    await rewrite(store, `update recent set input = ${largest} + ${largest}`)
-    expect((await colloquy.sessions.getSession(id)).stats.tokensIn).toBe(largest)
-    expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
-    expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1 })
-    await colloquy.sessions.addMessage(id, { role: 'user', content: 'two' })
-    const more = colloquy.sessions.addMessage(id, { role: 'user', content: 'x', usage: { input: 1, output: 1 } })
-    await expect(more).rejects.toMatchObject({ field: 'usage.input' })
-    expect((await colloquy.sessions.getAllMessages(id)).map(one => one.content)).toEqual(['one', 'two'])
-    await colloquy.totals()
-    await rewrite(`${store}-search`, `update spent set input = ${largest} + ${largest}`)
-    expect((await colloquy.totals()).project).toMatchObject({ messages: 2, input: largest })
-  })
+  it.runIf(isFile)(
+    'token counts beyond what is exact, written into the file, hide nothing of the project',
+    async () => {
+      const { colloquy, store } = await freshColloquy()
+      const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+      await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
+      await rewrite(store, `update recent set input = ${largest} + ${largest}`)
+      expect((await colloquy.sessions.getSession(id)).stats.tokensIn).toBe(largest)
+      expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
+      expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1 })
+      await colloquy.sessions.addMessage(id, { role: 'user', content: 'two' })
+      const more = colloquy.sessions.addMessage(id, { role: 'user', content: 'x', usage: { input: 1, output: 1 } })
+      await expect(more).rejects.toMatchObject({ field: 'usage.input' })
+      expect((await colloquy.sessions.getAllMessages(id)).map(one => one.content)).toEqual(['one', 'two'])
+      await colloquy.totals()
+      await rewrite(`${store}-search`, `update spent set input = ${largest} + ${largest}`)
+      expect((await colloquy.totals()).project).toMatchObject({ messages: 2, input: largest })
+    },
+  )
 })
 
 describe('an expiry', () => {
-  it('later than anybody waits for is refused by name, and nothing is recorded', async () => {
+  it('an expiry later than any date is refused by name, and nothing is recorded', async () => {
     const { colloquy } = await freshColloquy()
     await expect(colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: largest })).rejects.toMatchObject({
       code: 'input/invalid',
@@ -81,7 +84,7 @@ describe('an expiry', () => {
     expect(expiresAt).toMatch(/^2125-/)
   })
 
-  it.runIf(isFile)('that an earlier program recorded, later than a date can be, is never', async () => {
+  it.runIf(isFile)('a recorded expiry later than any date means never', async () => {
     const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession({ ...feature, expiresInMs: 5 })
     const other = await colloquy.sessions.getOrCreateSession({ ...feature, agentType: 'dev' })
@@ -112,11 +115,11 @@ describe('durations', () => {
     ['phases.phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
     ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
     ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
-  ])('in %s that no date holds are refused by name', async (field, options) => {
+  ])('durations in %s that no date holds are refused by name', async (field, options) => {
     await expect(freshColloquy(options)).rejects.toMatchObject({ code: 'input/invalid', field })
   })
 
-  it('of a turn that no date holds are refused by name', async () => {
+  it('durations of a turn that no date holds are refused by name', async () => {
     const { colloquy } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const turn = { agents: ['dev'], reason: 'go', timeoutMs: largest }
@@ -128,18 +131,21 @@ describe('durations', () => {
 })
 
 describe('a claim', () => {
-  it.each([[largest], [Number.NaN], [0], [-5], [1.5]])('for %d milliseconds is refused by name', async forMs => {
-    const { colloquy } = await freshColloquy()
-    const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
-    await expect(colloquy.conversations.claim(conversationId, 'pm', { forMs })).rejects.toMatchObject({
-      code: 'input/invalid',
-      field: 'forMs',
-    })
-    const claim = await colloquy.conversations.claim(conversationId, 'pm')
-    await expect(claim.renew(forMs)).rejects.toMatchObject({ code: 'input/invalid', field: 'forMs' })
-  })
+  it.each([[largest], [Number.NaN], [0], [-5], [1.5]])(
+    'a claim for %d milliseconds is refused by name',
+    async forMs => {
+      const { colloquy } = await freshColloquy()
+      const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
+      await expect(colloquy.conversations.claim(conversationId, 'pm', { forMs })).rejects.toMatchObject({
+        code: 'input/invalid',
+        field: 'forMs',
+      })
+      const claim = await colloquy.conversations.claim(conversationId, 'pm')
+      await expect(claim.renew(forMs)).rejects.toMatchObject({ code: 'input/invalid', field: 'forMs' })
+    },
+  )
 
-  it.runIf(isFile)('that an earlier program took for ever is free', async () => {
+  it.runIf(isFile)('a claim whose recorded end is beyond any date is free', async () => {
     const { colloquy, store } = await freshColloquy()
     const { conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.conversations.claim(conversationId, 'pm')

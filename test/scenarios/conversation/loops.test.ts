@@ -38,7 +38,7 @@ const loopsIn = async (colloquy: Colloquy, id: string) =>
   (await colloquy.conversations.getEvents(id)).filter(({ event }) => event.type === 'loop.detected')
 
 describe('a loop is', () => {
-  it('the same agents asked for the same again and again, in nearly the same words', async () => {
+  it('a loop is the same agents asked for the same again and again, in nearly the same words', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 3 }))
     await take(colloquy, id, 'dev', 'Fix the error text of the login form', fresh())
     await take(colloquy, id, 'qa', 'Fix the error text of the login form', fresh())
@@ -51,7 +51,7 @@ describe('a loop is', () => {
     expect(await loopsIn(colloquy, id)).toMatchObject([{ event: { kind: 'same-route', agents: ['dev'] } }])
   })
 
-  it('two agents that take turns without end', async () => {
+  it('a loop is two agents that take turns without end', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ alternations: 3 }))
     for (let round = 0; round < 2; round++) {
       await take(colloquy, id, 'dev', fresh(), fresh())
@@ -61,7 +61,7 @@ describe('a loop is', () => {
     await expect(take(colloquy, id, 'qa', fresh(), fresh())).rejects.toMatchObject({ kind: 'alternating' })
   })
 
-  it('turns that bring nothing new, and that nobody answers', async () => {
+  it('a loop is turns that bring nothing new, and that no agent answers', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ noProgress: 2 }))
     const page = 'The page shows a list of twelve results about hiking trails near the lake'
     await take(colloquy, id, 'web', 'Search for trails', page)
@@ -81,7 +81,7 @@ describe('a loop is', () => {
     await expect(take(colloquy, other, 'dev', fresh(), '')).rejects.toMatchObject({ kind: 'no-progress' })
   })
 
-  it('too many turns without a word from a person', async () => {
+  it('a loop is too many turns without a message from a person', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ hopLimit: 5 }))
     for (let turn = 0; turn < 5; turn++) await take(colloquy, id, `agent-${turn}`, fresh(), fresh())
     await expect(take(colloquy, id, 'dev', fresh(), '')).rejects.toMatchObject({ kind: 'hop-limit' })
@@ -89,19 +89,19 @@ describe('a loop is', () => {
 })
 
 describe('no loop is', () => {
-  it('work that goes on: other words, other results, other agents', async () => {
+  it('work that goes on is no loop: other words, other results, other agents', async () => {
     const { colloquy, id } = await conversationWithTask()
     for (let turn = 0; turn < 20; turn++) await take(colloquy, id, ['pm', 'dev', 'qa'][turn % 3]!, fresh(), fresh())
     expect(await loopsIn(colloquy, id)).toEqual([])
   })
 
-  it('agents of few words: "done" again and again says nothing about progress', async () => {
+  it('agents of few words are no loop: "done" again and again says nothing about progress', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ noProgress: 2 }))
     for (let turn = 0; turn < 6; turn++) await take(colloquy, id, 'dev', fresh(), 'Done, all tests pass.')
     expect(await loopsIn(colloquy, id)).toEqual([])
   })
 
-  it('the same route for a new request of a person', async () => {
+  it('the same route for a new request of a person is no loop', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 3, hopLimit: 3 }))
     for (let request = 0; request < 4; request++) {
       await take(colloquy, id, 'dev', 'Fix the error text of the form', fresh())
@@ -111,7 +111,7 @@ describe('no loop is', () => {
     expect(await loopsIn(colloquy, id)).toEqual([])
   })
 
-  it('a decision that was taken back', async () => {
+  it('a decision that was taken back is no loop', async () => {
     const { colloquy, id } = await conversationWithTask(onlyWith({ repeats: 2 }))
     await colloquy.conversations.startOrchestratorTurn(id, {
       agents: ['dev'],
@@ -133,7 +133,7 @@ describe('a blocked conversation', () => {
     return Object.assign(store, { again })
   }
 
-  it('takes no route at all until a person clears it; then the same evidence does not fire again, new evidence does', async () => {
+  it('a blocked conversation accepts no route until a person clears it; then the same evidence does not fire again, new evidence does', async () => {
     const { colloquy, id, again } = await looping()
     await expect(take(colloquy, id, 'qa', fresh(), fresh())).rejects.toThrow(RoutingBlocked)
     expect(await loopsIn(colloquy, id)).toHaveLength(1)
@@ -146,7 +146,7 @@ describe('a blocked conversation', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('is not re-armed by the sweep, a restart, time, or a person who speaks', async () => {
+  it('a blocked conversation is not re-armed by the sweep, a restart, time, or a person who speaks', async () => {
     const store = await looping()
     store.pass(100 * hour)
     await store.colloquy.maintain()
@@ -158,7 +158,7 @@ describe('a blocked conversation', () => {
     expect((await colloquy.conversations.getConversation(store.id)).version).toBe(before)
   })
 
-  it('goes on by itself where the project has a rule for it, and the log says which', async () => {
+  it('a blocked conversation goes on by itself where the project has a rule for it, and the log says which', async () => {
     const spoken = await looping(onlyWith({ repeats: 3, clearOn: { request: true } }))
     await expect(spoken.again()).rejects.toThrow(RoutingBlocked)
     await spoken.colloquy.conversations.addEvent(spoken.id, { role: 'user', content: 'Try the other file' })
@@ -174,14 +174,14 @@ describe('a blocked conversation', () => {
     expect([await cleared(spoken), await cleared(rested)]).toEqual([['new-request'], ['cool-down']])
   })
 
-  it('is not blocked where loops are off', async () => {
+  it('a blocked conversation is not blocked where loops are off', async () => {
     const { colloquy, id } = await conversationWithTask({ turns: { loops: 'off' } })
     for (let turn = 0; turn < 8; turn++) await take(colloquy, id, 'dev', 'The same', 'The same')
   })
 })
 
 describe.skipIf(!recordedRunsAreThere)('on recorded runs (skipped where ../shared/data is missing)', () => {
-  it('names most of the stalls and interrupts few of the others', async () => {
+  it('loop detection on recorded runs names most of the stalls and interrupts few of the others', async () => {
     const findings = await loops.run(quickSizes, () => undefined)
     const [named, , interrupted, quiet, satisfied] = findings.map(({ ours }) => Number.parseInt(ours, 10))
     expect(named).toBeGreaterThanOrEqual(18)
@@ -190,7 +190,7 @@ describe.skipIf(!recordedRunsAreThere)('on recorded runs (skipped where ../share
     expect(satisfied).toBe(0)
   })
 
-  it('points at turns of the log', async () => {
+  it('loop detection on recorded runs points at turns of the log', async () => {
     const { colloquy } = await freshColloquy()
     const run = recordedRuns().find(({ name }) => name === '8.json')!
     const { blocked } = await replay(colloquy, run)

@@ -15,7 +15,7 @@ const table: Array<[string, string]> = [
 ]
 
 describe('the default phases', () => {
-  it('are the seven of the table, and a conversation starts in chat', async () => {
+  it('the default phases are the seven of the table, and a conversation starts in chat', async () => {
     const { colloquy } = await freshColloquy()
     const { id, phase } = await colloquy.conversations.createConversation({ title: 'Login' })
     expect(phase).toBe('chat')
@@ -27,7 +27,7 @@ describe('the default phases', () => {
     expect((await colloquy.conversations.getPhase(session.conversationId)).phase).toBe('chat')
   })
 
-  it.each(table)('let %s go to %s and nowhere else', async (from, to) => {
+  it.each(table)('the default phases let %s go to %s and nowhere else', async (from, to) => {
     const { colloquy } = await freshColloquy()
     for (const target of Object.keys(defaultPhases.phases)) {
       const { id } = await colloquy.conversations.createConversation({ title: target, phase: from })
@@ -40,7 +40,7 @@ describe('the default phases', () => {
 })
 
 describe('a transition', () => {
-  it('records from, to, message, reason, summary and who, and the head hands the summary on', async () => {
+  it('a transition records from, to, message, reason, summary and who, and the head hands the summary on', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const planner = colloquy.as({ actor: 'planner-process' })
@@ -63,13 +63,13 @@ describe('a transition', () => {
     expect([first.items, rest.items].flat().map(one => one.to)).toEqual(['verification', 'execute'])
   })
 
-  it('to the phase it is in records nothing', async () => {
+  it('a transition to the current phase records nothing', async () => {
     const { colloquy } = await freshColloquy()
     const { id, version } = await colloquy.conversations.createConversation({ title: 'Login' })
     expect((await colloquy.conversations.transitionPhase(id, { to: 'chat' })).version).toBe(version)
   })
 
-  it('is refused when the conversation is not in the phase the caller saw, inside the write itself', async () => {
+  it('a transition is refused when the conversation is not in the phase the caller saw, inside the write itself', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const moves = ['plan', 'brainstorm', 'execute'].map(to =>
@@ -81,14 +81,14 @@ describe('a transition', () => {
     expect((await colloquy.conversations.getPhaseHistory(id)).items).toHaveLength(1)
   })
 
-  it('happens once under an idempotency key', async () => {
+  it('a transition happens once under an idempotency key', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     const move = () => colloquy.conversations.transitionPhase(id, { to: 'plan' }, { idempotencyKey: 'k' })
     expect((await move()).version).toBe((await move()).version)
   })
 
-  it('is refused on a completed conversation', async () => {
+  it('a transition is refused on a completed conversation', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login' })
     await colloquy.conversations.complete(id)
@@ -106,7 +106,7 @@ const own: PhaseSet = {
 }
 
 describe("a project's own phases", () => {
-  it('replace the default ones', async () => {
+  it('phases of a project replace the default ones', async () => {
     const { colloquy } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     expect(await colloquy.conversations.getPhase(id)).toMatchObject({ phase: 'draft', legal: ['review'] })
@@ -119,7 +119,7 @@ describe("a project's own phases", () => {
     await expect(colloquy.conversations.createConversation({ title: 'x', phase: 'chat' })).rejects.toThrow(InvalidInput)
   })
 
-  it('may be none: nothing has a phase', async () => {
+  it('phases of a project may be none: nothing has a phase', async () => {
     const { colloquy } = await freshColloquy({ phases: 'none' })
     const { id, phase } = await colloquy.conversations.createConversation({ title: 'Paper' })
     expect(phase).toBeUndefined()
@@ -128,7 +128,7 @@ describe("a project's own phases", () => {
     await expect(colloquy.conversations.createConversation({ title: 'x', phase: 'chat' })).rejects.toThrow(InvalidInput)
   })
 
-  it('let a conversation out of a phase that no longer exists', async () => {
+  it('phases of a project let a conversation out of a phase that no longer exists', async () => {
     const { colloquy, store } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'Login', phase: 'chores' })
     const later = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null, phases: own })
@@ -158,13 +158,13 @@ describe("a project's own phases", () => {
         },
       },
     ],
-  ] as Array<[string, PhaseSet]>)('are refused with %s', async (_, phases) => {
+  ] as Array<[string, PhaseSet]>)('phases of a project are refused with %s', async (_, phases) => {
     await expect(openColloquy({ store: 'sqlite::memory:', phases })).rejects.toMatchObject({ field: 'phases' })
   })
 })
 
 describe('a phase that takes too long', () => {
-  it('is reported by the sweep once, and moved where the project says so', async () => {
+  it('a phase that takes too long is reported by the sweep once, and moved where the project says so', async () => {
     const { colloquy, pass } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     pass(hour / 2)
@@ -184,7 +184,7 @@ describe('a phase that takes too long', () => {
     expect(types).toEqual(['conversation.created', 'phase.stuck', 'phase.changed', 'phase.stuck'])
   })
 
-  it('can get stuck again when it is entered again', async () => {
+  it('a phase that takes too long can get stuck again when it is entered again', async () => {
     const { colloquy, pass } = await freshColloquy({ phases: own })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper', phase: 'review' })
     pass(3 * hour)
@@ -195,7 +195,7 @@ describe('a phase that takes too long', () => {
     expect(await colloquy.maintain()).toMatchObject({ stuckPhases: 1 })
   })
 
-  it('is left alone on a conversation that is over', async () => {
+  it('a phase that takes too long is left alone on a conversation that is over', async () => {
     const { colloquy, pass } = await freshColloquy({ phases: own, archive: { onCompletion: false } })
     const { id } = await colloquy.conversations.createConversation({ title: 'Paper' })
     await colloquy.conversations.complete(id)
@@ -203,7 +203,7 @@ describe('a phase that takes too long', () => {
     expect(await colloquy.maintain()).toMatchObject({ stuckPhases: 0 })
   })
 
-  it('is looked for among those that are due only, however many there are', async () => {
+  it('a phase that takes too long is found among those that are due only, however many there are', async () => {
     const { colloquy, pass } = await freshColloquy({ phases: own })
     for (let index = 0; index < 250; index++)
       await colloquy.conversations.createConversation({ title: `Paper ${index}` })

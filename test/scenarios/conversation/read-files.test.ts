@@ -23,7 +23,7 @@ async function project() {
 }
 
 describe('an agent may write', () => {
-  it('a file it has read, however the path is spelt, and no other agent may because of it', async () => {
+  it('an agent may write a file it has read, however the path is spelt, and no other agent may because of it', async () => {
     const { colloquy, root, id, read, may } = await project()
     expect(await colloquy.conversations.mayWrite(id, 'dev', 'src/form.ts')).toEqual({
       may: false,
@@ -41,7 +41,7 @@ describe('an agent may write', () => {
     })
   })
 
-  it('a new file, in a new folder too, but not a folder', async () => {
+  it('an agent may write a new file, in a new folder too, but not a folder', async () => {
     const { colloquy, id, may } = await project()
     expect(await colloquy.conversations.mayWrite(id, 'dev', 'src/new/deep/file.ts')).toMatchObject({
       may: true,
@@ -52,7 +52,7 @@ describe('an agent may write', () => {
     expect(await may('src/form.ts/inside')).toBe(false)
   })
 
-  it('nothing outside the project, by no way of spelling it', async () => {
+  it('an agent may write nothing outside the project, by no way of spelling it', async () => {
     const { outer, root, read, may } = await project()
     symlinkSync(join(outer, 'secret'), join(root, 'src/link'))
     symlinkSync(join(outer, 'secret/key'), join(root, 'key.ts'))
@@ -83,7 +83,7 @@ describe('an agent may write', () => {
     }
   })
 
-  it("neither git's own files nor the store", async () => {
+  it("an agent may write neither git's own files nor the store", async () => {
     const { read, may } = await project()
     for (const path of ['.git/config', '.git/hooks/new', '.colloquy/colloquy.db', '.GIT/config', 'sub/.git/hooks/x']) {
       expect([path, await may(path)]).toEqual([path, false])
@@ -91,7 +91,7 @@ describe('an agent may write', () => {
     await expect(read('.git/config')).rejects.toThrow(PathRefused)
   })
 
-  it('by a link inside the project what the link leads to', async () => {
+  it('an agent may write by a link inside the project what the link leads to', async () => {
     const { root, read, may } = await project()
     symlinkSync('form.ts', join(root, 'src/alias.ts'))
     expect(await read('src/alias.ts')).toBe('src/form.ts')
@@ -101,7 +101,7 @@ describe('an agent may write', () => {
     expect(await may('src/alias.ts')).toBe(false)
   })
 
-  it('nothing while the conversation is read-only', async () => {
+  it('an agent may write nothing while the conversation is read-only', async () => {
     const { colloquy, id, read, may } = await project()
     await read('src/form.ts')
     await colloquy.conversations.complete(id)
@@ -110,7 +110,7 @@ describe('an agent may write', () => {
 })
 
 describe('what was read', () => {
-  it('is recorded once, and only of files that are there', async () => {
+  it('a read file is recorded once, and only if it exists', async () => {
     const { colloquy, id, read } = await project()
     await read('src/form.ts')
     await read('src/form.ts')
@@ -119,7 +119,7 @@ describe('what was read', () => {
     expect(await colloquy.conversations.getReadFiles(id)).toEqual({ dev: ['src/form.ts'] })
   })
 
-  it('is forgotten when reflection goes back to chat, and by no other transition', async () => {
+  it('read files are forgotten when reflection goes back to chat, and by no other transition', async () => {
     const { colloquy, id, read, may } = await project()
     await read('src/form.ts')
     for (const to of ['plan', 'execute', 'verification', 'chores', 'reflection']) {
@@ -134,7 +134,7 @@ describe('what was read', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('is remembered for the newest 200 files; an older one has to be read again', async () => {
+  it('read files are remembered for the newest 200; an older one has to be read again', async () => {
     const { colloquy, root, id, read, may } = await project()
     for (let number = 0; number <= 200; number++) {
       writeFileSync(join(root, `file-${number}`), '')

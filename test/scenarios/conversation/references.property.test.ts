@@ -32,7 +32,7 @@ const relay: ReferenceResolver = {
 }
 
 describe('any interleaving of agents, people, acknowledgements, references and compactions', () => {
-  it('[P6] each agent is given every message that concerns it exactly once, in order, and nothing that does not', async () => {
+  it('[P6] with references each agent gets every message that concerns it exactly once, in order, and nothing that does not', async () => {
     const { colloquy } = await freshColloquy({
       requests: { recall: false },
       resolvers: [relay],

@@ -159,7 +159,7 @@ function sums(messages: readonly Message[]) {
   }
 }
 
-it('[P2][P3][P4] sessions are what a plain list of messages says, through either of two handles', async () => {
+it('[P2][P3][P4] sessions hold what a plain list of messages would, through either of two handles', async () => {
   const { colloquy, store, folder, now } = await freshColloquy()
   const settings = { project: 'shop', tokens: 'fast', sweepEveryMs: null, clock: now, root: folder } as const
   const other = await openColloquy({ ...settings, store })

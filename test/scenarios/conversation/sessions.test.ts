@@ -8,7 +8,7 @@ const task = { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form
 const contentsOf = (messages: ReadonlyArray<{ content: string }>) => messages.map(message => message.content)
 
 describe('finding a session', () => {
-  it('gives the same session for the same agent, work item and state', async () => {
+  it('finding a session returns the same one for the same agent, work item and state', async () => {
     const { colloquy } = await freshColloquy()
     const first = await colloquy.sessions.getOrCreateSession(task)
     const again = await colloquy.sessions.getOrCreateSession(task)
@@ -18,14 +18,14 @@ describe('finding a session', () => {
     expect(new Set([first.id, otherState.id, otherAgent.id]).size).toBe(3)
   })
 
-  it('makes one session when a hundred callers ask at once', async () => {
+  it('finding a session creates one when a hundred callers ask at once', async () => {
     const { colloquy } = await freshColloquy()
     const sessions = await Promise.all(Array.from({ length: 100 }, () => colloquy.sessions.getOrCreateSession(feature)))
     expect(new Set(sessions.map(session => session.id)).size).toBe(1)
     expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
   })
 
-  it('[P3] is refused at a wrong version or with a misspelt option, whether the session is there or not', async () => {
+  it('[P3] finding a session is refused at a wrong version or with a misspelt option, whether the session exists or not', async () => {
     const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
     const { version } = await colloquy.conversations.getConversation(conversationId)
@@ -38,7 +38,7 @@ describe('finding a session', () => {
   })
 
   it.each(['pm', 'dev', 'qa', 'harness', 'merge', 'translator-für-日本語'])(
-    'knows the agent type %s',
+    'a session may have the agent type %s',
     async agentType => {
       const { colloquy } = await freshColloquy()
       const session = await colloquy.sessions.getOrCreateSession({ ...feature, agentType })
@@ -46,7 +46,7 @@ describe('finding a session', () => {
     },
   )
 
-  it('puts the sessions of one work item on one conversation', async () => {
+  it('the sessions of one work item share one conversation', async () => {
     const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(task)
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
@@ -55,7 +55,7 @@ describe('finding a session', () => {
     expect(pm.conversationId).not.toBe(dev.conversationId)
   })
 
-  it('takes features, tasks, beads and threads', async () => {
+  it('sessions may belong to features, tasks, beads and threads', async () => {
     const { colloquy } = await freshColloquy()
     const bead = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'worker', beadId: 'loom-c0f.2' })
     const thread = await colloquy.sessions.getOrCreateSession({
@@ -67,7 +67,7 @@ describe('finding a session', () => {
     expect(thread.workItem).toEqual({ type: 'thread', threadId: 'a/b "c".d' })
   })
 
-  it('links a work item and its states to the sessions that worked on it', async () => {
+  it('a work item and its states are linked to the sessions that worked on it', async () => {
     const { colloquy } = await freshColloquy()
     const first = await colloquy.sessions.getOrCreateSession(task)
     const second = await colloquy.sessions.createSession(task)
@@ -79,7 +79,7 @@ describe('finding a session', () => {
     })
   })
 
-  it('links them by state whatever the state is called, oldest first', async () => {
+  it('a work item is linked to its sessions by state whatever the state is called, oldest first', async () => {
     const { colloquy } = await freshColloquy()
     const task = { type: 'task', featureId: 'login', taskId: 'form' } as const
     const made: Record<string, string[]> = Object.create(null)
@@ -91,7 +91,7 @@ describe('finding a session', () => {
     expect(Object.entries(states).sort()).toEqual(Object.entries(made).sort())
   })
 
-  it('archives the active session when a new one is asked for, and says what it replaces', async () => {
+  it('creating a session archives the active one, and says which it replaces', async () => {
     const { colloquy } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     const fresh = await colloquy.sessions.createSession(feature)
@@ -100,7 +100,7 @@ describe('finding a session', () => {
     expect((await colloquy.sessions.getActiveSession(feature))?.id).toBe(fresh.id)
   })
 
-  it('pages through lists of sessions', async () => {
+  it('sessions are listed in pages', async () => {
     const { colloquy } = await freshColloquy()
     for (let i = 0; i < 7; i++) await colloquy.sessions.getOrCreateSession({ ...feature, featureId: `f${i}` })
     const seen: string[] = []
@@ -113,7 +113,7 @@ describe('finding a session', () => {
     expect(seen).toEqual(['f6', 'f5', 'f4', 'f3', 'f2', 'f1', 'f0'])
   })
 
-  it('lets others have their turn while a long page of sessions is put together', async () => {
+  it('a long page of sessions yields to other work while it is put together', async () => {
     const { colloquy } = await freshColloquy()
     const features = Array.from({ length: 120 }, (_, index) => ({ ...feature, featureId: `feature ${index}` }))
     await Promise.all(features.map(one => colloquy.sessions.getOrCreateSession(one)))
@@ -127,7 +127,7 @@ describe('finding a session', () => {
 })
 
 describe('messages', () => {
-  it('come back as they were said, with everything they carried', async () => {
+  it('messages come back as they were added, with everything they carried', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const first = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'Plan the login page' })
@@ -171,7 +171,7 @@ describe('messages', () => {
     expect(answer?.tokens.count).toBeGreaterThan(0)
   })
 
-  it('take what seed 000 keeps in metadata into their own fields', async () => {
+  it('messages take metadata in the form of the recorded sessions into their own fields', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const message = await colloquy.sessions.addMessage(session.id, {
@@ -198,7 +198,7 @@ describe('messages', () => {
     expect(message.parts.map(part => part.type)).toEqual(['text', 'tool-call', 'tool-result'])
   })
 
-  it('are chosen by kind: recent context has no internal and no system ones', async () => {
+  it('messages are chosen by kind: recent context has no internal and no system ones', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = (role: 'user' | 'assistant' | 'system', content: string, internal = false) =>
@@ -221,7 +221,7 @@ describe('messages', () => {
     ])
   })
 
-  it('are given ten at a time by default for context, and in pages on demand', async () => {
+  it('messages come ten at a time by default for context, and in pages on demand', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     for (let i = 1; i <= 25; i++) await colloquy.sessions.addMessage(session.id, { role: 'user', content: `m${i}` })
@@ -238,7 +238,7 @@ describe('messages', () => {
     ])
   })
 
-  it('of two sessions on one work item stay apart, but those said to everyone are seen by both', async () => {
+  it('messages of two sessions on one work item stay apart, but those to everyone are seen by both', async () => {
     const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(task)
     const qa = await colloquy.sessions.getOrCreateSession({ ...task, agentType: 'qa', taskState: 'in_qa' })
@@ -249,7 +249,7 @@ describe('messages', () => {
     expect(contentsOf(await colloquy.sessions.getAllMessages(qa.id))).toEqual(['for qa', 'for all'])
   })
 
-  it('of a thread are shared by its sessions', async () => {
+  it('messages of a thread are shared by its sessions', async () => {
     const { colloquy } = await freshColloquy()
     const thread = { type: 'thread', threadId: 'release' } as const
     const pm = await colloquy.sessions.getOrCreateSession({ ...thread, agentType: 'pm' })
@@ -258,7 +258,7 @@ describe('messages', () => {
     expect(contentsOf(await colloquy.sessions.getAllMessages(dev.id))).toEqual(['we ship on Friday'])
   })
 
-  it('survive a restart', async () => {
+  it('messages survive a restart', async () => {
     const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     await kept.colloquy.sessions.addMessage(session.id, { role: 'user', content: 'remember me' })
@@ -269,7 +269,7 @@ describe('messages', () => {
 })
 
 describe('[P4] nothing is deleted by use', () => {
-  it('clearing starts the window anew and leaves the log whole', async () => {
+  it('clearing a session starts its window again and leaves the log whole', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'old' })
@@ -283,7 +283,7 @@ describe('[P4] nothing is deleted by use', () => {
   it.each([
     [true, ['You are a PM', 'after']],
     [false, ['after']],
-  ])('resetting with keepSystemMessage %s', async (keepSystemMessage, expected) => {
+  ])('resetting a session with keepSystemMessage %s', async (keepSystemMessage, expected) => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(session.id, { role: 'system', content: 'You are a PM' })
@@ -297,7 +297,7 @@ describe('[P4] nothing is deleted by use', () => {
     expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
   })
 
-  it('resetting keeps the first system message that still says something', async () => {
+  it('resetting a session keeps the first system message that still has content', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id } = await sessions.getOrCreateSession(feature)
@@ -361,7 +361,7 @@ describe('[P4] nothing is deleted by use', () => {
 })
 
 describe('a message that is on its way when the store is closed', () => {
-  it('is kept, also when it is the first to be counted', async () => {
+  it('a message that is being counted when the store is closed is kept, also when it is the first', async () => {
     const { colloquy, store, now } = await freshColloquy({ tokens: 'exact' })
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.close()
@@ -398,28 +398,31 @@ describe('the session before a new one', () => {
     return { sessions, old, last, version, pass }
   }
 
-  it.each([false, true])('is the one in use last, whatever is noted of older ones (swept before: %s)', async sweeps => {
-    const touches: Array<(one: Awaited<ReturnType<typeof two>>) => Promise<unknown>> = [
-      ({ sessions, old }) => sessions.setMetadata(old.id, { seen: true }),
-      ({ sessions, old }) => sessions.setOutsideId(old.id, 'claude', 'x'),
-      ({ sessions, old }) => sessions.deleteSession(old.id),
-    ]
-    for (const touch of touches) {
-      const one = await two({ sweeps })
-      await touch(one)
-      const next = await one.sessions.getOrCreateSession(key)
-      expect(next).toMatchObject({ replaces: one.last.id, acknowledged: one.version })
-    }
-  })
+  it.each([false, true])(
+    'the predecessor of a session is the one used last, whatever is noted on older ones (swept before: %s)',
+    async sweeps => {
+      const touches: Array<(one: Awaited<ReturnType<typeof two>>) => Promise<unknown>> = [
+        ({ sessions, old }) => sessions.setMetadata(old.id, { seen: true }),
+        ({ sessions, old }) => sessions.setOutsideId(old.id, 'claude', 'x'),
+        ({ sessions, old }) => sessions.deleteSession(old.id),
+      ]
+      for (const touch of touches) {
+        const one = await two({ sweeps })
+        await touch(one)
+        const next = await one.sessions.getOrCreateSession(key)
+        expect(next).toMatchObject({ replaces: one.last.id, acknowledged: one.version })
+      }
+    },
+  )
 
-  it('is an older one that was reopened since', async () => {
+  it('the predecessor of a session is an older one that was reopened since', async () => {
     const { sessions, old, pass } = await two({ sweeps: true })
     await sessions.reopenSession(old.id)
     pass(hour)
     expect((await sessions.getOrCreateSession(key)).replaces).toBe(old.id)
   })
 
-  it('is the newest, also when the clock was set back before it was made', async () => {
+  it('the predecessor of a session is the newest, also when the clock was set back before it was created', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const old = await sessions.getOrCreateSession(key)
@@ -445,7 +448,7 @@ describe('what two programs do at the same moment', () => {
     return { first, second, busy, pass }
   }
 
-  it('a reset keeps a system message that comes with it, and brings none back that was cleared', async () => {
+  it('a reset by one program keeps a system message that another adds at that moment, and brings none back that was cleared', async () => {
     const { first, second, busy } = await two()
     const { id } = await first.sessions.getOrCreateSession(feature)
     const contents = async () => (await second.sessions.getAllMessages(id)).map(message => message.content)
@@ -459,7 +462,7 @@ describe('what two programs do at the same moment', () => {
     expect(await contents()).toEqual([])
   })
 
-  it('a session that is deleted while the one before it is reopened stays deleted', async () => {
+  it('a session that is deleted while its predecessor is reopened stays deleted', async () => {
     const { first, second, pass } = await two()
     const asked = { ...feature, expiresInMs: 1000 }
     const before = await first.sessions.getOrCreateSession(asked)
@@ -473,7 +476,7 @@ describe('what two programs do at the same moment', () => {
 })
 
 describe('expiry', () => {
-  it('slides with use', async () => {
+  it('expiry slides with use', async () => {
     const { colloquy, pass } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     for (let i = 0; i < 4; i++) {
@@ -483,7 +486,7 @@ describe('expiry', () => {
     expect((await colloquy.sessions.getOrCreateSession(feature)).id).toBe(session.id)
   })
 
-  it('replaces an expired session on its next use and keeps it in the log', async () => {
+  it('expiry replaces a session on its next use and keeps it in the log', async () => {
     const { colloquy, pass } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(old.id, { role: 'user', content: 'yesterday' })
@@ -502,7 +505,7 @@ describe('expiry', () => {
   it.each([
     ['noticed by whoever comes next', false],
     ['marked by the sweep first', true],
-  ])('makes no difference to what comes after: %s', async (_, isSwept) => {
+  ])('expiry makes no difference to what comes after: %s', async (_, isSwept) => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const thread = { type: 'thread', agentType: 'dev', threadId: 'login' } as const
@@ -518,7 +521,7 @@ describe('expiry', () => {
     expect(view.catchUp).toMatchObject({ since: version })
   })
 
-  it('of the one before last leaves nothing to whoever comes after one that was put away', async () => {
+  it('the expiry of the last but one session leaves nothing to the successor of one that was archived', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     await sessions.getOrCreateSession(task)
@@ -531,7 +534,7 @@ describe('expiry', () => {
     expect(otherState.replaces).toBeUndefined()
   })
 
-  it('can be set per session, or switched off', async () => {
+  it('expiry can be set per session, or switched off', async () => {
     const { colloquy, pass } = await freshColloquy({ sessionExpiresInMs: null })
     const endless = await colloquy.sessions.getOrCreateSession(feature)
     const short = await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })
@@ -540,7 +543,7 @@ describe('expiry', () => {
     expect((await colloquy.sessions.getOrCreateSession({ ...task, expiresInMs: hour })).id).not.toBe(short.id)
   })
 
-  it('that somebody noticed is no use of the session', async () => {
+  it('marking a session as expired is no use of it', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     const { timestamp } = await colloquy.sessions.addMessage(id, { role: 'user', content: 'hello' })
@@ -552,7 +555,7 @@ describe('expiry', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('is said of a session whose time is over, before anybody marked it', async () => {
+  it('a session whose time is over reads as expired, before it was marked', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const { id } = await sessions.getOrCreateSession(feature)
@@ -564,7 +567,7 @@ describe('expiry', () => {
     await sessions.addMessage(id, { role: 'user', content: 'still here' })
   })
 
-  it('is the same for who looks and who writes in a branch that was made after the clock was set back', async () => {
+  it('expiry is the same for a reader and a writer in a branch that was made after the clock was set back', async () => {
     const { colloquy, pass } = await freshColloquy({ sessionExpiresInMs: hour })
     const { sessions, conversations } = colloquy
     const { conversationId } = await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'plan' })
@@ -580,7 +583,7 @@ describe('expiry', () => {
     expect(next.replaces).toBe(first.id)
   })
 
-  it('is not undone by metadata or an outside id, whether it is marked or not', async () => {
+  it('expiry is not undone by metadata or an outside id, whether it is marked or not', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const session = await sessions.getOrCreateSession(feature)
@@ -594,7 +597,7 @@ describe('expiry', () => {
     expect(await sessions.setOutsideId(other.id, 'claude', 'b')).toMatchObject({ status: 'expired' })
   })
 
-  it('is not undone by a request that is built for it, nor by a compaction', async () => {
+  it('expiry is not undone by a request that is built for the session, nor by a compaction', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const session = await sessions.getOrCreateSession(feature)
@@ -612,7 +615,7 @@ describe('expiry', () => {
     expect(await sessions.getSession(id)).toMatchObject({ status: 'expired', stats: { compactions: 1 } })
   })
 
-  it('is what a filter by status goes by, whether it is marked or not', async () => {
+  it('a filter by status goes by expiry, whether it is marked or not', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const make = async (threadId: string) =>
@@ -630,7 +633,7 @@ describe('expiry', () => {
     expect(await ids('active')).toEqual([used])
   })
 
-  it('leaves no page of active sessions empty or short while there are more', async () => {
+  it('expiry leaves no page of active sessions empty or short while there are more', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { sessions } = colloquy
     const make = async (name: string, count: number, expiresInMs: number) => {
@@ -650,7 +653,7 @@ describe('expiry', () => {
     expect(rest.next).toBeUndefined()
   })
 
-  it('is marked by the maintenance sweep, once, and only where it is due', async () => {
+  it('expiry is marked by the maintenance sweep, once, and only where it is due', async () => {
     const { colloquy, pass } = await freshColloquy()
     const idle = await colloquy.sessions.getOrCreateSession(feature)
     const used = await colloquy.sessions.getOrCreateSession(task)
@@ -665,14 +668,14 @@ describe('expiry', () => {
 })
 
 describe('what is kept beside', () => {
-  it('merges free metadata, and forgets keys set to null', async () => {
+  it('free metadata of a session is merged, and keys set to null are removed', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ ...feature, metadata: { a: 1, b: { c: [1] } } })
     await colloquy.sessions.setMetadata(session.id, { a: null, d: 'x' })
     expect((await colloquy.sessions.getSession(session.id)).metadata).toEqual({ b: { c: [1] }, d: 'x' })
   })
 
-  it('is not changed by what a caller does with an answer', async () => {
+  it('a session is not changed by what a caller does with an answer', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions, conversations } = colloquy
     const { id, conversationId } = await sessions.getOrCreateSession({ ...feature, metadata: { a: 1, list: [1] } })
@@ -703,7 +706,7 @@ describe('what is kept beside', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('keeps ids that the session has in other systems', async () => {
+  it('a session keeps the ids that it has in other systems', async () => {
     const kept = await freshColloquy()
     const session = await kept.colloquy.sessions.getOrCreateSession(feature)
     await kept.colloquy.sessions.setOutsideId(session.id, 'claude', 'a-claude-session')
@@ -713,7 +716,7 @@ describe('what is kept beside', () => {
     expect((await again.sessions.getSession(session.id)).outsideIds).toEqual({})
   })
 
-  it('counts exactly, whatever happened', async () => {
+  it('the statistics of a session count exactly, whatever happened', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const add = (content: string) =>
@@ -739,7 +742,7 @@ describe('what is kept beside', () => {
     expect(await colloquy.stats()).toMatchObject({ conversations: 1, sessions: 1, messages: 4, input: 40, output: 12 })
   })
 
-  it('counts a message that a reset kept once, in statistics and in metrics', async () => {
+  it('a message that a reset kept counts once, in statistics and in metrics', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.sessions.getOrCreateSession(feature)
     await colloquy.sessions.addMessage(id, {

@@ -27,7 +27,7 @@ async function mergeTask(work: Awaited<ReturnType<typeof plannedFeature>>['work'
 }
 
 describe('a feature', () => {
-  it('is described once and changed field by field; its conversation carries its name', async () => {
+  it('a feature is described once and changed field by field; its conversation carries its name', async () => {
     const { work, colloquy } = await plannedFeature()
     const feature = await work.describeFeature('login', { name: 'Login and logout', baseBranch: 'main' })
     expect(feature).toMatchObject({
@@ -46,7 +46,7 @@ describe('a feature', () => {
     await expect(work.getFeature('logout')).rejects.toThrow(NotFound)
   })
 
-  it('is listed by priority, then by age, a page at a time and by state', async () => {
+  it('a feature is listed by priority, then by age, a page at a time and by state', async () => {
     const { colloquy } = await freshColloquy()
     const { work } = colloquy
     for (const [featureId, priority] of [
@@ -67,7 +67,7 @@ describe('a feature', () => {
     expect(begun.items.map(feature => feature.featureId)).toEqual(['c'])
   })
 
-  it('has no task ready whose conversation was put away', async () => {
+  it('a feature has no task ready whose conversation was archived', async () => {
     const { colloquy } = await freshColloquy()
     const { work, conversations } = colloquy
     await work.planTasks('login', { add: ['one', 'two'].map(taskId => ({ taskId, title: taskId })) })
@@ -78,7 +78,7 @@ describe('a feature', () => {
     expect(await ready()).toEqual(['two'])
   })
 
-  it('takes over a conversation that was there before it was a work item', async () => {
+  it('a feature takes over a conversation that existed before it was a work item', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession({ type: 'feature', featureId: 'login', agentType: 'pm' })
     await expect(colloquy.work.getFeature('login')).rejects.toThrow(NotFound)
@@ -89,7 +89,7 @@ describe('a feature', () => {
 })
 
 describe('the task graph', () => {
-  it('stands in layers, says which tasks may begin and sums itself up', async () => {
+  it('the task graph is shown in layers, says which tasks may begin and sums itself up', async () => {
     const { work } = await plannedFeature()
     const graph = await work.graph('login')
     expect(graph.layers).toEqual([['schema', 'docs'], ['api'], ['form']])
@@ -104,7 +104,7 @@ describe('the task graph', () => {
     expect(graph.summary).toBe('4 tasks: 4 planning. Ready: schema, docs. api waits for schema; form waits for api.')
   })
 
-  it('refuses a cycle and shows it; nothing of the change is kept', async () => {
+  it('the task graph refuses a cycle and shows it; nothing of the change is kept', async () => {
     const { work } = await plannedFeature()
     const before = await work.graph('login')
     const change = {
@@ -118,7 +118,7 @@ describe('the task graph', () => {
     expect(await work.graph('login')).toEqual(before)
   })
 
-  it('names everything that is wrong with a change at once', async () => {
+  it('the task graph names everything that is wrong with a change at once', async () => {
     const { work } = await plannedFeature()
     const refused = await work
       .planTasks('login', {
@@ -134,7 +134,7 @@ describe('the task graph', () => {
     await expect(orphaned).rejects.toThrow('Task form depends on api, which is removed; change form too.')
   })
 
-  it('changes in one write, and a description that is not touched stays', async () => {
+  it('the task graph changes in one write, and a description that is not touched stays', async () => {
     const { work, colloquy } = await plannedFeature()
     const { conversationId, version } = await work.getFeature('login')
     await work.planTasks('login', {
@@ -149,13 +149,13 @@ describe('the task graph', () => {
     expect((await colloquy.conversations.getConversation(conversationId)).version).toBe(version + 1)
   })
 
-  it('keeps a task that is being worked on', async () => {
+  it('the task graph keeps a task that is being worked on', async () => {
     const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     await expect(work.planTasks('login', { remove: ['docs'] })).rejects.toThrow('Task docs is in state in_dev')
   })
 
-  it('is changed by two at once one after the other: no cycle comes of it', async () => {
+  it('two concurrent changes of the task graph are made one after the other: no cycle comes of it', async () => {
     const { work } = await plannedFeature()
     await work.planTasks('login', { add: ['x', 'y'].map(taskId => ({ taskId, title: taskId })) })
     const both = await Promise.allSettled([
@@ -165,7 +165,7 @@ describe('the task graph', () => {
     expect(both.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('is planned once under an idempotency key', async () => {
+  it('the task graph is planned once under an idempotency key', async () => {
     const { work } = await plannedFeature()
     const more = { add: [{ taskId: 'more', title: 'More' }] }
     await work.planTasks('login', more, { idempotencyKey: 'plan-2' })
@@ -175,7 +175,7 @@ describe('the task graph', () => {
 })
 
 describe('a task', () => {
-  it('goes from planning to merged, and what waited for it may begin then', async () => {
+  it('a task goes from planning to merged, and what waited for it may begin then', async () => {
     const { work, colloquy } = await plannedFeature()
     await mergeTask(work, 'schema')
     const graph = await work.graph('login')
@@ -185,7 +185,7 @@ describe('a task', () => {
     expect(clean).toBe(true)
   })
 
-  it('does not begin before those it depends on are merged, unless told to', async () => {
+  it('a task does not begin before its dependencies are merged, unless the caller overrides that', async () => {
     const { work } = await plannedFeature()
     const early = await work.moveTask('login', 'api', 'in_dev').catch(error => error)
     expect(early).toBeInstanceOf(DependenciesOpen)
@@ -194,7 +194,7 @@ describe('a task', () => {
     expect(task.state).toBe('in_dev')
   })
 
-  it('names what is legal when a move is not', async () => {
+  it('a task that makes an illegal move names the legal ones', async () => {
     const { work } = await plannedFeature()
     const refused = await work.moveTask('login', 'docs', 'merged').catch(error => error)
     expect(refused).toBeInstanceOf(MoveRefused)
@@ -204,7 +204,7 @@ describe('a task', () => {
     await expect(work.moveTask('login', 'nothing', 'in_dev')).rejects.toThrow(NotFound)
   })
 
-  it('comes back from QA with what is to be done better', async () => {
+  it('a task comes back from QA with what is to be done better', async () => {
     const { work } = await plannedFeature()
     for (const state of ['in_dev', 'dev_complete', 'in_qa'] as const) await work.moveTask('login', 'docs', state)
     const task = await work.moveTask('login', 'docs', 'in_dev', { reason: 'The example does not run.' })
@@ -215,7 +215,7 @@ describe('a task', () => {
     })
   })
 
-  it('goes back from blocked to where it was, and cannot jump ahead by it', async () => {
+  it('a task goes back from blocked to where it was, and cannot jump ahead by it', async () => {
     const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     await work.moveTask('login', 'docs', 'blocked', { reason: 'no access to the wiki' })
@@ -227,7 +227,7 @@ describe('a task', () => {
     expect(await work.moveTask('login', 'docs', 'in_qa')).toMatchObject({ state: 'in_qa' })
   })
 
-  it('is claimed by one of two who expect it in the same state', async () => {
+  it('a task is claimed by one of two callers that expect it in the same state', async () => {
     const { work } = await plannedFeature()
     await work.moveTask('login', 'docs', 'in_dev')
     const both = await Promise.allSettled([
@@ -237,7 +237,7 @@ describe('a task', () => {
     expect(both.map(one => one.status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
-  it('has a session per state and agent, linked to it', async () => {
+  it('a task has a session per state and agent, linked to it', async () => {
     const { work } = await plannedFeature()
     const item = { type: 'task', featureId: 'login', taskId: 'docs' } as const
     await work.moveTask('login', 'docs', 'in_dev')
@@ -253,7 +253,7 @@ describe('a task', () => {
     ])
   })
 
-  it('keeps what came of it, what was tried and its work tree', async () => {
+  it('a task keeps its outcome, its attempts and its worktree', async () => {
     const { work, reopen } = await plannedFeature()
     const item = { type: 'task', featureId: 'login', taskId: 'docs' } as const
     await work.recordWorktree(item, { path: '.colloquy/worktrees/login', branch: 'colloquy/login' })
@@ -271,7 +271,7 @@ describe('a task', () => {
     expect((await reopened.work.stateOf(item)).work?.worktree).toBeUndefined()
   })
 
-  it('is refused to who lost the lease', async () => {
+  it('a move of a task is refused to a caller that lost the lease', async () => {
     const { work } = await plannedFeature()
     const lost = { fence: { name: 'work docs', generation: 1 } }
     await expect(work.moveTask('login', 'docs', 'in_dev', {}, lost)).rejects.toThrow(/lease/i)
@@ -280,7 +280,7 @@ describe('a task', () => {
 })
 
 describe('updates', () => {
-  it('tell of every move with the item it is about', async () => {
+  it('updates report every move with the item it is about', async () => {
     const { colloquy, work } = await plannedFeature()
     const updates = colloquy.subscribe({ from: 'start', name: 'work:updated' })
     await work.moveTask('login', 'docs', 'in_dev', { reason: 'begun' })

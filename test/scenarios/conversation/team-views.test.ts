@@ -33,7 +33,7 @@ const text = ({ system, messages }: Pick<AgentView, 'system' | 'messages'>) =>
 const block = (view: AgentView) => text(view).split('# Messages while you were away')[1] ?? ''
 
 describe('a phase that was handed over while the agent was away', () => {
-  it('stands first in the block, before what was said, once', async () => {
+  it('a handed-over phase comes first in the catch-up block, before the messages, once', async () => {
     const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
@@ -57,7 +57,7 @@ describe('a phase that was handed over while the agent was away', () => {
     expect(block(later)).not.toContain(handOver.summary)
   })
 
-  it('is not told to one who was there, nor the one before the newest', async () => {
+  it('a handed-over phase is not shown to an agent that was there, nor the one before the newest', async () => {
     const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
@@ -77,7 +77,7 @@ describe('a phase that was handed over while the agent was away', () => {
     expect(text(dev)).not.toContain('summary')
   })
 
-  it('[P5] a very long one leaves room for what was said', async () => {
+  it('[P5] a very long hand-over leaves room for the messages', async () => {
     const { colloquy, id, says } = await conversationStarted()
     const first = await says('user', 'Build the form')
     await colloquy.conversations.acknowledge(id, 'qa', first.version)
@@ -112,7 +112,7 @@ describe('what sessions of one work item share', () => {
     return { colloquy, dev, qa, request: await colloquy.sessions.buildRequest(qa.id, 'What is to be tested?') }
   }
 
-  it('checkpoint: QA sees the checkpoint of dev, labelled, and none of its messages', async () => {
+  it('sharing by checkpoint: QA sees the checkpoint of dev, labelled, and none of its messages', async () => {
     const { request } = await devThenQa('checkpoint')
     expect(text(request)).toContain('What others on this work know')
     expect(text(request)).toMatch(/dev in in_dev, checkpoint 1 up to message \d+/)
@@ -121,13 +121,13 @@ describe('what sessions of one work item share', () => {
     expect(request.totalTokens).toBeLessThanOrEqual(request.budget)
   })
 
-  it('[P12] checkpoint: QA is not told what dev learned from messages meant for others', async () => {
+  it('[P12] sharing by checkpoint: QA does not get what dev learned from messages meant for others', async () => {
     const { colloquy, dev, request } = await devThenQa('checkpoint')
     expect(JSON.stringify(await colloquy.sessions.getCheckpoint(dev.id))).toContain('vault7')
     expect(text(request)).not.toContain('vault7')
   })
 
-  it('[P12] checkpoint: nor what dev put together from one that was meant for others and one that was not', async () => {
+  it('[P12] sharing by checkpoint: QA does not get what dev put together from one message meant for others and one that was not', async () => {
     const both = { section: 'decisions', text: 'The pepper is in vault7', sources: [3, 5] }
     const plain = { section: 'decisions', text: 'Passwords go through argon2', sources: [5] }
     const model = scriptedModel(JSON.stringify({ add: [both, plain] }))
@@ -138,18 +138,18 @@ describe('what sessions of one work item share', () => {
     expect(text(request)).not.toContain('vault7')
   })
 
-  it('separate: QA sees nothing of it', async () => {
+  it('separate sessions: QA sees nothing of dev', async () => {
     const { request } = await devThenQa('separate')
     expect(text(request)).not.toContain('argon2')
     expect(text(request)).not.toContain('What others on this work know')
   })
 
-  it('messages: QA sees what dev said as messages', async () => {
+  it('sharing by messages: QA sees what dev said as messages', async () => {
     const { request } = await devThenQa('messages')
     expect(text(request)).toContain('A word between dev and itself')
   })
 
-  it('at an earlier version only what was there then', async () => {
+  it('a shared view at an earlier version holds only what was there then', async () => {
     const { colloquy, dev, qa } = await devThenQa('checkpoint')
     const at = async (version: number) =>
       (await colloquy.conversations.at(dev.conversationId, version)).view({ sessionId: qa.id }, { trigger: 'And?' })
@@ -161,7 +161,7 @@ describe('what sessions of one work item share', () => {
     expect(text(await past.view('qa', { trigger: 'And?' }))).not.toContain('argon2')
   })
 
-  it('what dev learns later hides nothing of what it knew: in answers to earlier messages, and in the past', async () => {
+  it('what dev learns later hides nothing of its earlier checkpoint: in answers to earlier messages, and in the past', async () => {
     const { colloquy, dev, qa } = await devThenQa('checkpoint')
     const { sessions, conversations } = colloquy
     const ask = await conversations.addEvent(dev.conversationId, { role: 'user', content: 'Is it ready?' })
@@ -212,7 +212,7 @@ describe('[P10] work in flight', () => {
     waiting: text(view).includes('waiting for: qa'),
   })
 
-  it('is named in every request, also after compaction, until it is over', async () => {
+  it('[P10] work in flight is named in every request, also after compaction, until it is over', async () => {
     const { colloquy, id, says, delegation } = await busy()
     const ask = async () => {
       const trigger = { messageId: (await says('user', 'How is it going?')).id }
@@ -249,14 +249,14 @@ describe('a delegated agent', () => {
     })
   }
 
-  it('sees only its sub-thread where nothing is shared', async () => {
+  it('a delegated agent sees only its sub-thread where nothing is shared', async () => {
     const view = await delegated('separate')
     expect(text(view)).toContain('Check the contrast')
     expect(text(view)).not.toContain('teal')
     expect(text(view)).not.toContain('difficult')
   })
 
-  it('[P12] and what was said to everyone before, where messages are shared; nothing that was for others', async () => {
+  it('[P12] a delegated agent sees earlier messages to everyone where messages are shared; nothing that was for others', async () => {
     const view = await delegated('messages')
     expect(text(view)).toContain('Check the contrast')
     expect(text(view)).toContain('The brand colour is teal')
@@ -273,7 +273,7 @@ describe('[P11] simultaneous agents on two handles', () => {
     return colloquy
   }
 
-  it('each agent answers once, whoever runs it, and each is told the other’s answer once', async () => {
+  it('on two handles each agent answers once, whichever runs it, and each gets the other’s answer once', async () => {
     // The lease is kept by the clock, so both handles go by the same one.
     const { colloquy: one, store, id, says } = await conversationStarted({ clock: Date.now })
     const two = await another(store)

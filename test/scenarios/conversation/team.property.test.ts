@@ -138,7 +138,7 @@ function naively(events: readonly ConversationEvent[]) {
   }
 }
 
-it('the head folded event by event is what a look over the whole log says', () => {
+it('the head folded event by event equals a summary of the whole log', () => {
   fc.assert(
     fc.property(fc.array(fact, { maxLength: 60 }), facts => {
       let head: ConversationHead | undefined
@@ -275,7 +275,7 @@ function expectRules(events: readonly RecordedEvent[]): void {
   }
 }
 
-it('[P4] [P11] whatever a team does through the front door, rules hold and folding the log again gives the stored head', async () => {
+it('[P4] [P11] rules hold and folding the log again gives the stored head, whatever a team does through the front door', async () => {
   const root = folderWith({ 'a.ts': '', 'src/b.ts': '' })
   const store = await freshColloquy({ root, turns: { timeoutMs: hour, loops: { repeats: 3, hopLimit: 6 } } })
   await fc.assert(

@@ -37,7 +37,7 @@ const byId = (a: SessionHead, b: SessionHead) => a.id.localeCompare(b.id)
 const contents = (messages: readonly Message[]) => messages.map(message => message.content)
 
 describe('at', () => {
-  it('gives state, sessions and messages as they were', async () => {
+  it('time travel gives state, sessions and messages as they were', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const dev = await colloquy.conversations.acknowledge(id, 'dev', 2)
@@ -53,7 +53,7 @@ describe('at', () => {
     expect((await colloquy.conversations.getConversation(id)).title).toBe('Another title')
   })
 
-  it('gives the view an agent had, although it has acknowledged more since', async () => {
+  it('time travel gives the view an agent had, although it has acknowledged more since', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await colloquy.conversations.acknowledge(id, 'dev', 2)
@@ -72,7 +72,7 @@ describe('at', () => {
     expect(again.system).toBe(view.system)
   })
 
-  it('renders a request again from its manifest, byte for byte, after later messages and compactions', async () => {
+  it('time travel renders a request again from its manifest, byte for byte, after later messages and compactions', async () => {
     const { colloquy, id, says } = await conversationStarted({ requests: { recall: false, budget: 4000 } })
     for (let i = 0; i < 12; i++) await says(id, 'user', `Part ${i}: ${'words '.repeat(40)}`)
     const ask = await says(id, 'user', 'And now?')
@@ -87,12 +87,12 @@ describe('at', () => {
     expect(then!.request.system).toBe(sent.system)
   })
 
-  it.each([0, -1, 1.5, 99])('refuses version %s', async version => {
+  it.each([0, -1, 1.5, 99])('time travel refuses version %s', async version => {
     const { colloquy, id } = await conversationStarted()
     await expect(colloquy.conversations.at(id, version)).rejects.toThrow(InvalidInput)
   })
 
-  it('is what the log says at every version of a long conversation, and in a branch of it', async () => {
+  it('time travel agrees with the log at every version of a long conversation, and in a branch of it', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const grow = async (id: string, events: number) => {
@@ -135,7 +135,7 @@ describe('at', () => {
     expect((await conversations.at(id, 1299)).conversation).toEqual(before.conversation)
   })
 
-  it('replays step by step', async () => {
+  it('a conversation replays step by step', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await colloquy.conversations.annotate(id, { title: 'New' })
@@ -152,7 +152,7 @@ describe('at', () => {
 })
 
 describe('branch', () => {
-  it('shares what was said up to a version, goes on by itself, and leaves the parent alone', async () => {
+  it('a branch shares the messages up to a version, goes on by itself, and leaves the parent alone', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const { version } = await says(id, 'user', 'two')
@@ -172,7 +172,7 @@ describe('branch', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('an agent goes on in it from where it was at that version: cursor, checkpoint, its own words', async () => {
+  it('an agent goes on in a branch from where it was at that version: cursor, checkpoint, its own words', async () => {
     const { colloquy, id, says } = await conversationStarted({ requests: { recall: false, budget: 4000 } })
     const session = await colloquy.sessions.getOrCreateSession({
       type: 'thread',
@@ -201,7 +201,7 @@ describe('branch', () => {
     expect(JSON.stringify(view.messages)).not.toContain('something later')
   })
 
-  it('an agent goes on in it that was on a task in some state: a branch has none', async () => {
+  it('an agent that was on a task in some state goes on in a branch: a branch has no state', async () => {
     const { colloquy } = await conversationStarted()
     const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev', taskState: 'in_dev' } as const
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
@@ -213,7 +213,7 @@ describe('branch', () => {
     expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['The form is done.'])
   })
 
-  it('an agent goes on in it once: whoever asks for a new session there, or was away for long, begins anew', async () => {
+  it('an agent goes on in a branch once: a new session there, or one after expiry, begins again', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
@@ -228,7 +228,7 @@ describe('branch', () => {
     expect(third).toMatchObject({ replaces: second.id, stats: { total: { messages: 0 } } })
   })
 
-  it('an agent goes on in it once, however many ask for its session at the same moment', async () => {
+  it('an agent goes on in a branch once, however many callers ask for its session at the same moment', async () => {
     const { colloquy } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'said before' })
@@ -240,7 +240,7 @@ describe('branch', () => {
     expect(goingOn[0]!.replaces).toBeUndefined()
   })
 
-  it('an agent that was on several states goes on from its session for none, where it has one', async () => {
+  it('an agent that was on several states goes on in a branch from its session for none, where it has one', async () => {
     const { colloquy } = await conversationStarted()
     const task = { type: 'task', featureId: 'login', taskId: 'form', agentType: 'dev' } as const
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(task)
@@ -255,7 +255,7 @@ describe('branch', () => {
     expect(await goneOnFrom()).toEqual([newest])
   })
 
-  it('an agent that was away for long goes on in it, whether or not somebody noticed; one put away does not', async () => {
+  it('an agent whose session expired goes on in a branch, marked or not; one that was archived does not', async () => {
     const { colloquy, pass } = await freshColloquy()
     const { id, conversationId } = await colloquy.sessions.getOrCreateSession(slowBead)
     const { version } = await colloquy.sessions.addMessage(id, { role: 'assistant', content: 'mine' })
@@ -287,7 +287,7 @@ describe('branch', () => {
     expect(contents(await colloquy.sessions.getAllMessages(session.id))).toEqual(['mine', 'in between'])
   })
 
-  it('shows who is not on it yet what it would be sent there, now and at a version', async () => {
+  it('a branch shows an agent that is not on it yet what it would be sent there, now and at a version', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'said in the parent')
     const branch = await colloquy.conversations.branch(id)
@@ -302,7 +302,7 @@ describe('branch', () => {
     expect(past.messages).toEqual(built.messages)
   })
 
-  it('of a branch, before and after its own branch point', async () => {
+  it('a branch of a branch shows the past before and after its own branch point', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     await says(id, 'user', 'two')
@@ -326,7 +326,7 @@ describe('branch', () => {
     expect(found.messages.map(hit => hit.version)).toEqual([3])
   })
 
-  it('takes over the pins of that time, and only those', async () => {
+  it('a branch takes over the pins of that time, and only those', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'pinned early', { pinned: true })
     const later = await says(id, 'user', 'pinned late')
@@ -335,7 +335,7 @@ describe('branch', () => {
     expect(branch.pins).toEqual([2])
   })
 
-  it('survives a restart, and its parent completed', async () => {
+  it('a branch survives a restart, and its parent being completed', async () => {
     const { colloquy, id, says, reopen } = await conversationStarted()
     await says(id, 'user', 'one')
     const branch = await colloquy.conversations.branch(id)
@@ -348,7 +348,7 @@ describe('branch', () => {
 })
 
 describe('compare and merge', () => {
-  it('says what two branches share and what each said since', async () => {
+  it('comparing two branches gives what they share and what each added since', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
     const branch = await colloquy.conversations.branch(id)
@@ -367,7 +367,7 @@ describe('compare and merge', () => {
     })
   })
 
-  it('takes the conclusion of a branch back, once, and says where it comes from', async () => {
+  it('merging takes the conclusion of a branch back, once, and says where it comes from', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'Which library?')
     const branch = await colloquy.conversations.branch(id)
@@ -389,7 +389,7 @@ describe('compare and merge', () => {
     expect(await colloquy.conversations.merge(branch.id, others)).toMatchObject({ author: 'qa' })
   })
 
-  it('[P3] an older conclusion that is taken back again by its key does not pass for the newest', async () => {
+  it('[P3] an older conclusion that is merged again by its key does not pass for the newest', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const branch = await conversations.branch(id)
@@ -404,7 +404,7 @@ describe('compare and merge', () => {
 })
 
 describe('any tree of branches', () => {
-  it('[P2] reads like copies would: every page, every sum, every past version', async () => {
+  it('[P2] any tree of branches reads like copies would: every page, every sum, every past version', async () => {
     const { colloquy } = await freshColloquy()
     const action = fc.record({ on: fc.nat(), do: fc.constantFrom('say', 'say', 'say', 'branch'), at: fc.nat() })
     await fc.assert(

@@ -20,7 +20,7 @@ const typesOf = async (colloquy: Colloquy, id: string) =>
   (await colloquy.conversations.getEvents(id)).map(({ event }) => event.type)
 
 describe('a turn', () => {
-  it('waits for every agent it was routed to, and is resolved by the last', async () => {
+  it('a turn waits for every agent it was routed to, and is resolved by the last', async () => {
     const { colloquy, id } = await conversationStarted()
     const turn = await route(colloquy, id, ['dev', 'qa'])
     expect(turn).toMatchObject({
@@ -47,7 +47,7 @@ describe('a turn', () => {
     ])
   })
 
-  it('[P3] takes each completion once, whether it is said again or at the same time', async () => {
+  it('[P3] a turn takes each completion once, whether it is repeated or concurrent', async () => {
     const { colloquy, id } = await conversationStarted()
     const { id: turnId } = await route(colloquy, id, ['dev', 'qa'])
     const done = () => colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done', turnId })
@@ -57,7 +57,7 @@ describe('a turn', () => {
     expect((await typesOf(colloquy, id)).filter(type => type === 'completion.recorded')).toHaveLength(2)
   })
 
-  it('finds completions in messages: a complete call of an agent it was routed to', async () => {
+  it('a turn finds completions in messages: a complete call of an agent it was routed to', async () => {
     const { colloquy, id } = await conversationStarted()
     const dev = await colloquy.sessions.getOrCreateSession({ type: 'thread', threadId: id, agentType: 'dev' })
     await route(colloquy, id, ['dev', 'qa'])
@@ -80,7 +80,7 @@ describe('a turn', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('[P4] keeps no copy of a completion that a message says: erasing the message erases it', async () => {
+  it('[P4] a turn keeps no copy of a completion that a message says: erasing the message erases it', async () => {
     const { colloquy, id } = await conversationStarted()
     await route(colloquy, id, ['dev'])
     const parts = [
@@ -94,7 +94,7 @@ describe('a turn', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('is started once under an idempotency key, and the repeated call gives what became of it', async () => {
+  it('a turn is started once under an idempotency key, and the repeated call returns its present state', async () => {
     const { colloquy, id } = await conversationStarted({ turns: { loops: 'off' } })
     const turn = { agents: ['dev'], reason: 'once', orchestrator: 'router' }
     const first = await colloquy.conversations.startOrchestratorTurn(id, turn, { idempotencyKey: 'route-1' })
@@ -107,7 +107,7 @@ describe('a turn', () => {
     expect(again).toMatchObject({ id: first.id, status: 'completed' })
   })
 
-  it('refuses completions of agents it was not routed to, and without an open turn', async () => {
+  it('a turn refuses completions of agents it was not routed to, and without an open turn', async () => {
     const { colloquy, id } = await conversationStarted()
     const complete = (agent: string) => colloquy.conversations.addCompletionToTurn(id, { agent, message: 'x' })
     await expect(complete('dev')).rejects.toThrow(IllegalState)
@@ -115,7 +115,7 @@ describe('a turn', () => {
     await expect(complete('qa')).rejects.toThrow(/not routed to qa/)
   })
 
-  it('fails when an agent fails, once nobody is waited for; or at once when told so', async () => {
+  it('a turn fails when an agent fails, once no other agent is awaited; or at once where the caller says so', async () => {
     const { colloquy, id } = await conversationStarted()
     await route(colloquy, id, ['dev', 'qa'])
     const { addCompletionToTurn } = colloquy.conversations
@@ -130,7 +130,7 @@ describe('a turn', () => {
     })
   })
 
-  it('times out in the sweep, and what comes later comes too late', async () => {
+  it('a turn times out in the sweep, and later completions come too late', async () => {
     const { colloquy, id, pass } = await conversationStarted({ turns: { timeoutMs: hour } })
     const { id: turnId } = await route(colloquy, id, ['dev', 'qa'])
     await colloquy.conversations.addCompletionToTurn(id, { agent: 'dev', message: 'done' })
@@ -144,7 +144,7 @@ describe('a turn', () => {
     ).rejects.toThrow(/too late/)
   })
 
-  it('moves the phase in the same write, or does nothing at all', async () => {
+  it('a turn moves the phase in the same write, or does nothing at all', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     const turn = await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'go', phase: 'execute' })
@@ -160,7 +160,7 @@ describe('a turn', () => {
 })
 
 describe('[P11] routing', () => {
-  it('is for one orchestrator at a time', async () => {
+  it('[P11] routing is for one orchestrator at a time', async () => {
     const { colloquy, id, pass } = await conversationStarted({ turns: { leaseMs: hour, timeoutMs: null } })
     const { conversations } = colloquy
     await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'one', orchestrator: 'first' })
@@ -177,7 +177,7 @@ describe('[P11] routing', () => {
     await conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'three', orchestrator: 'first' })
   })
 
-  it('starts one turn when two of the same name decide at once', async () => {
+  it('[P11] routing starts one turn when two of the same name decide at once', async () => {
     const { colloquy, id } = await conversationStarted()
     const tries = await Promise.all([1, 2, 3].map(() => errorOf(() => route(colloquy, id, ['dev']))))
     const refused = tries.filter(Boolean)
@@ -188,7 +188,7 @@ describe('[P11] routing', () => {
 })
 
 describe('a turn in a branch', () => {
-  it('that was open where the branch begins is shown, completed and undone there, whatever the parent does', async () => {
+  it('a turn that was open where a branch begins is shown, completed and undone there, whatever the parent does', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     await conversations.addEvent(id, { role: 'user', content: 'Build the login page' })
@@ -212,7 +212,7 @@ describe('a turn in a branch', () => {
 })
 
 describe('an undone turn', () => {
-  it('is no part of the routing history, and takes back the phase it moved to', async () => {
+  it('an undone turn is no part of the routing history, and takes back the phase it moved to', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     await conversations.startOrchestratorTurn(id, { agents: ['pm'], reason: 'plan it', phase: 'plan' })
@@ -246,7 +246,7 @@ describe('an undone turn', () => {
 })
 
 describe('the routing context', () => {
-  it('has exactly user_request, routing_history and current_routing', async () => {
+  it('the routing context has exactly user_request, routing_history and current_routing', async () => {
     const { colloquy, id } = await conversationStarted()
     const { conversations } = colloquy
     expect(await conversations.buildOrchestratorRoutingContext(id)).toEqual({
@@ -280,7 +280,7 @@ describe('the routing context', () => {
     })
   })
 
-  it('and the list of turns are read by page, the head staying small however many there were', async () => {
+  it('the routing context and the list of turns are read by page, the head staying small however many there were', async () => {
     const { colloquy, id } = await conversationStarted({ turns: { loops: 'off' } })
     const { conversations } = colloquy
     for (let number = 1; number <= 60; number++) {

@@ -16,7 +16,7 @@ async function take(updates: AsyncIterableIterator<Update>, count: number): Prom
 }
 
 describe('session:updated', () => {
-  it('tells of a session that is made, spoken to, cleared, archived', async () => {
+  it('session:updated reports a session that is created, used, cleared, archived', async () => {
     const { colloquy } = await freshColloquy()
     const updates = colloquy.subscribe({ name: 'session:updated' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -29,7 +29,7 @@ describe('session:updated', () => {
     expect(seen[1]).toMatchObject({ sessionId: session.id, message: { id: message.id, content: 'hello' } })
   })
 
-  it('is known by its name: what an action carries can be read without asking for the name again', async () => {
+  it('session:updated is typed by its name: the fields of an action can be read without a check of the name', async () => {
     const { colloquy } = await freshColloquy()
     const updates = colloquy.subscribe({ name: 'session:updated' })
     const session = await colloquy.sessions.getOrCreateSession(feature)
@@ -44,7 +44,7 @@ describe('session:updated', () => {
     expect(said).toEqual(['pm', 'hello'])
   })
 
-  it('tells of expiry', async () => {
+  it('session:updated reports expiry', async () => {
     const { colloquy, pass } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(feature)
     const updates = colloquy.subscribe({ sessionId: session.id })
@@ -55,7 +55,7 @@ describe('session:updated', () => {
 })
 
 describe('[P2] order', () => {
-  it('goes on exactly where a subscriber stopped, also after a restart', async () => {
+  it('[P2] a subscription goes on exactly where it stopped, also after a restart', async () => {
     const kept = await freshColloquy()
     const { id } = await kept.colloquy.conversations.createConversation({ title: 'long' })
     for (let i = 0; i < 5; i++) await kept.colloquy.conversations.addEvent(id, { role: 'user', content: `m${i}` })
@@ -65,7 +65,7 @@ describe('[P2] order', () => {
     expect(rest.map(update => update.version)).toEqual([4, 5, 6])
   })
 
-  it('hears what another process-like handle writes', async () => {
+  it('a subscription receives what another handle, as in another process, writes', async () => {
     const { colloquy, store } = await freshColloquy()
     const other = await openColloquy({ store, project: 'shop', tokens: 'fast', sweepEveryMs: null })
     const updates = colloquy.subscribe()
@@ -74,7 +74,7 @@ describe('[P2] order', () => {
     await other.close()
   })
 
-  it('ends when its signal is aborted, and when the store closes', async () => {
+  it('a subscription ends when its signal is aborted, and when the store closes', async () => {
     const { colloquy } = await freshColloquy()
     const controller = new AbortController()
     const aborted = colloquy.subscribe({ signal: controller.signal }).next()
@@ -86,7 +86,7 @@ describe('[P2] order', () => {
   })
 })
 
-it('a listener that fails keeps nobody from hearing that a write is done: neither its caller nor other listeners', async () => {
+it('a listener that fails keeps neither the caller nor other listeners from hearing that a write is done', async () => {
   const { colloquy } = await freshColloquy()
   const { id } = await colloquy.sessions.getOrCreateSession(feature)
   const heard: number[] = []
@@ -134,7 +134,7 @@ describe('a program that only follows', () => {
     return { code, words }
   }
 
-  it('goes on until it has what it waits for', async () => {
+  it('a program that only follows runs until it has what it waits for', async () => {
     const ended = await follows(`
       const updates = colloquy.subscribe()
       console.log('ready')
@@ -149,7 +149,7 @@ describe('a program that only follows', () => {
     ['aborts', 'stop.abort()'],
     ['closes', 'colloquy.close()'],
     ['returns', 'updates.return()'],
-  ])('ends when somebody %s', async (_, end) => {
+  ])('a program that only follows ends when it %s', async (_, end) => {
     const ended = await follows(`
       const stop = new AbortController()
       const updates = colloquy.subscribe({ signal: stop.signal })

@@ -8,10 +8,6 @@ import { runGit } from '../../support/repository.ts'
 import { freshServer } from '../../support/server.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
-const stores = {
-  sqlite: async () => ({}),
-  postgres: async () => ({ open: { store: (await freshSchema()).url } }),
-}
 const quick = { project: 'till', body: { paceMs: 0 } }
 
 async function demoEnd(client: Client): Promise<void> {
@@ -20,10 +16,12 @@ async function demoEnd(client: Client): Promise<void> {
   expect(await jobs()).toMatchObject([{ project: 'till', runs: 1, lastOutcome: { outcome: 'done' } }])
 }
 
-describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_, open) => {
-  it('is started once however often it is asked for, and builds its feature in the served store', async () => {
+// On PostgreSQL: the demo of the command line runs on SQLite.
+describe('the demo on PostgreSQL', { timeout: 600_000 }, () => {
+  it('the demo is started once however often it is requested, and builds its feature in the served store', async () => {
     const root = temporaryFolder()
-    const { client, colloquy } = await freshServer({ ...(await open()), configuration: { root } })
+    const { url: store } = await freshSchema()
+    const { client, colloquy } = await freshServer({ open: { store }, configuration: { root } })
     const asked = await Promise.allSettled([client.demo.start(quick), client.demo.start(quick)])
     const [started] = asked.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
     const refused = asked.flatMap(one => (one.status === 'rejected' ? [one.reason] : []))
@@ -43,7 +41,7 @@ describe.each(Object.entries(stores))('the demo on %s', { timeout: 600_000 }, (_
 })
 
 describe('the demo', () => {
-  it('is refused where something else is, without a folder, and to who may not run programs', async () => {
+  it('the demo is refused in a folder or project that holds something else, without a folder, and to a token without the scope to run programs', async () => {
     const { client, running, book } = await freshServer({ configuration: { root: temporaryFolder() } })
     const refusal = (project: string) => client.demo.start({ project, body: { paceMs: 0 } }).catch(error => error)
     expect(await refusal('shop')).toMatchObject({
