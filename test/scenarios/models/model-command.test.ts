@@ -17,7 +17,7 @@ function agent(code: string, options: CommandOptions = {}) {
 const echo = 'process.stdin.pipe(process.stdout)'
 
 describe('a command as a model', () => {
-  it('is given the system text and the question, and its output is the answer', async () => {
+  it('a command as a model gets the system text and the question, and its output is the answer', async () => {
     const answer = await answerOf(agent(echo), question)
     expect(answer).toMatchObject({
       ok: true,
@@ -26,7 +26,7 @@ describe('a command as a model', () => {
     })
   })
 
-  it('is given what was said before in fences, and the newest message last', async () => {
+  it('a command as a model gets earlier messages in fences, and the newest message last', async () => {
     const { text } = await answerOf(agent(echo), {
       system: 'You are brief.',
       messages: [
@@ -44,12 +44,12 @@ describe('a command as a model', () => {
     expect(text.endsWith('# Answer this\n\nWhich is larger?')).toBe(true)
   })
 
-  it('can be sent a prompt it does not read, of any length', async () => {
+  it('a command as a model can be sent a prompt it does not read, of any length', async () => {
     const long = { ...question, system: 'x'.repeat(2_000_000) }
     expect((await answerOf(agent('console.log("no need")'), long)).text).toBe('no need\n')
   })
 
-  it('works in the folder and the environment it is given', async () => {
+  it('a command as a model works in the configured folder and environment', async () => {
     const folder = temporaryFolder()
     const options = { folder, environment: { PATH: process.env.PATH, GREETING: 'hello' } }
     const code = 'console.log(process.cwd(), process.env.GREETING, process.env.HOME)'
@@ -57,7 +57,7 @@ describe('a command as a model', () => {
     expect(text).toBe(`${realpathSync(folder)} hello undefined\n`)
   })
 
-  it('tells its exit code and the end of its standard error, and keeps what it printed', async () => {
+  it('a failed command reports its exit code and the end of its standard error, and keeps what it printed', async () => {
     const code = 'process.stdout.write("partly"); process.stderr.write("not logged in"); process.exitCode = 7'
     const { failure, text } = failureOf(await answerOf(agent(code), question))
     expect(failure).toMatchObject({ kind: 'failed', retryable: false, status: 7 })
@@ -65,7 +65,7 @@ describe('a command as a model', () => {
     expect(text).toBe('partly')
   })
 
-  it('that is not installed says so', async () => {
+  it('a command that is not installed says so', async () => {
     const model = await openModel('command:no-such-program-anywhere -p')
     const { failure } = failureOf(await answerOf(model, question))
     expect(failure).toMatchObject({ kind: 'failed', retryable: false })
@@ -73,19 +73,19 @@ describe('a command as a model', () => {
     expect(failure.message).toContain('on the PATH')
   })
 
-  it('that was ended from outside says by what', async () => {
+  it('a command that was ended from outside says by what', async () => {
     const { failure } = failureOf(await answerOf(agent('process.kill(process.pid, "SIGKILL")'), question))
     expect(failure.message).toContain('SIGKILL')
   })
 
-  it('that takes too long is ended, and keeps what it said', async () => {
+  it('a command that takes too long is ended, and keeps what it said', async () => {
     const model = agent('process.stdout.write("so far"); setInterval(() => {}, 1000)', { timeoutMs: 2000 })
     const { failure, text } = failureOf(await answerOf(model, question))
     expect(failure).toMatchObject({ kind: 'timed-out', retryable: false })
     expect(text).toBe('so far')
   })
 
-  it('that prints without end is ended at the limit', async () => {
+  it('a command that prints without end is ended at the limit', async () => {
     const code =
       'const more = () => { while (process.stdout.write("x".repeat(1000))); process.stdout.once("drain", more) }; more()'
     const { failure, text } = failureOf(await answerOf(agent(code, { maxOutputBytes: 100_000 }), question))
@@ -94,7 +94,7 @@ describe('a command as a model', () => {
     expect(text.length).toBeLessThan(400_000)
   })
 
-  it('loses nothing to a reader that is slower than it', async () => {
+  it('a command loses nothing to a reader that is slower than it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const told = join(temporaryFolder(), 'go-on')
@@ -120,7 +120,7 @@ describe('a command as a model', () => {
     expect(text).toHaveLength(40_010)
   })
 
-  it('is ended with everything it started when it is cancelled, also what does not listen', async () => {
+  it('a command is ended with everything it started when it is cancelled, also what ignores signals', async () => {
     const folder = temporaryFolder()
     const code = `
       import { spawn } from 'node:child_process'
@@ -144,7 +144,7 @@ describe('a command as a model', () => {
     for (const pid of pids) await gone(pid)
   })
 
-  it('is ended when its reader leaves', async () => {
+  it('a command is ended when its reader leaves', async () => {
     const model = agent('process.stdout.write(String(process.pid)); setInterval(() => {}, 1000)')
     let pid = 0
     for await (const part of model.stream(question)) {
@@ -155,7 +155,7 @@ describe('a command as a model', () => {
     await gone(pid)
   })
 
-  it('is over when it ends, though something it left behind holds its output open', async () => {
+  it('a command is over when it ends, though a process it left behind holds its output open', async () => {
     const left = join(temporaryFolder(), 'left')
     const code = `
       import { spawn } from 'node:child_process'
@@ -170,7 +170,7 @@ describe('a command as a model', () => {
     process.kill(Number(readFileSync(left, 'utf8')), 'SIGKILL')
   })
 
-  it('runs no more at a time than allowed', async () => {
+  it('no more commands run at a time than allowed', async () => {
     const file = join(temporaryFolder(), 'agent.mjs')
     writeFileSync(file, echo)
     const model = await openModel(`command:'${process.execPath}' '${file}'`, { concurrency: 1 })

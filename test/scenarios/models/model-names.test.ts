@@ -25,7 +25,7 @@ describe('a model by its name', () => {
   })
 
   it.each(['gpt-5', 'anthropic:', 'nobody:model', '', 'command:', 'scripted:', 'constructor:x'])(
-    '"%s" names none, and those that do are listed',
+    '"%s" names no model, and the known names are listed',
     async name => {
       const error = await errorOf(() => openModel(name, { environment: {} }))
       expect(error).toBeInstanceOf(ModelUnknown)
@@ -34,7 +34,7 @@ describe('a model by its name', () => {
     },
   )
 
-  it('takes address and key from the environment, with or without the version in the address', async () => {
+  it('a model takes address and key from the environment, with or without the version in the address', async () => {
     const server = await providerServer(anthropic.plays({ text: 'Yes.' }))
     for (const address of [server.url, server.url.replace('/v1', ''), `${server.url}/`]) {
       const environment = { ANTHROPIC_BASE_URL: address, ANTHROPIC_API_KEY: 'from-the-environment' }
@@ -46,7 +46,7 @@ describe('a model by its name', () => {
     expect(server.asked[0]!.headers['x-api-key']).toBe('from-the-environment')
   })
 
-  it('takes a token in place of a key for Anthropic', async () => {
+  it('a model of Anthropic takes a token in place of a key', async () => {
     const server = await providerServer(anthropic.plays({ text: 'Yes.' }))
     const environment = { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_AUTH_TOKEN: 'a-token' }
     await answerOf(await openModel('anthropic:claude-test', { environment }), question)
@@ -54,7 +54,7 @@ describe('a model by its name', () => {
     expect(server.asked[0]!.headers).not.toHaveProperty('x-api-key')
   })
 
-  it('takes the address of any compatible server in the name, which its own name does not keep', async () => {
+  it("a model name may hold the address of any compatible server, which the model's own name does not keep", async () => {
     const server = await providerServer(openai.plays({ text: 'Yes.' }))
     const model = await openModel(`openai-compatible:org/model:8b@${server.url}`, { environment: {} })
     expect(model.name).toBe('openai-compatible:org/model:8b')
@@ -62,13 +62,13 @@ describe('a model by its name', () => {
     expect(server.asked[0]!.body.model).toBe('org/model:8b')
   })
 
-  it('wants to know where a compatible server is', async () => {
+  it('a compatible server without an address is refused', async () => {
     const error = await errorOf(() => openModel('openai-compatible:qwen3', { environment: {} }))
     expect((error as Error).message).toContain('OPENAI_COMPATIBLE_BASE_URL')
     expect(await errorOf(() => openModel('ollama:x', { baseUrl: 'not an address' }))).toBeInstanceOf(ModelUnknown)
   })
 
-  it('says what a call cost, cache reads and writes at their own price, and nothing where the price is unknown', async () => {
+  it('a model reports what a call cost, cache reads and writes at their own price, and nothing where the price is unknown', async () => {
     const usage = { input: 1000, output: 200, cacheRead: 10_000, cacheWrite: 2000 }
     const server = await providerServer(anthropic.plays({ text: 'Yes.', usage }))
     const settings = { baseUrl: server.url, apiKey: 'k' }
@@ -83,7 +83,7 @@ describe('a model by its name', () => {
     expect(await cost('anthropic:claude-of-tomorrow', prices)).toBeCloseTo(0.0049, 10)
   })
 
-  it('opens with the store by its name, and writes the summaries of compactions', async () => {
+  it('a model opens with the store by its name, and writes the summaries of compactions', async () => {
     const script = join(temporaryFolder(), 'summary.json')
     writeFileSync(
       script,
@@ -114,7 +114,7 @@ describe('a model by its name', () => {
 })
 
 describe('a compaction by a hosted model', () => {
-  it('[P9] waits out an overload, records what it cost, and marks nothing for the cache', async () => {
+  it('[P9] a compaction by a hosted model waits out an overload, records what it cost, and marks nothing for the cache', async () => {
     const delta = JSON.stringify({ add: [{ section: 'facts', text: 'All is well', sources: [3] }] })
     const server = await providerServer(
       anthropic.refusesWith({ kind: 'overloaded' }),
@@ -151,7 +151,7 @@ describe('a script from a file', () => {
     return openModel(`scripted:${file}`)
   }
 
-  it('gives its answers one after the other, the last one ever after', async () => {
+  it('a script from a file gives its answers one after the other, then repeats the last one', async () => {
     const model = await scripted(
       'demo.jsonl',
       [
@@ -168,7 +168,7 @@ describe('a script from a file', () => {
     expect(answers[3]).toMatchObject({ ok: false, failure: { kind: 'rate-limited', retryable: true, retryAfterMs: 5 } })
   })
 
-  it('is one text where it is no JSON', async () => {
+  it('a script from a file is one text where it is no JSON', async () => {
     const model = await scripted('demo.md', '# Hello\n\nfrom a file\n')
     expect((await answerOf(model, question)).text).toBe('# Hello\n\nfrom a file\n')
   })
@@ -183,7 +183,7 @@ describe('a script from a file', () => {
     expect((error as Error).message).toContain(place)
   })
 
-  it('that is not there says so', async () => {
+  it('a script whose file does not exist says so', async () => {
     expect(await errorOf(() => openModel('scripted:/nowhere/at-all.json'))).toMatchObject({ code: 'model/unknown' })
   })
 })

@@ -45,7 +45,7 @@ async function sentTo(name: string, request: ModelRequest, settings: ModelSettin
 }
 
 describe('to Anthropic', () => {
-  it('goes the whole turn: system, tools, thinking with its signature, calls and their results', async () => {
+  it('a request to Anthropic carries the whole turn: system, tools, thinking with its signature, calls and their results', async () => {
     const { path, headers, body } = await sentTo('anthropic:claude-sonnet-4-5', working)
     expect(path).toBe('/v1/messages')
     expect(headers).toMatchObject({ 'x-api-key': 'key-of-the-test', 'anthropic-version': '2023-06-01' })
@@ -71,7 +71,7 @@ describe('to Anthropic', () => {
     ])
   })
 
-  it('[P8] marks the stable prefix and nothing behind it; without a hint it marks nothing', async () => {
+  it('[P8] a request to Anthropic marks the stable prefix and nothing behind it; without a hint it marks nothing', async () => {
     const marks = ({ body }: RecordedRequest) => ({
       system: body.system[0].cache_control?.type,
       messages: body.messages.map((message: { content: { cache_control?: unknown }[] }) =>
@@ -94,7 +94,7 @@ describe('to Anthropic', () => {
     expect(marks(await sentTo(name, { ...working, cache: { stableMessages: 0 } }))).toMatchObject({ all: 1 })
   })
 
-  it('gives back its thinking exactly as it came, hidden or not', async () => {
+  it('a request to Anthropic returns its thinking exactly as it came, hidden or not', async () => {
     const server = await providerServer(
       sends(
         anthropic.begins(),
@@ -123,13 +123,13 @@ describe('to Anthropic', () => {
     ])
   })
 
-  it('lets newer models decide how long to think', async () => {
+  it('a request to Anthropic lets newer models decide how long to think', async () => {
     const { body } = await sentTo('anthropic:claude-opus-4-7', question, { effort: 'high' })
     expect(body.thinking).toMatchObject({ type: 'adaptive' })
     expect(body.output_config).toMatchObject({ effort: 'high' })
   })
 
-  it('leaves out reasoning that another model had', async () => {
+  it('a request to Anthropic leaves out reasoning of another model', async () => {
     const messages = [
       ...question.messages,
       { role: 'assistant' as const, content: [{ type: 'reasoning' as const, text: 'Unsigned.' }, textPart('Sunny.')] },
@@ -141,7 +141,7 @@ describe('to Anthropic', () => {
 })
 
 describe('to a provider of OpenAI’s protocol', () => {
-  it('goes the whole turn, with usage asked for', async () => {
+  it('a request in OpenAI’s protocol carries the whole turn, with usage requested', async () => {
     const { path, headers, body } = await sentTo('openai-compatible:qwen3', working)
     expect(path).toBe('/v1/chat/completions')
     expect(headers.authorization).toBe('Bearer key-of-the-test')
@@ -166,7 +166,7 @@ describe('to a provider of OpenAI’s protocol', () => {
     expect(JSON.stringify(body)).not.toContain('cache_control')
   })
 
-  it('hands reasoning back within the turn it belongs to, unless another model signed it', async () => {
+  it('a request in OpenAI’s protocol returns reasoning within the turn it belongs to, unless another model signed it', async () => {
     const unsigned = structuredClone(working) as { messages: ModelRequest['messages'] } & ModelRequest
     for (const { content } of unsigned.messages) {
       for (const part of content) if (part.type === 'reasoning') delete part.signature
@@ -178,13 +178,13 @@ describe('to a provider of OpenAI’s protocol', () => {
     expect(reasoning(await sentTo('openai:gpt-5', unsigned)).join('')).toBe('')
   })
 
-  it('speaks to OpenAI as its newer models want it', async () => {
+  it('a request to OpenAI uses the fields of its newer models', async () => {
     const { body } = await sentTo('openai:gpt-5', working, { effort: 'low' })
     expect(body).toMatchObject({ max_completion_tokens: 500, reasoning_effort: 'low' })
     expect(body).not.toHaveProperty('max_tokens')
   })
 
-  it('sends no key where there is none', async () => {
+  it('a request in OpenAI’s protocol sends no key where there is none', async () => {
     const server = await providerServer(openai.plays({ text: 'Yes.' }))
     const model = await openModel('ollama:qwen3', { baseUrl: server.url, environment: {} })
     await answerOf(model, question)
@@ -204,7 +204,7 @@ describe('ids of calls', () => {
     ],
   })
 
-  it('[P7] go out as each provider takes them, call and result alike', async () => {
+  it('[P7] ids of calls are sent in the form each provider takes, call and result alike', async () => {
     for (const id of [uuid, odd, 'call_1']) {
       const { messages } = (await sentTo('anthropic:claude-sonnet-4-5', turnWith(id))).body
       const sent = messages[1].content[0].id
@@ -224,7 +224,7 @@ describe('ids of calls', () => {
     }
   })
 
-  it('[P7] stay as they are where they can, and are new where a server begins anew with every answer', async () => {
+  it('[P7] ids of calls stay as they are where they can, and are new where a server restarts them with every answer', async () => {
     const scene = { calls: [{ id: 'call_1', name: 'get_weather', arguments: '{}' }], stop: 'tool-calls' as const }
     const server = await providerServer(openai.plays(scene))
     const model = await openModel('ollama:qwen3', { baseUrl: server.url, environment: {} })

@@ -52,7 +52,7 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     expect(failure).toMatchObject({ kind: 'network', retryable: true })
   })
 
-  it('one that falls silent in the middle is given up, hung up on, and may be tried again', async () => {
+  it('a connection that falls silent in the middle is closed, and may be tried again', async () => {
     const server = await providerServer(sendsAndStalls(beginning))
     const model = await openModel(`${provider}:test`, {
       baseUrl: server.url,
@@ -66,7 +66,7 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     await server.hungUp
   })
 
-  it('one that never begins to answer is given up too', async () => {
+  it('a connection that never begins to answer is closed, too', async () => {
     const { url, hungUp } = await providerServer(() => undefined)
     const settings = { baseUrl: url, apiKey: 'test-key', silenceMs: 200, retries: false as const }
     const { failure } = failureOf(await answerOf(await openModel(`${provider}:test`, settings), question))
@@ -74,7 +74,7 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     await hungUp
   })
 
-  it('half a JSON is told as such', async () => {
+  it('half a JSON is reported as such', async () => {
     const { failure } = await failureAgainst(provider, sends(beginning, 'data: {"type":"content_block_del\n\n'))
     expect(failure).toMatchObject({ kind: 'bad-response', retryable: true })
   })
@@ -100,13 +100,13 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     expect(failure).toMatchObject({ kind: 'overloaded', retryable: false })
   })
 
-  it('nobody there may be tried again', async () => {
+  it('an address where no server listens may be tried again', async () => {
     const settings = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'test-key', retries: false as const }
     const { failure } = failureOf(await answerOf(await openModel(`${provider}:test`, settings), question))
     expect(failure).toMatchObject({ kind: 'network', retryable: true })
   })
 
-  it('is tried again when told to wait, and the answer of the last attempt counts', async () => {
+  it('a call is tried again when told to wait, and the answer of the last attempt counts', async () => {
     const { url, asked } = await providerServer(
       wire.refusesWith({ kind: 'rate-limited', retryAfterSeconds: 0 }),
       wire.plays({ text: 'Half of ', ending: 'cut' }),
@@ -122,7 +122,7 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     expect((await answerOf(model, question)).text).toBe('The whole answer.')
   })
 
-  it('is not tried again when it wants more patience than there is; the failure says how much', async () => {
+  it('a call is not tried again when the provider wants a longer wait than allowed; the failure says how long', async () => {
     const { url, asked } = await providerServer(wire.refusesWith({ kind: 'rate-limited', retryAfterSeconds: 3600 }))
     const model = await openModel(`${provider}:test`, { baseUrl: url, apiKey: 'test-key' })
     const { failure } = failureOf(await answerOf(model, question))
@@ -130,13 +130,13 @@ describe.each(wires)('$provider', ({ provider, wire, beginning }) => {
     expect(asked).toHaveLength(1)
   })
 
-  it('is hung up on when its reader leaves', async () => {
+  it('a call is closed when its reader leaves', async () => {
     const { model, server } = await against(provider, wire.plays({ text: 'It is ', ending: 'stall' }))
     for await (const part of model.stream(question)) if (part.type === 'text-delta') break
     await server.hungUp
   })
 
-  it('is hung up on when it is cancelled before it answers', async () => {
+  it('a call is closed when it is cancelled before the answer', async () => {
     const controller = new AbortController()
     const { model, server } = await against(provider, () => controller.abort())
     const answer = await answerOf(model, { ...question, signal: controller.signal })
@@ -153,7 +153,7 @@ describe('anthropic', () => {
     expect((await failureAgainst('anthropic', sends(trouble))).failure).toMatchObject({ kind: 'overloaded' })
   })
 
-  it('a refusal by the model is a refusal, and what it used is told', async () => {
+  it('a refusal by the model is a refusal, and its usage is reported', async () => {
     const end = anthropic.event('message_delta', {
       delta: { stop_reason: 'refusal', stop_sequence: null },
       usage: { output_tokens: 1 },
@@ -178,7 +178,7 @@ describe('openai-compatible', () => {
     expect(failure).toMatchObject({ kind: 'out-of-credit', retryable: false })
   })
 
-  it('an error in the middle of the stream is told by its code', async () => {
+  it('an error in the middle of the stream is reported by its code', async () => {
     const reply = sends(
       openai.chunk({ choices: [{ index: 0, delta: { content: 'It is ' } }] }),
       openai.chunk({ error: { code: 502, message: 'Provider returned error' } }),
@@ -207,7 +207,7 @@ describe('openai-compatible', () => {
     expect(failure).toMatchObject({ kind: 'context-too-long', retryable: false })
   })
 
-  it('a call that was cut off in its arguments is never handed over as whole', async () => {
+  it('a call whose arguments were cut off is never returned as whole', async () => {
     const begun = { index: 0, id: 'call_1', type: 'function', function: { name: 'remove', arguments: '{"path":"/tm' } }
     const reply = sendsAndCuts(openai.chunk({ choices: [{ index: 0, delta: { tool_calls: [begun] } }] }))
     const { content } = await failureAgainst('openai-compatible', reply)

@@ -36,7 +36,7 @@ async function turn(
 }
 
 describe('calibration', () => {
-  it('foresees what the provider will count after its first answers, whatever it adds on its own', async () => {
+  it('calibration predicts what the provider will count after its first answers, whatever it adds on its own', async () => {
     const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { model: 'house:model' } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 5000 })
@@ -53,7 +53,7 @@ describe('calibration', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('goes on from the log in another process', async () => {
+  it('calibration goes on from the log in another process', async () => {
     const opening = await freshColloquy({ requests: { model: 'house:model' } })
     const dev = await opening.colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 5000 })
@@ -67,7 +67,7 @@ describe('calibration', () => {
     expect(after.ledger.notes.join()).toContain('the provider counts about')
   })
 
-  it('[P5] holds the larger of both against the budget: compacts earlier, and leaves out more', async () => {
+  it('[P5] calibration holds the larger of both counts against the budget: compacts earlier, and leaves out more', async () => {
     const compacted: number[] = []
     for (const ratio of [1, 2]) {
       const { colloquy } = await freshColloquy({ requests: { budget: 8000, model: 'house:model', recall: false } })
@@ -83,7 +83,7 @@ describe('calibration', () => {
     expect(compacted[1]!).toBeLessThan(compacted[0]!)
   })
 
-  it('never makes a request smaller than our own measure says', async () => {
+  it('calibration never makes a request smaller than our own count says', async () => {
     const { colloquy } = await freshColloquy({ requests: { budget: 4000, model: 'house:model', recall: false } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 0.5, preamble: 0 })
@@ -93,7 +93,7 @@ describe('calibration', () => {
     }
   })
 
-  it('keeps models apart', async () => {
+  it('calibration keeps models apart', async () => {
     const { colloquy } = await freshColloquy({ requests: { model: 'house:model' } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const count = provider({ ratio: 1.3, preamble: 9000 })
@@ -105,7 +105,7 @@ describe('calibration', () => {
 })
 
 describe('the model table', () => {
-  it('bounds the budget by window, output and input limits, and says what it assumed', async () => {
+  it('the model table bounds the budget by window, output and input limits, and says what it assumed', async () => {
     const { colloquy } = await freshColloquy({
       requests: {
         budget: 1_000_000,
@@ -135,7 +135,7 @@ describe('the model table', () => {
 })
 
 describe('settings of a session', () => {
-  it('are recorded when they change, win over the project’s, and give way to the request’s', async () => {
+  it('settings of a session are recorded when they change, override the project’s, and yield to the request’s', async () => {
     const { colloquy } = await freshColloquy({ requests: { budget: 9000 } })
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const { sessions } = colloquy
@@ -162,7 +162,7 @@ describe('settings of a session', () => {
 })
 
 describe('the latch', () => {
-  it('[P9] a model that fails once changes nothing; after it fails again the offline summariser serves', async () => {
+  it('[P9] a model that fails once changes nothing; after it fails again the offline summariser is used', async () => {
     const model = scriptedModel(
       [{ type: 'failure', kind: 'overloaded', message: 'busy', retryable: true }],
       'test:down',

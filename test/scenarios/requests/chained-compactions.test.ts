@@ -71,7 +71,7 @@ function coverageOf(all: readonly Message[], checkpoint: Checkpoint | undefined)
 
 describe('fifty compactions in a row', () => {
   it.each([1, 2])(
-    '[P6] [P9] [P10] lose nothing with a model that fails, stalls, rambles or says nothing (seed %i)',
+    '[P6] [P9] [P10] fifty compactions in a row lose nothing with a model that fails, stalls, rambles or says nothing (seed %i)',
     async seed => {
       const seen = new Map<Mood, number>()
       const requests = { budget, recall: false, answerWithinMs: 30 }

@@ -39,7 +39,7 @@ function summaryOf(text: string): string {
 }
 
 describe('every N messages', () => {
-  it('compacts when so many are new, however small they are, and not again before', async () => {
+  it('a compaction every N messages runs when so many are new, however small they are, and not again before', async () => {
     const model = scriptedModel(summaryOf('the questions were answered'), 'test:model')
     const { colloquy, dev } = await session({ model, requests: { everyMessages: 10, recall: false } })
     await talk(colloquy, dev.id, 4)
@@ -56,7 +56,7 @@ describe('every N messages', () => {
     expect(await colloquy.sessions.getAllMessages(dev.id)).toHaveLength(18)
   })
 
-  it('does so without a model, too', async () => {
+  it('a compaction every N messages runs without a model, too', async () => {
     const { colloquy, dev } = await session({ requests: { everyMessages: 10, recall: false } })
     const output = 'one line of what it printed\n'.repeat(60)
     for (let turn = 0; turn < 4; turn++) {
@@ -67,7 +67,7 @@ describe('every N messages', () => {
     expect(await colloquy.sessions.getCheckpoint(dev.id)).toMatchObject({ author: 'offline' })
   })
 
-  it('leaves a session alone whose few words a summary would not make fewer, and tries again later', async () => {
+  it('a compaction every N messages skips a session whose few words a summary would not shorten, and tries again later', async () => {
     const { colloquy, dev } = await session({ requests: { everyMessages: 10, recall: false } })
     await talk(colloquy, dev.id, 5)
     const request = await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -77,7 +77,7 @@ describe('every N messages', () => {
 })
 
 describe('in the background', () => {
-  it('starts past three quarters of the budget, keeps nobody waiting, and what is said meanwhile stays', async () => {
+  it('a background compaction starts past three quarters of the budget, blocks no caller, and later messages stay', async () => {
     let answer = (_: string) => {}
     const answered = new Promise<string>(resolve => {
       answer = resolve
@@ -104,7 +104,7 @@ describe('in the background', () => {
     expect(next.totalTokens).toBeLessThan(request.totalTokens)
   })
 
-  it('does not start below that, nor without a model', async () => {
+  it('a background compaction does not start below that, nor without a model', async () => {
     const model = scriptedModel(summaryOf('never asked'), 'test:model')
     const below = await session({ model, requests: { budget: 4_000, recall: false } })
     await talkUntil(below.colloquy, below.dev.id, 0.5)
@@ -116,7 +116,7 @@ describe('in the background', () => {
     expect(await reasonsOf(offline.colloquy, offline.dev)).toEqual([])
   })
 
-  it('a second request past the trigger waits for the one that runs instead of starting its own', async () => {
+  it('a second request past the trigger waits for the running compaction instead of starting its own', async () => {
     let answer = (_: string) => {}
     const answered = new Promise<string>(resolve => {
       answer = resolve

@@ -30,7 +30,7 @@ async function updatesUntil(updates: AsyncIterable<Update>, last: Update['name']
 }
 
 describe('compaction', () => {
-  it('runs after every N messages where that is asked for, however small they are', async () => {
+  it('compaction runs after every N messages where that is configured, however small they are', async () => {
     const { colloquy, dev } = await session({ requests: { everyMessages: 30 } })
     await talk(colloquy, dev.id, 10)
     await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -42,7 +42,7 @@ describe('compaction', () => {
     expect(started).toMatchObject({ compaction: { reason: 'every-n' } })
   })
 
-  it('runs in the background from 75 % on with a model, and the request does not wait for it', async () => {
+  it('compaction runs in the background from 75 % on with a model, and the request does not wait for it', async () => {
     let answer: (text: string) => void = () => undefined
     const model = scriptedModel(() => new Promise<string>(resolve => (answer = resolve)), 'test:model')
     const { colloquy, dev } = await session({ model, requests: { budget: 4000, recall: false } })
@@ -60,7 +60,7 @@ describe('compaction', () => {
     expect(await colloquy.sessions.getCheckpoint(dev.id)).toMatchObject({ author: 'test:model' })
   })
 
-  it('asks a model with a small window in pieces', async () => {
+  it('compaction asks a model with a small window in pieces', async () => {
     let calls = 0
     const model = scriptedModel(() => {
       calls++
@@ -74,7 +74,7 @@ describe('compaction', () => {
     expect((await colloquy.sessions.getCheckpoint(dev.id))!.items).toHaveLength(calls)
   })
 
-  it('tells start, completion with all its figures, and failure with what it cost', async () => {
+  it('compaction reports start, completion with all its metrics, and failure with what it cost', async () => {
     const answers = ['{"add":[{"section":"facts","text":"a fact","sources":[3]}]}', 'Sorry.']
     let now = Date.parse('2026-11-16T10:00:00Z')
     const model = scriptedModel(() => {
@@ -119,7 +119,7 @@ describe('compaction', () => {
     })
   })
 
-  it('keeps as much as a forced one is told to', async () => {
+  it('a forced compaction keeps as many messages as the caller says', async () => {
     const { colloquy, dev } = await session({ requests: { budget: 20_000 } })
     await talk(colloquy, dev.id, 40)
     await colloquy.sessions.forceCompact(dev.id, { keep: { messages: 10 } })
@@ -130,7 +130,7 @@ describe('compaction', () => {
     await expect(wrong).rejects.toMatchObject({ code: 'input/invalid' })
   })
 
-  it('lifts a constraint only when a person does', async () => {
+  it('compaction lifts a constraint only when a person does', async () => {
     const { colloquy, dev } = await session({ requests: { budget: 20_000 } })
     const { sessions } = colloquy
     const constraint = async () =>
@@ -159,7 +159,7 @@ describe('compaction', () => {
 })
 
 describe('what leads back', () => {
-  it('expands an item that only an older checkpoint has', async () => {
+  it('expanding finds an item that only an older checkpoint has', async () => {
     let at = 0
     const model = scriptedModel(() => {
       at++
@@ -187,7 +187,7 @@ describe('what leads back', () => {
     await expect(diff).rejects.toMatchObject({ facts: { what: 'checkpoint', id: '99' } })
   })
 
-  it('quotes what was said beside a hit, and never what is kept', async () => {
+  it('recall quotes the messages next to a hit, and never what is kept', async () => {
     const { colloquy, dev } = await session({ requests: { budget: 5000, strategy: { name: 'sliding_window' } } })
     const { sessions } = colloquy
     await sessions.addMessage(dev.id, { role: 'user', content: 'Which code opens the xylophone?' })
@@ -207,7 +207,7 @@ describe('what leads back', () => {
 })
 
 describe('sliding_window', () => {
-  it('keeps the first system message, then the notice, then the newest', async () => {
+  it('sliding_window keeps the first system message, then the notice, then the newest', async () => {
     const { colloquy, dev } = await session({
       requests: { budget: 3000, recall: false, strategy: { name: 'sliding_window' } },
     })
@@ -229,7 +229,7 @@ describe('sliding_window', () => {
 })
 
 describe('context', () => {
-  it('is gathered again by the limits it was gathered by', async () => {
+  it('context is gathered again by the limits it was gathered by', async () => {
     const root = repositoryWith({ 'a/b/c/d.txt': '', 'CLAUDE.md': 'Use tabs.' })
     const { colloquy, dev } = await session()
     const limits = { structure: { depth: 1 } }

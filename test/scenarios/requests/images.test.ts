@@ -27,7 +27,7 @@ function workTree(): string {
 
 const image = (path: string): Part => ({ type: 'file', name: 'form.png', mediaType: 'image/png', path })
 
-it('sends an image of the work tree to a model that sees, again with every request, and names it in words', async () => {
+it('an image of the worktree is sent to a model that sees, again with every request, and named in words', async () => {
   const server = await providerServer(anthropic.plays({ text: 'A form.' }))
   const model = await openModel('anthropic:claude-test', { baseUrl: server.url, environment })
   const { colloquy } = await freshColloquy({ root: workTree() })
@@ -49,7 +49,7 @@ it('sends an image of the work tree to a model that sees, again with every reque
   expect(said?.tokens.count).toBeGreaterThan(1_600)
 })
 
-it('sends an image by its address or as it came to OpenAI, and only its name to a server nobody knows', async () => {
+it('an image goes to OpenAI by its address or as it came, and only by its name to an unknown server', async () => {
   const [known, unknown] = [
     await providerServer(openai.plays({ text: 'Yes.' })),
     await providerServer(openai.plays({ text: 'Yes.' })),
@@ -80,7 +80,7 @@ it('sends an image by its address or as it came to OpenAI, and only its name to 
   expect(JSON.stringify(content(unknown))).toBe(JSON.stringify(text))
 })
 
-it('looks nowhere but in the work tree, and goes on with the name of what it cannot send', async () => {
+it('an image is read from the worktree only, and one that cannot be sent is named instead', async () => {
   const server = await providerServer(anthropic.plays({ text: 'No.' }))
   const model = await openModel('anthropic:claude-test', { baseUrl: server.url, environment })
   const { colloquy } = await freshColloquy({ root: workTree() })

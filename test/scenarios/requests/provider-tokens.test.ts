@@ -37,7 +37,7 @@ async function session(tokens: ProviderTokensOptions) {
 const claude = { provider: 'anthropic', model: 'claude-opus-4-5', apiKey: 'not-a-key' } as const
 
 describe('a provider’s own count', () => {
-  it('is asked for once, when a message is written, and stored with who counted', async () => {
+  it("a provider’s own count is requested once, when a message is written, and stored with the counter's name", async () => {
     const { asked, baseUrl } = await provider(({ body }) => ({
       body: { input_tokens: 7 + (body.messages as [{ content: string }])[0].content.length },
     }))
@@ -58,7 +58,7 @@ describe('a provider’s own count', () => {
   it.each([
     ['openai', '/v1/responses/input_tokens', { input_tokens: 11 }, { authorization: 'Bearer not-a-key' }],
     ['google', '/v1beta/models/m-1:countTokens', { totalTokens: 11 }, { 'x-goog-api-key': 'not-a-key' }],
-  ] as const)('speaks the protocol of %s', async (name, url, body, headers) => {
+  ] as const)('a provider’s own count speaks the protocol of %s', async (name, url, body, headers) => {
     const { asked, baseUrl } = await provider(() => ({ body }))
     const { sessions, id } = await session({ provider: name, model: 'm-1', apiKey: 'not-a-key', baseUrl })
     const message = await sessions.addMessage(id, { role: 'user', content: 'Hello there' })
@@ -73,7 +73,7 @@ describe('a provider’s own count', () => {
     ['answers another shape', () => ({ body: { tokens: 'many' } })],
     ['does not answer', () => 'silence' as const],
   ])(
-    'when it %s the message is written all the same, counted here, and nobody is asked for a while',
+    'when a provider %s the message is written all the same, counted here, and no provider is asked for a while',
     async (_, reply) => {
       const { asked, baseUrl } = await provider(reply)
       const { sessions, id } = await session({ ...claude, baseUrl, timeoutMs: 200 })
@@ -86,7 +86,7 @@ describe('a provider’s own count', () => {
     },
   )
 
-  it('is asked again after the pause', async () => {
+  it('a provider’s own count is requested again after the pause', async () => {
     let fails = true
     const { asked, baseUrl } = await provider(() => (fails ? { status: 500, body: {} } : { body: { input_tokens: 3 } }))
     const { sessions, id } = await session({ ...claude, baseUrl, pauseMs: 0 })

@@ -7,7 +7,7 @@ const call = (callId: string, name: string, input: unknown = {}): Part => ({ typ
 const result = (callId: string): Part => ({ type: 'tool-result', callId, output: 'done' })
 
 describe('computed state', () => {
-  it('[P10] names running calls in every request until their result is there, through compactions', async () => {
+  it('[P10] computed state names running calls in every request until their result is there, through compactions', async () => {
     const { colloquy } = await freshColloquy({ requests: { budget: 4000, recall: false } })
     const { sessions } = colloquy
     const dev = await sessions.getOrCreateSession({ type: 'feature', agentType: 'dev', featureId: 'login' })
@@ -46,7 +46,7 @@ describe('computed state', () => {
 describe('a request for a message that is more than text', () => {
   const feature = { type: 'feature', agentType: 'dev', featureId: 'login' } as const
 
-  it('[P7] hands the result of a tool back as a result, right behind its call, whole or shortened', async () => {
+  it('[P7] the result of a tool is returned as a result, right behind its call, whole or shortened', async () => {
     const { colloquy } = await freshColloquy({ requests: { recall: false } })
     const { sessions } = colloquy
     const dev = await sessions.getOrCreateSession(feature)
@@ -70,7 +70,7 @@ describe('a request for a message that is more than text', () => {
     expect(tight.totalTokens).toBeLessThanOrEqual(2000)
   })
 
-  it('says what a file says', async () => {
+  it('a message with a file gives the text of the file', async () => {
     const { colloquy } = await freshColloquy()
     const dev = await colloquy.sessions.getOrCreateSession(feature)
     const { id } = await colloquy.sessions.addMessage(dev.id, {

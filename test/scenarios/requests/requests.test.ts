@@ -24,7 +24,7 @@ async function talk(colloquy: Colloquy, sessionId: string, turns: number, from =
 const small = { requests: { budget: 4000, recall: false } }
 
 describe('buildRequest', () => {
-  it('puts description, context, history and message together, in both renderings', async () => {
+  it('buildRequest puts description, context, history and message together, in both renderings', async () => {
     const { colloquy, session: dev } = await session()
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'Build the form' })
     await colloquy.sessions.addMessage(dev.id, { role: 'assistant', content: 'It is built.' })
@@ -37,7 +37,7 @@ describe('buildRequest', () => {
     expect(request.ledger.entries.map(entry => entry.what)).toEqual(['description', 'message', 'message', 'message'])
   })
 
-  it('[P5] is no larger than its ledger says, whatever ids calls have and however long names are', async () => {
+  it('[P5] buildRequest gives a request no larger than its ledger says, whatever ids calls have and however long names are', async () => {
     const { colloquy, session: dev } = await session({ requests: { budget: 50_000, recall: false } })
     const { count } = await loadExactEstimator()
     for (let turn = 0; turn < 30; turn++) {
@@ -52,7 +52,7 @@ describe('buildRequest', () => {
     expect(count(systemPrompt) + count(userPrompt)).toBeLessThanOrEqual(totalTokens)
   })
 
-  it('[P7] has a message that was stored before exactly once', async () => {
+  it('[P7] buildRequest has a message that was stored before exactly once', async () => {
     const { colloquy, session: dev } = await session()
     const stored = await colloquy.sessions.addMessage(dev.id, { role: 'user', content: 'the only question' })
     const byText = await colloquy.sessions.buildRequest(dev.id, 'the only question')
@@ -63,7 +63,7 @@ describe('buildRequest', () => {
     }
   })
 
-  it('[P8] says of what is left out how much that is, pinned messages not among it, however much was read', async () => {
+  it('[P8] buildRequest says how much is left out, without the pinned messages, however much was read', async () => {
     const strategy = { name: 'sliding_window' } as const
     const { colloquy, session: dev } = await session({ requests: { strategy, budget: 3_000, recall: false } })
     const pinned = await colloquy.sessions.addMessage(dev.id, {
@@ -84,7 +84,7 @@ describe('buildRequest', () => {
     })
   })
 
-  it('[P8] gives the same bytes for the same inputs, and previewing changes nothing', async () => {
+  it('[P8] buildRequest gives the same bytes for the same inputs, and previewing changes nothing', async () => {
     const { colloquy, session: dev } = await session()
     await talk(colloquy, dev.id, 5)
     const version = (await colloquy.conversations.getConversation(dev.conversationId)).version
@@ -94,7 +94,7 @@ describe('buildRequest', () => {
     expect((await colloquy.conversations.getConversation(dev.conversationId)).version).toBe(version)
   })
 
-  it('leaves a manifest of what was sent', async () => {
+  it('buildRequest records a manifest of what was sent', async () => {
     const { colloquy, session: dev } = await session()
     await talk(colloquy, dev.id, 2)
     const request = await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -110,12 +110,12 @@ describe('buildRequest', () => {
     })
   })
 
-  it('[P5] says which fixed part is too large for the budget, and calls nobody', async () => {
+  it('[P5] buildRequest names the fixed part that is too large for the budget, and calls no model', async () => {
     const { colloquy, session: dev } = await session({ requests: { budget: 50 } })
     await expect(colloquy.sessions.buildRequest(dev.id, 'hello')).rejects.toThrow(BudgetTooSmall)
   })
 
-  it('keeps to a description of your own, recorded when it changes', async () => {
+  it("buildRequest keeps to a description of the caller's, recorded when it changes", async () => {
     const { colloquy, session: dev } = await session()
     const description = {
       agentType: 'dev',
@@ -131,7 +131,7 @@ describe('buildRequest', () => {
     expect(events.filter(one => one.event.type === 'session.described')).toHaveLength(1)
   })
 
-  it('quotes older messages that have the words of the new one', async () => {
+  it('buildRequest quotes older messages that have the words of the new one', async () => {
     const { colloquy, session: dev } = await session({
       requests: { budget: 3000, strategy: { name: 'sliding_window' } },
     })
@@ -181,7 +181,7 @@ describe('strategies', () => {
 })
 
 describe('compaction', () => {
-  it('[P9] runs by itself past the trigger, and the request fits again with nothing left out', async () => {
+  it('[P9] compaction runs by itself past the trigger, and the request fits again with nothing left out', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
     const request = await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -193,7 +193,7 @@ describe('compaction', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('[P6] covers every message exactly once: in the checkpoint or kept', async () => {
+  it('[P6] compaction covers every message exactly once: in the checkpoint or kept', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
     const request = await colloquy.sessions.buildRequest(dev.id, 'Next?')
@@ -204,7 +204,7 @@ describe('compaction', () => {
     expect(kept.sort((a, b) => a - b)).toEqual(all.filter(version => version > checkpoint.upTo))
   })
 
-  it('chains: many in a row, with messages in between, and pinned text stays as it is', async () => {
+  it('compactions form a chain: many in a row, with messages in between, and pinned text stays as it is', async () => {
     const { colloquy, session: dev } = await session(small)
     const pinned = 'NEVER touch the   production\tdatabase.'
     await colloquy.sessions.addMessage(dev.id, { role: 'user', content: pinned, pinned: true })
@@ -221,7 +221,7 @@ describe('compaction', () => {
     expect(await colloquy.conversations.stats(dev.conversationId)).toMatchObject({ messages: 481 })
   }, 60_000)
 
-  it('lets a model write the delta, and goes from an item to the messages behind it', async () => {
+  it('compaction lets a model write the delta, and leads from an item to the messages behind it', async () => {
     const model = scriptedModel(request => {
       const versions = [...JSON.stringify(request.messages).matchAll(/\b(\d+) user\b/g)].map(match => Number(match[1]))
       const source = versions[0] ?? 3
@@ -271,7 +271,7 @@ describe('compaction', () => {
     expect(request.systemPrompt).toContain('I came in the meantime')
   })
 
-  it('one at a time: two that start at once make one checkpoint', async () => {
+  it('of two compactions that start at once one makes a checkpoint', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
     await Promise.all([
@@ -336,7 +336,7 @@ describe('compaction', () => {
     await slow.close()
   })
 
-  it('tells subscribers with the seeds’ names', async () => {
+  it('compaction reports to subscribers under the documented names', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
     const updates = colloquy.subscribe({ sessionId: dev.id })
@@ -352,7 +352,7 @@ describe('compaction', () => {
     expect(names).toEqual(['session:compaction-start', 'session:compaction-complete'])
   })
 
-  it('reports totals, what was saved, and how far the next one is', async () => {
+  it('compaction reports totals, savings, and how far the next one is', async () => {
     const { colloquy, session: dev } = await session(small)
     const before = await colloquy.sessions.getMetrics(dev.id)
     await talk(colloquy, dev.id, 60)
@@ -365,7 +365,7 @@ describe('compaction', () => {
     expect(after.untilTrigger).toBeGreaterThan(0)
   })
 
-  it('starts afresh after a reset', async () => {
+  it('compaction starts afresh after a reset', async () => {
     const { colloquy, session: dev } = await session(small)
     await talk(colloquy, dev.id, 60)
     await colloquy.sessions.buildRequest(dev.id, 'Next?')

@@ -13,7 +13,7 @@ function addressOf(path: string, query: Record<string, unknown>): string {
 }
 
 describe('[P12] every endpoint', () => {
-  it('lets nobody through without a token that is good for its project and scope, from its own place', async () => {
+  it('[P12] every endpoint refuses a caller without a token that is good for its project and scope, from its own address', async () => {
     const { running, token, book } = await freshServer({ configuration: { limits: { requestsPerSecond: null } } })
     const [reader, writer, stranger] = [
       book.add({ name: 'reader', scope: 'read', projects: ['shop'] }).token,
@@ -88,7 +88,7 @@ function expectation(at: { who: string; isPlaceRight: boolean; scope: string; is
 }
 
 describe('[P12] a browser', () => {
-  it('gets in once by the printed address, and then by a cookie that needs a header to change anything', async () => {
+  it('[P12] a browser gets in once by the printed address, and then by a cookie that needs a header to change anything', async () => {
     const { running, send } = await freshServer()
     const nobody = { authorization: undefined }
     const { pathname, search } = new URL(running.entry())
@@ -116,7 +116,7 @@ describe('[P12] a browser', () => {
     expect(await send('/api/v1/me', { headers: { ...nobody, cookie: `${cookie}x` } })).toMatchObject({ status: 401 })
   })
 
-  it('is told to run nothing and load nothing from elsewhere, and may call from origins that were named', async () => {
+  it('[P12] a browser may run nothing and load nothing from elsewhere, and may call from configured origins', async () => {
     const { send } = await freshServer({ configuration: { origins: ['http://localhost:5173'] } })
     for (const path of ['/health', '/api/docs', '/nowhere']) {
       const { headers } = await send(path)
@@ -140,7 +140,7 @@ describe('[P12] a browser', () => {
 })
 
 describe('[P12] what is open', () => {
-  it('is health and readiness, and they say nothing else', async () => {
+  it('[P12] health and readiness are open, and they say nothing else', async () => {
     const { running } = await freshServer()
     for (const path of ['/health', '/ready']) {
       expect(await send(running, path)).toMatchObject({ status: 200, text: '{"status":"ok"}' })
@@ -151,7 +151,7 @@ describe('[P12] what is open', () => {
 })
 
 describe('[P12] tokens', () => {
-  it('are made on first start, for their owner alone to read', () => {
+  it('[P12] tokens are created on first start, readable by their owner alone', () => {
     const file = join(temporaryFolder(), 'deep', 'token')
     const token = ownersToken(file)
     expect(token.length).toBeGreaterThan(40)
@@ -161,7 +161,7 @@ describe('[P12] tokens', () => {
     expect(() => ownersToken(file)).toThrow('too short')
   })
 
-  it('of others are kept as digests, hold for their projects, and end when revoked', async () => {
+  it('[P12] tokens of others are kept as digests, hold for their projects, and end when revoked', async () => {
     const { send, book, folder } = await freshServer()
     const { token, entry } = book.add({ name: 'ci', scope: 'write', projects: ['shop'] })
     expect(statSync(join(folder, 'tokens.json')).mode & 0o777).toBe(0o600)
@@ -179,7 +179,7 @@ describe('[P12] tokens', () => {
     expect(book.revoke(entry.name)).toBe(false)
   })
 
-  it('of a damaged book let nobody in', async () => {
+  it('[P12] tokens of a damaged book let no caller in', async () => {
     const { send, book, folder } = await freshServer()
     const { token } = book.add({ name: 'ci', scope: 'write', projects: 'all' })
     writeFileSync(join(folder, 'tokens.json'), '[{"name":"ci"')
@@ -187,7 +187,7 @@ describe('[P12] tokens', () => {
     expect(await send('/api/v1/me')).toMatchObject({ status: 200 })
   })
 
-  it("of one project write under their own name, and see that project's sessions only", async () => {
+  it("[P12] tokens of one project write under their own name, and see that project's sessions only", async () => {
     const { send, book, client } = await freshServer()
     await client.sessions.getOrCreate({ project: 'elsewhere', body: { type: 'bead', agentType: 'dev', beadId: 'b' } })
     const { token } = book.add({ name: 'ci', scope: 'write', projects: ['elsewhere'] })
@@ -199,7 +199,7 @@ describe('[P12] tokens', () => {
 })
 
 describe('[P12] where it listens', () => {
-  it('is this machine, unless it is told otherwise and has a long enough token', async () => {
+  it('[P12] the server listens on loopback, unless it is told otherwise and has a long enough token', async () => {
     const { createServer } = await import('colloquy/server')
     const { colloquy } = await freshServer()
     const token = 'x'.repeat(20)
@@ -209,7 +209,7 @@ describe('[P12] where it listens', () => {
     await server.close()
   })
 
-  it('takes no more requests of a token than its limit', async () => {
+  it('[P12] the server takes no more requests of a token than its limit', async () => {
     const { send } = await freshServer({ configuration: { limits: { requestsPerSecond: 1 } } })
     const statuses = []
     for (let number = 0; number < 6; number++) statuses.push(await send('/api/v1/me'))

@@ -18,7 +18,7 @@ async function shopServer(players: Record<string, Player> = {}) {
 }
 
 describe('a team over HTTP', () => {
-  it('is set to work, goes on by itself, tells what it does as live events, and where it stands', async () => {
+  it('a team is started over HTTP, goes on by itself, reports as live events, and says where it stands', async () => {
     const { client, colloquy, root } = await shopServer()
     const moves: string[] = []
     const following = (async () => {
@@ -43,7 +43,7 @@ describe('a team over HTTP', () => {
     expect(runGit(root, 'show', 'main:answer.txt')).toBe('good\n')
   })
 
-  it('runs a loop alone, stops, and says what is wrong', async () => {
+  it('a loop runs alone over HTTP, stops, and says what is wrong', async () => {
     const { client, colloquy } = await shopServer({ dev: writes('bad') })
     const ended = (async () => {
       for await (const { event } of colloquy.subscribe({ from: 'now' })) {

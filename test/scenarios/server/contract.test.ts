@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 
 const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 
-it('describes every endpoint as OpenAPI 3.1, and everything it refers to is there', () => {
+it('the contract describes every endpoint as OpenAPI 3.1, and everything it refers to is there', () => {
   const described = description('1.0.0') as {
     openapi: string
     paths: Record<string, Record<string, { operationId: string; parameters: Array<{ in: string; name: string }> }>>
@@ -30,12 +30,12 @@ it('describes every endpoint as OpenAPI 3.1, and everything it refers to is ther
   expect(text).not.toContain('$defs')
 })
 
-it('has one endpoint per method and path', () => {
+it('the contract has one endpoint per method and path', () => {
   const places = endpoints.map(({ endpoint }) => `${endpoint.method} ${endpoint.path}`)
   expect(new Set(places).size).toBe(places.length)
 })
 
-it('gives browsers a client without anything of Node in it', () => {
+it('the contract gives browsers a client without anything of Node in it', () => {
   const seen = new Set<string>()
   const outside = new Set<string>()
   const offences: string[] = []

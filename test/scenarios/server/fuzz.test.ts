@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { fuzz } from '../../torture/fuzz.ts'
 
-it('answers whatever is sent with no 5xx and no trace of its code, and the log stays whole', async () => {
+it('the server answers any input with no 5xx and no trace of its code, and the log stays whole', async () => {
   const { colloquy } = await freshColloquy()
   const report = await fuzz({ colloquy, requests: 600, seed: 20261116 })
   expect(report.problems).toEqual([])

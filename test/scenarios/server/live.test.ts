@@ -30,7 +30,7 @@ function memoryInUse(): number {
 }
 
 describe('live events', () => {
-  it('[P2] come once and in order, from the start or from the last one seen', async () => {
+  it('[P2] live events come once and in order, from the start or from the last one seen', async () => {
     const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const say = (content: string) => client.conversations.say({ conversationId, body: { role: 'user', content } })
@@ -49,7 +49,7 @@ describe('live events', () => {
     expect(numbersOf(await rest)).toEqual([4, 5, 6])
   })
 
-  it('are filtered by conversation, session and type, and never cross projects', async () => {
+  it('live events are filtered by conversation, session and type, and never cross projects', async () => {
     const { client, book, running } = await freshServer()
     const thread = (threadId: string) => ({ type: 'thread', agentType: 'dev', threadId }) as const
     const one = await client.sessions.getOrCreate({ body: thread('one') })
@@ -71,7 +71,7 @@ describe('live events', () => {
     await expect(take(client.live({ from: 'nonsense' }), 1)).rejects.toMatchObject({ code: 'log/position-unknown' })
   })
 
-  it('[P2] go on across a restart of the server without a gap or a repetition', async () => {
+  it('[P2] live events go on across a restart of the server without a gap or a repetition', async () => {
     const { colloquy, token, running } = await freshServer()
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const client = connect({ url: running.url, token, project: 'shop' })
@@ -90,7 +90,7 @@ describe('live events', () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  it('tell a large event without its content', async () => {
+  it('a large live event comes without its content', async () => {
     const { client } = await freshServer()
     const content = 'word '.repeat(100_000)
     const { id } = await client.conversations.create({ body: { title: 'x', initial: { role: 'user', content } } })
@@ -99,7 +99,7 @@ describe('live events', () => {
     expect(large?.event).toBeUndefined()
   })
 
-  it('say that they are alive, and drop who does not read', async () => {
+  it('live streams send heartbeats, and drop a client that does not read', async () => {
     const { running, token, colloquy, client } = await freshServer({ configuration: { heartbeatMs: 30, stallMs: 300 } })
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
     const socket = createConnection(running.port, '127.0.0.1')
@@ -126,7 +126,7 @@ describe('live events', () => {
     expect(await client.operations.metrics()).toContain('colloquy_subscribers_dropped_total 1')
   })
 
-  it('cost less than a megabyte for each client that never reads, however much there is to tell', async () => {
+  it('live streams cost less than a megabyte for each client that never reads, however much is sent', async () => {
     const deaf = 20
     const { running, token, colloquy, client } = await freshServer({ configuration: { stallMs: 600_000 } })
     const { id } = await colloquy.conversations.createConversation({ title: 'x' })
@@ -161,7 +161,7 @@ describe('live events', () => {
     await expect.poll(() => (memoryInUse() - before) / deaf, { timeout: 20_000 }).toBeLessThan(1_000_000)
   })
 
-  it('are so many at once and no more', async () => {
+  it('live streams are limited in number', async () => {
     const { client, send } = await freshServer({ configuration: { limits: { streams: 1 } } })
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const events = client.live({ from: 'start' })
@@ -172,7 +172,7 @@ describe('live events', () => {
     expect(await take(client.live({ from: 'start' }), 2)).toHaveLength(2)
   })
 
-  it('reach many listeners, each its own, once and in order', async () => {
+  it('live events reach many listeners, each its own, once and in order', async () => {
     const { client, colloquy } = await freshServer()
     const conversations = await Promise.all(
       Array.from({ length: 4 }, (_, at) => colloquy.conversations.createConversation({ title: `c${at}` })),

@@ -18,7 +18,7 @@ async function beadSession() {
   return Object.assign(server, { id })
 }
 
-it('gives a conversation by its session and by its bead', async () => {
+it('a Loom conversation is found by its session and by its bead', async () => {
   const { send, id } = await beadSession()
   const answer = await send(`/api/v1/conversations/${id}`)
   expect(answer.status).toBe(200)
@@ -45,7 +45,7 @@ it('gives a conversation by its session and by its bead', async () => {
   expect((await send('/api/v1/beads/loom-1/conversation')).json()).toEqual(answer.json())
 })
 
-it('lists by project, which must be said', async () => {
+it('Loom conversations are listed by project, which is required', async () => {
   const { send, id } = await beadSession()
   const listed = await send('/api/v1/conversations?project_id=shop&limit=10')
   expect(listed.json()).toMatchObject({ project_id: 'shop', limit: 10, conversations: [{ session_id: id }] })
@@ -54,7 +54,7 @@ it('lists by project, which must be said', async () => {
   expect(refused.json()).toMatchObject({ error: expect.stringContaining('project_id') })
 })
 
-it('resets, keeping the first system message unless told otherwise, and the log keeps all', async () => {
+it('a Loom conversation is reset, keeping the first system message unless told otherwise, and the log keeps all', async () => {
   const { send, id, colloquy } = await beadSession()
   const path = `/api/v1/conversations/${id}/reset`
   const kept = await send(path, { method: 'POST' })
@@ -66,7 +66,7 @@ it('resets, keeping the first system message unless told otherwise, and the log 
   expect(await colloquy.conversations.getMessages(conversationId)).toHaveLength(2)
 })
 
-it('[P4] hides what is deleted, and the log keeps it', async () => {
+it('[P4] a deleted Loom conversation is hidden, and the log keeps it', async () => {
   const { send, id, colloquy } = await beadSession()
   const { conversationId } = await colloquy.sessions.getSession(id)
   const deleted = await send(`/api/v1/conversations/${id}`, { method: 'DELETE' })

@@ -5,7 +5,7 @@ import { freshServer } from '../../support/server.ts'
 const json = { 'content-type': 'application/json' }
 
 describe('sessions and messages over HTTP', () => {
-  it('makes a session, records messages and reads them back', async () => {
+  it('a session over HTTP is created, records messages and reads them back', async () => {
     const { client, colloquy } = await freshServer()
     const session = await client.sessions.getOrCreate({
       body: { type: 'feature', agentType: 'pm', featureId: 'login' },
@@ -23,7 +23,7 @@ describe('sessions and messages over HTTP', () => {
     expect(recorded).toMatchObject({ actor: 'owner', channel: 'http', requestId: expect.stringMatching(/./) })
   })
 
-  it('does everything to a session that the library does', async () => {
+  it('a session over HTTP does everything that the library does', async () => {
     const { client } = await freshServer()
     const { id: sessionId } = await client.sessions.getOrCreate({
       body: { type: 'task', agentType: 'dev', featureId: 'login', taskId: 'form', taskState: 'in_dev' },
@@ -63,7 +63,7 @@ describe('sessions and messages over HTTP', () => {
     await expect(client.sessions.get({ sessionId })).rejects.toMatchObject({ code: 'not-found', status: 404 })
   })
 
-  it('[P3] records a message once under one key, and nothing on a wrong version', async () => {
+  it('[P3] a message over HTTP is recorded once under one key, and not on a wrong version', async () => {
     const { client, send } = await freshServer()
     const { id: sessionId } = await client.sessions.getOrCreate({
       body: { type: 'thread', agentType: 'dev', threadId: 't' },
@@ -90,7 +90,7 @@ describe('sessions and messages over HTTP', () => {
 })
 
 describe('conversations over HTTP', () => {
-  it('tells what was: messages, sessions, views and requests as of a version, and the whole step by step', async () => {
+  it('a conversation over HTTP shows its past: messages, sessions, views and requests as of a version, and step by step', async () => {
     const { client } = await freshServer()
     const session = await client.sessions.getOrCreate({ body: { type: 'feature', agentType: 'pm', featureId: 'f' } })
     const { id: sessionId, conversationId } = session
@@ -122,7 +122,7 @@ describe('conversations over HTTP', () => {
     await expect(client.past.messages({ ...then, version: second.version + 99 })).rejects.toMatchObject({ status: 400 })
   })
 
-  it('finds sessions, branches and words by work item, participant and agent', async () => {
+  it('sessions, branches and words are found over HTTP by work item, participant and agent', async () => {
     const { client } = await freshServer()
     const item = { type: 'task', featureId: 'f', taskId: 't' } as const
     expect(await client.sessions.active({ query: { ...item, agentType: 'dev' } })).toBeNull()
@@ -141,7 +141,7 @@ describe('conversations over HTTP', () => {
     await expect(client.sessions.list({ query: { taskId: 't' } })).rejects.toMatchObject({ code: 'input/invalid' })
   })
 
-  it('creates, says, lists in pages, completes, branches, compares, merges, exports, purges and restores', async () => {
+  it('a conversation over HTTP is created, used, listed in pages, completed, branched, compared, merged, exported, purged and restored', async () => {
     const { client } = await freshServer()
     const conversation = await client.conversations.create({
       body: { title: 'Login page', initial: { role: 'user', content: 'Build it' } },
@@ -181,7 +181,7 @@ describe('conversations over HTTP', () => {
     expect((await client.conversations.restore({ conversationId: other!.id })).title).toBe('b')
   })
 
-  it('answers a question it answered before with 304, and tells the version as ETag', async () => {
+  it('a repeated query gets a 304, and its version as ETag', async () => {
     const { client, send } = await freshServer()
     const { id } = await client.conversations.create({ body: { title: 'x' } })
     const path = `/api/v1/projects/shop/conversations/${id}`
@@ -200,7 +200,7 @@ describe('conversations over HTTP', () => {
     expect(late.json()).toMatchObject({ code: 'log/version-conflict', facts: { expected: 1, actual: 2 } })
   })
 
-  it('keeps secrets out of the log where a project asks for it, and says so on the event', async () => {
+  it('secrets are kept out of the log where a project wants that, and the event says so', async () => {
     const secret = `sk-ant-${'aB3'.repeat(12)}`
     const { client, colloquy } = await freshServer({ open: { redact: true } })
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
@@ -213,7 +213,7 @@ describe('conversations over HTTP', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('erases and pins a message', async () => {
+  it('a message is erased and pinned over HTTP', async () => {
     const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'x' } })
     const { id: messageId } = await client.conversations.say({
@@ -230,7 +230,7 @@ describe('conversations over HTTP', () => {
 })
 
 describe('teams over HTTP', () => {
-  it('routes, completes, moves through phases, delegates, claims and acknowledges', async () => {
+  it('a team over HTTP routes, completes, moves through phases, delegates, claims and acknowledges', async () => {
     const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({
       body: { title: 'Login page', initial: { role: 'user', content: 'Build the login page' } },
@@ -278,7 +278,7 @@ describe('teams over HTTP', () => {
 })
 
 describe('projects over HTTP', () => {
-  it('says who did what through what, newest first, in pages', async () => {
+  it('the audit of a project says who did what through what, newest first, in pages', async () => {
     const { client, colloquy } = await freshServer()
     const { id: first } = await client.conversations.create({ body: { title: 'One' } })
     await colloquy
@@ -307,7 +307,7 @@ describe('projects over HTTP', () => {
     ).toHaveLength(5)
   })
 
-  it('sums up tokens and cost by agent, model and conversation, and counts on from there', async () => {
+  it('totals of a project sum up tokens and cost by agent, model and conversation, and count on from there', async () => {
     const { client } = await freshServer()
     const { id: conversationId } = await client.conversations.create({ body: { title: 'One' } })
     const answered = (author: string, cost: number | undefined, model: string) =>
@@ -333,7 +333,7 @@ describe('projects over HTTP', () => {
     })
   })
 
-  it('searches, finds work items, and tells projects apart', async () => {
+  it('a project over HTTP is searched, its work items are found, and projects are kept apart', async () => {
     const { client } = await freshServer()
     await client.sessions.getOrCreate({ body: { type: 'bead', agentType: 'dev', beadId: 'b/1' } })
     const { id } = await client.sessions.getOrCreate({ body: { type: 'bead', agentType: 'qa', beadId: 'b/1' } })
@@ -357,7 +357,7 @@ describe('projects over HTTP', () => {
 })
 
 describe('what is wrong is told', () => {
-  it('as problem details that name every field', async () => {
+  it('an invalid request gets problem details that name every field', async () => {
     const { send } = await freshServer()
     const answer = await send('/api/v1/projects/shop/sessions?fresh=perhaps', {
       method: 'POST',
@@ -389,7 +389,7 @@ describe('what is wrong is told', () => {
       413,
       'input/body-too-large',
     ],
-  ])('%s', async (_, body, status, code) => {
+  ])('an invalid request gets the right problem: %s', async (_, body, status, code) => {
     const { send } = await freshServer({ configuration: { limits: { bodyBytes: 4000 } } })
     const answer = await send('/api/v1/projects/shop/conversations', { method: 'POST', headers: json, body })
     expect(answer.status).toBe(status)
@@ -403,7 +403,7 @@ describe('what is wrong is told', () => {
     expect(chunked.status).toBe(status)
   })
 
-  it('what is not JSON, not there, or not taken', async () => {
+  it('a request that is not JSON, not found, or not accepted gets a problem', async () => {
     const { send } = await freshServer()
     const text = await send('/api/v1/projects/shop/conversations', {
       method: 'POST',

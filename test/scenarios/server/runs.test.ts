@@ -35,7 +35,7 @@ async function runOf(client: Client, sessionId: string) {
 }
 
 describe('a run over HTTP', () => {
-  it('answers with how it went when asked to wait, and its words carry who asked', async () => {
+  it('a run over HTTP answers with its outcome when the caller waits, and its messages carry the caller', async () => {
     const { client, sessionId, conversationId } = await withSession(scriptedModel({ text: 'Three tasks.' }))
     const run = await client.runs.start({ sessionId, query: { wait: true }, body: { message: 'Plan it' } })
     expect(run).toMatchObject({ state: 'ended', outcome: 'done', text: 'Three tasks.', agent: 'pm', steps: 1 })
@@ -51,7 +51,7 @@ describe('a run over HTTP', () => {
     expect(said[0]!.requestId).toBe(said[1]!.requestId)
   })
 
-  it('is under way when 202 comes, goes on without its client, is listed, and tells its words live', async () => {
+  it('a run over HTTP is running when 202 comes, goes on without its client, is listed, and streams its words', async () => {
     const model = heldModel('Three ', 'tasks.')
     const { client, sessionId, conversationId, send } = await withSession(model)
     const live = client.live({ from: 'start', deltas: true, session: sessionId })
@@ -87,7 +87,7 @@ describe('a run over HTTP', () => {
     expect(await runOf(client, sessionId)).toMatchObject({ id: started.json().runId, outcome: 'done' })
   })
 
-  it('is told without ids: whoever comes back goes on after the last event', async () => {
+  it('a run over HTTP streams without ids: a client that comes back goes on after the last event', async () => {
     const model = heldModel('Three ', 'tasks.')
     const { client, sessionId, running, token } = await withSession(model)
     const leaving = new AbortController()
@@ -112,7 +112,7 @@ describe('a run over HTTP', () => {
     expect(events[0]!.version).toBe(known.version + 1)
   })
 
-  it('is stopped, and what it said is kept; retry takes it up', async () => {
+  it('a run over HTTP is stopped, and its text is kept; retry resumes it', async () => {
     const model = heldModel('Three ', 'tasks.')
     const { client, sessionId, colloquy } = await withSession(model)
     await client.runs.start({ sessionId, body: { message: 'Plan it' } })
@@ -132,7 +132,7 @@ describe('a run over HTTP', () => {
     })
   })
 
-  it('is of any agent of a conversation, answers a stored message, and answers it once', async () => {
+  it('a run over HTTP is of any agent of a conversation, answers a stored message, and answers it once', async () => {
     const { client, conversationId } = await withSession(scriptedModel('Tested.'))
     const { id: messageId } = await client.conversations.say({
       conversationId,
@@ -147,7 +147,7 @@ describe('a run over HTTP', () => {
     })
   })
 
-  it('waits while another run has the session; the same call under the same key is answered once', async () => {
+  it('a run over HTTP waits while another run has the session; the same call under the same key is answered once', async () => {
     const model = heldModel('Three ', 'tasks.')
     const { client, sessionId } = await withSession(model)
     const key = { idempotencyKey: 'once' }
@@ -169,7 +169,7 @@ describe('a run over HTTP', () => {
     ])
   })
 
-  it('runs on models that start programs only where they are configured, or for an admin', async () => {
+  it('a run over HTTP uses models that start programs only where they are configured, or for an admin', async () => {
     const { client, sessionId, book, running, conversationId } = await withSession(scriptedModel('x'))
     const { token } = book.add({ name: 'w', scope: 'write', projects: ['shop'] })
     const writer = connect({ url: running.url, token, project: 'shop' })
@@ -186,7 +186,7 @@ describe('a run over HTTP', () => {
 })
 
 describe('figures', () => {
-  it('tell what is under way and what waits, in the format of Prometheus', async () => {
+  it('metrics report what runs and what waits, in the format of Prometheus', async () => {
     const model = heldModel('Three ', 'tasks.')
     const { client, sessionId } = await withSession(model)
     await openModel('command:cat')
@@ -219,7 +219,7 @@ describe('questions over HTTP', () => {
     return items[0]!
   }
 
-  it('are listed, answered once, and the run goes on', async () => {
+  it('questions over HTTP are listed, answered once, and the run goes on', async () => {
     const place = await withSession(ask('ask', { question: 'Blue or green?', choices: ['blue', 'green'] }))
     const { client, conversationId, sessionId, book, running } = place
     const question = await openQuestion(place)
@@ -240,7 +240,7 @@ describe('questions over HTTP', () => {
     expect((await client.runs.questions()).items).toEqual([])
   })
 
-  it('that ask for leave are answered by an admin alone', async () => {
+  it('questions over HTTP that ask for permission are answered by an admin alone', async () => {
     const place = await withSession(ask('run_command', { command: 'true' }))
     const { client, sessionId, book, running } = place
     await client.sessions.describe({

@@ -37,7 +37,7 @@ const stores = {
 }
 
 describe.each(Object.entries(stores))('colloquy serve on %s', (_, storeIn) => {
-  it('serves every endpoint of the contract', async () => {
+  it('colloquy serve answers every endpoint of the contract', async () => {
     const folder = folderWith({
       'package.json': '{}',
       'notes.md': 'Notes',

@@ -12,7 +12,7 @@ const paths = ['/', '/theme.js', '/icon.svg', ...assets]
 const page = { accept: 'text/html,application/xhtml+xml' }
 
 describe('[P12] the files of the UI', () => {
-  it('are for whoever was let in, and for nobody else', async () => {
+  it('[P12] the files of the UI are for callers that were let in, and for no other', async () => {
     const { running, token, book } = await freshServer({ configuration: { limits: { requestsPerSecond: null } } })
     const reader = book.add({ name: 'reader', scope: 'read', projects: ['shop'] }).token
     const host = `127.0.0.1:${running.port}`
@@ -30,7 +30,7 @@ describe('[P12] the files of the UI', () => {
     }
   })
 
-  it('are kept for ever where their name changes with their content, and asked for again elsewhere', async () => {
+  it('[P12] the files of the UI are cached permanently where their name changes with their content, and revalidated elsewhere', async () => {
     const { send } = await freshServer()
     for (const path of paths) {
       const { headers } = await send(path)
@@ -43,7 +43,7 @@ describe('[P12] the files of the UI', () => {
     expect((await send('/')).headers['content-type']).toBe('text/html; charset=utf-8')
   })
 
-  it('run nothing and load nothing that is not theirs', async () => {
+  it('[P12] the files of the UI run nothing and load nothing that is not theirs', async () => {
     const { send } = await freshServer()
     for (const path of paths) {
       const policy = String((await send(path)).headers['content-security-policy'])
@@ -54,7 +54,7 @@ describe('[P12] the files of the UI', () => {
     expect(index).not.toMatch(/<style|<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|(src|href)="(?!\.\/)/)
   })
 
-  it('are all there is: no path leads elsewhere, and a browser is led home', async () => {
+  it('[P12] only the files of the UI are served: no path leads elsewhere, and a browser is sent to the start page', async () => {
     const { send } = await freshServer()
     const tries = [
       '/../package.json',
@@ -73,7 +73,7 @@ describe('[P12] the files of the UI', () => {
     expect(await send('/', { method: 'POST', body: '{}' })).toMatchObject({ status: 404 })
   })
 
-  it('come packed to who takes that', async () => {
+  it('the files of the UI come packed to a client that accepts that', async () => {
     const { running, token } = await freshServer()
     const path = assets.find(name => name.endsWith('.js'))!
     const answer = await fetch(`${running.url}${path}`, {
@@ -85,7 +85,7 @@ describe('[P12] the files of the UI', () => {
     expect(plain.headers['content-encoding']).toBeUndefined()
   })
 
-  it('are less than 350 kB together, packed', () => {
+  it('the files of the UI are less than 350 kB together, packed', () => {
     const size = paths
       .map(path => (path === '/' ? 'index.html' : path))
       .map(name => gzipSync(readFileSync(join(built, name)), { level: 9 }).length)
@@ -95,7 +95,7 @@ describe('[P12] the files of the UI', () => {
 })
 
 describe('[P12] the way in', () => {
-  it('is told to a browser as a page and to a program as a problem', async () => {
+  it('[P12] a browser without a token gets a page and a program gets a problem', async () => {
     const { running } = await freshServer()
     const asPage = await send(running, '/', { headers: page })
     expect(asPage).toMatchObject({ status: 401 })
@@ -106,7 +106,7 @@ describe('[P12] the way in', () => {
     expect((await send(running, '/api/v1/me', { headers: page })).json()).toMatchObject({ code: 'access/required' })
   })
 
-  it("takes the owner's token from its own page and from nowhere else, and not many wrong ones", async () => {
+  it("[P12] the sign-in page accepts the owner's token from itself and from nowhere else, and not many wrong ones", async () => {
     const { running, token, book } = await freshServer()
     const other = book.add({ name: 'ci', scope: 'admin', projects: 'all' }).token
     const host = `127.0.0.1:${running.port}`
@@ -133,7 +133,7 @@ describe('[P12] the way in', () => {
 })
 
 describe('[P12] a server below a path', () => {
-  it('answers there and where a proxy has taken the path off, with a cookie for that path alone', async () => {
+  it('[P12] a server below a path answers there and where a proxy has taken the path off, with a cookie for that path alone', async () => {
     const { running, token } = await freshServer({ configuration: { basePath: 'tools/colloquy/' } })
     expect(running.url).toMatch(/\/tools\/colloquy$/)
     const authorization = `Bearer ${token}`

@@ -8,7 +8,7 @@ const add = [
 ]
 
 describe('work over HTTP', () => {
-  it('plans a feature, moves its tasks and tells how they stand', async () => {
+  it('work over HTTP plans a feature, moves its tasks and says how they stand', async () => {
     const { client } = await freshServer()
     const { work } = client
     const feature = await work.addFeature({ body: { featureId: 'login', name: 'Login page', goal: 'Log in' } })
@@ -45,7 +45,7 @@ describe('work over HTTP', () => {
     expect((await work.graph({ featureId })).summary).toBe('2 tasks: 1 in_dev, 1 planning. form waits for api.')
   })
 
-  it('says what is wrong as a problem with its facts', async () => {
+  it('work over HTTP says what is wrong as a problem with its facts', async () => {
     const { client } = await freshServer()
     const { work } = client
     await work.addFeature({ body: { featureId: 'login', name: 'Login page' } })
@@ -76,7 +76,7 @@ describe('work over HTTP', () => {
     })
   })
 
-  it('keeps beads', async () => {
+  it('work over HTTP keeps beads', async () => {
     const { client } = await freshServer()
     const { work } = client
     await work.addBead({ body: { beadId: 'b-1', title: 'Parser' } })
@@ -88,7 +88,7 @@ describe('work over HTTP', () => {
     expect((await work.ready({ query: { kinds: 'bead', limit: 1 } })).items).toMatchObject([{ title: 'Retry' }])
   })
 
-  it('tells of what happens as it happens', async () => {
+  it('work over HTTP reports changes as live events', async () => {
     const { client } = await freshServer()
     const live = client.live({ types: ['work:updated'], from: 'start' })
     await client.work.addFeature({ body: { featureId: 'login', name: 'Login page' } })

@@ -28,7 +28,7 @@ async function purgedConversation(said = 'They are wrong'): Promise<FreshColloqu
 }
 
 describe('restoring', () => {
-  it('from a file that is not there is refused as not found, and the process goes on', async () => {
+  it('restoring from a file that does not exist is refused as not found, and the process goes on', async () => {
     const { colloquy, store, id, archive } = await purgedConversation()
     rmSync(archive)
     const { conversations } = colloquy
@@ -39,7 +39,7 @@ describe('restoring', () => {
     expect(told.error()).toMatchObject({ code: 'not-found', facts: { what: 'archive', id: archive } })
   })
 
-  it('[P3] with a key that was used undoes no purge that came after it', async () => {
+  it('[P3] restoring with a used key undoes no purge that came after it', async () => {
     const { colloquy, id } = await purgedConversation()
     const { conversations } = colloquy
     const once = { idempotencyKey: 'bring it back' }
@@ -55,7 +55,7 @@ describe('restoring', () => {
     expect(await conversations.restore(id, 'wanted', { idempotencyKey: 'once more' })).toMatchObject({ id })
   })
 
-  it('from a file that is not there is a 404 over HTTP, and the server goes on', async () => {
+  it('restoring from a file that does not exist is a 404 over HTTP, and the server goes on', async () => {
     const { client, colloquy } = await freshServer()
     const { id } = await colloquy.conversations.createConversation({ title: 'Invoices' })
     rmSync((await colloquy.conversations.purge(id)).archive)
@@ -63,7 +63,7 @@ describe('restoring', () => {
     expect((await client.conversations.list({})).items).toEqual([])
   })
 
-  it('from a folder, or from a file that was cut off or changed, says what is wrong and restores nothing', async () => {
+  it('restoring from a folder, or from a file that was cut off or changed, says what is wrong and restores nothing', async () => {
     const { colloquy, id, folder, archive } = await purgedConversation('x'.repeat(50_000))
     const whole = readFileSync(archive)
     const cut = join(folder, 'cut.gz')
@@ -82,16 +82,19 @@ describe('restoring', () => {
     await expect(colloquy.conversations.getConversation(id)).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 
-  it.runIf(process.platform === 'linux')('leaves no file open when it stops before the end of one', async () => {
-    const { colloquy, folder } = await freshColloquy()
-    const long = join(folder, 'long.jsonl')
-    writeFileSync(long, 'no archive, but a line of something else\n'.repeat(50_000))
-    for (const place of [long, folder]) await expect(colloquy.conversations.restoreFrom(place)).rejects.toThrow()
-    await vi.waitFor(() => expect(openFiles()).not.toContain(long))
-    expect(openFiles()).not.toContain(folder)
-  })
+  it.runIf(process.platform === 'linux')(
+    'restoring leaves no file open when it stops before the end of one',
+    async () => {
+      const { colloquy, folder } = await freshColloquy()
+      const long = join(folder, 'long.jsonl')
+      writeFileSync(long, 'no archive, but a line of something else\n'.repeat(50_000))
+      for (const place of [long, folder]) await expect(colloquy.conversations.restoreFrom(place)).rejects.toThrow()
+      await vi.waitFor(() => expect(openFiles()).not.toContain(long))
+      expect(openFiles()).not.toContain(folder)
+    },
+  )
 
-  it('brings back every character that ends a line elsewhere', async () => {
+  it('restoring brings back every character that ends a line elsewhere', async () => {
     const said = 'one\u2028two\u2029three\u0085four\r\nfive\rsix\u000b'
     const { colloquy, id } = await purgedConversation(said)
     await colloquy.conversations.restore(id)
@@ -111,7 +114,7 @@ function openFiles(): string[] {
 }
 
 describe('purging', () => {
-  it('[P4] removes what a purge that was cut off left of its archive, and no file that somebody may be writing', async () => {
+  it('[P4] purging removes what an interrupted purge left of its archive, and no file that another process may be writing', async () => {
     const { colloquy, folder } = await purgedConversation()
     const archives = join(folder, 'archives')
     const [left, written, other] = ['left.jsonl.gz.part', 'written.jsonl.gz.part', 'notes.part'] as const
@@ -124,7 +127,7 @@ describe('purging', () => {
     expect(drafts.sort()).toEqual([other, written])
   })
 
-  it('[P4] at the same moment as somebody else writes an archive of its own', async () => {
+  it('[P4] purging works at the same moment as another process writes an archive of its own', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const { colloquy, folder } = await freshColloquy()
@@ -142,7 +145,7 @@ describe('purging', () => {
 })
 
 describe('a conversation that somebody else purges', () => {
-  it('while it is exported or purged is told as purged', async () => {
+  it('a conversation that is purged while another caller exports or purges it is reported as purged', async () => {
     const { colloquy, reopen: _, ...one } = await freshColloquy()
     const other = await openColloquy({ store: one.store, project: 'shop', archives: join(one.folder, 'archives') })
     onTestFinished(() => other.close())

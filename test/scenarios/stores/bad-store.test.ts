@@ -51,7 +51,7 @@ describe('a file that is no store', () => {
     ['a text', Buffer.from('Dear diary, today I met a conversation engine.\n'.repeat(200))],
     ['a few bytes', Buffer.from('x')],
     ['a page of noise', Buffer.alloc(8192, 0xa5)],
-  ])('%s is refused and left as it is', async (_, bytes) => {
+  ])('a file that is no store, %s, is refused and left as it is', async (_, bytes) => {
     const file = join(temporaryFolder(), 'notes.txt')
     writeFileSync(file, bytes)
     await expect(openColloquy({ ...settings, store: `sqlite:${file}` })).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe('a file that is no store', () => {
   })
 
   it.each([['delete'], ['wal']])(
-    "somebody else's database in journal mode %s is refused and left as it is",
+    "another program's database in journal mode %s is refused and left as it is",
     async mode => {
       const file = join(temporaryFolder(), 'theirs.db')
       const theirs = new DatabaseSync(file)
@@ -105,7 +105,7 @@ describe('a file that is no store', () => {
     })
   })
 
-  it('a place with nothing there is refused when opened for reading only, and nothing is made', async () => {
+  it('a missing store is refused when opened for reading only, and none is created', async () => {
     const file = join(temporaryFolder(), 'nothing.db')
     await expect(openColloquy({ ...settings, store: `sqlite:${file}`, readOnly: true })).rejects.toMatchObject({
       code: 'store/unusable',
@@ -121,7 +121,7 @@ describe.skipIf(process.platform === 'win32')('a file that, while it is open,', 
     ['is removed', file => rmSync(file)],
     ['is removed with its folder', file => rmSync(dirname(file), { recursive: true })],
     ['is replaced by another', (file, other) => renameSync(other, file)],
-  ])('[P1] %s takes nothing any more, and gives what it held', async (_how, harm) => {
+  ])('[P1] a file that, while it is open, %s takes nothing any more, and gives what it held', async (_how, harm) => {
     const { file, sessionId: session } = await givenStore()
     const other = await givenStore()
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}` })
@@ -156,7 +156,7 @@ it('a store of a newer Colloquy is refused with the advice to update, and left a
 })
 
 describe('a store opened for reading only', () => {
-  it('is read, searched and verified, refuses to be written, and stays as it is', async () => {
+  it('a store opened for reading only is read, searched and verified, refuses writes, and stays as it is', async () => {
     const { file, sessionId } = await givenStore()
     const before = readFileSync(file)
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, readOnly: true })
@@ -174,7 +174,7 @@ describe('a store opened for reading only', () => {
 describe('a folder that cannot be made', () => {
   const below = (place: string) => join(place, 'deeper', 'colloquy.db')
 
-  it('is refused where a file stands in its way', async () => {
+  it('a store folder is refused where a file stands in its way', async () => {
     const { file } = await givenStore()
     await expect(openColloquy({ ...settings, store: `sqlite:${below(file)}` })).rejects.toMatchObject({
       code: 'store/unusable',
@@ -182,7 +182,7 @@ describe('a folder that cannot be made', () => {
     })
   })
 
-  it.runIf(process.platform === 'linux')('is refused where the system takes none', async () => {
+  it.runIf(process.platform === 'linux')('a store folder is refused where the system allows none', async () => {
     await expect(openColloquy({ ...settings, store: `sqlite:${below('/proc')}` })).rejects.toMatchObject({
       code: 'store/unusable',
       message: expect.stringContaining('folder'),
@@ -220,7 +220,7 @@ async function visit(
 }
 
 describe.skipIf(noStranger !== undefined)(`without the right to write${noStranger ? ` (${noStranger})` : ''}`, () => {
-  it('a file can be read, and refuses appends', async () => {
+  it('a file without the right to write can be read, and refuses appends', async () => {
     const folder = temporaryFolder()
     const { file } = await givenStore(folder)
     for (const name of ['', '-wal', '-shm', '-search'])
@@ -240,25 +240,28 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     expect(readFileSync(file)).toEqual(before)
   })
 
-  it.each([false, true])('a folder gives its store for reading or a typed refusal (readOnly: %s)', async readOnly => {
-    const folder = temporaryFolder()
-    const { file } = await givenStore(folder)
-    for (const name of ['-wal', '-shm', '-search', '-search-wal', '-search-shm']) rmSync(file + name, { force: true })
-    chmodSync(file, 0o644)
-    chmodSync(folder, 0o555)
-    const before = readFileSync(file)
-    const said = await visit(file, { readOnly })
-    const refusals = Object.values(said).filter(one => one.outcome === 'refused')
-    expect(refusals.length).toBeGreaterThan(0)
-    if (readOnly) expect(said).toMatchObject({ count: { outcome: '3' }, found: { outcome: '1' } })
-    for (const { code, words } of refusals) {
-      expect(code).toMatch(/^store\/(read-only|unusable)$/)
-      expect(words).toMatch(/permission|folder|reading only/)
-    }
-    expect(readFileSync(file)).toEqual(before)
-  })
+  it.each([false, true])(
+    'a folder without the right to write gives its store for reading or a typed refusal (readOnly: %s)',
+    async readOnly => {
+      const folder = temporaryFolder()
+      const { file } = await givenStore(folder)
+      for (const name of ['-wal', '-shm', '-search', '-search-wal', '-search-shm']) rmSync(file + name, { force: true })
+      chmodSync(file, 0o644)
+      chmodSync(folder, 0o555)
+      const before = readFileSync(file)
+      const said = await visit(file, { readOnly })
+      const refusals = Object.values(said).filter(one => one.outcome === 'refused')
+      expect(refusals.length).toBeGreaterThan(0)
+      if (readOnly) expect(said).toMatchObject({ count: { outcome: '3' }, found: { outcome: '1' } })
+      for (const { code, words } of refusals) {
+        expect(code).toMatch(/^store\/(read-only|unusable)$/)
+        expect(words).toMatch(/permission|folder|reading only/)
+      }
+      expect(readFileSync(file)).toEqual(before)
+    },
+  )
 
-  it('a folder gives its store to every command that only reads', async () => {
+  it('a folder without the right to write gives its store to every command that only reads', async () => {
     const folder = temporaryFolder()
     const { file } = await givenStore(folder)
     for (const name of ['-wal', '-shm', '-search', '-search-wal', '-search-shm']) rmSync(file + name, { force: true })
@@ -272,7 +275,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     }
   })
 
-  it('a folder that we may not look into is not said to be empty', async () => {
+  it('a folder without the right to read is not reported as empty', async () => {
     const folder = temporaryFolder()
     const { file } = await givenStore(folder)
     chmodSync(folder, 0o600)
@@ -286,7 +289,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     expect(looked!.json().findings).toContainEqual(expect.objectContaining({ what: 'store', state: 'failed' }))
   })
 
-  it('a file that we may not even read is said to be one', async () => {
+  it('a file without the right to read is reported as one', async () => {
     const folder = temporaryFolder()
     const { file } = await givenStore(folder)
     chmodSync(folder, 0o755)
@@ -297,7 +300,7 @@ describe.skipIf(noStranger !== undefined)(`without the right to write${noStrange
     expect(stderr).toContain('both may be read')
   })
 
-  it('a folder takes no new store, and says so', async () => {
+  it('a folder without the right to write takes no new store, and says so', async () => {
     const folder = temporaryFolder()
     chmodSync(folder, 0o555)
     for (const file of [join(folder, 'colloquy.db'), join(folder, 'below', 'colloquy.db')]) {
@@ -328,7 +331,7 @@ const noDisk = probe ? undefined : 'no small disk can be mounted here; the shim 
 if (noDisk) console.log(`Left out: ${noDisk}.`)
 
 describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDisk})` : ''}`, () => {
-  it('[P1] refuses appends with store/full, keeps what it acknowledged, and goes on when there is room', async () => {
+  it('[P1] a full disk refuses appends with store/full, keeps what it acknowledged, and goes on when there is room', async () => {
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
     const store = `sqlite:${join(folder, 'colloquy.db')}`
@@ -370,7 +373,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     return { file, id }
   }
 
-  it('takes no export and nothing salvaged: which file is told, and none is left behind', async () => {
+  it('a full disk takes no export and nothing salvaged: the file is named, and none is left behind', async () => {
     const { file, id } = await givenLargeStore()
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
@@ -387,7 +390,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('takes no copy: the full disk is told by the file that is on it', async () => {
+  it('a full disk takes no copy: the error names the file that is on it', async () => {
     const { file } = await givenLargeStore()
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
@@ -399,7 +402,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect((await storeStatus(`sqlite:${to}`)).projects).toEqual([])
   })
 
-  it('takes no archive of a purge: nothing is purged, and no half file is left behind', async () => {
+  it('a full disk takes no archive of a purge: nothing is purged, and no half file is left behind', async () => {
     const { file } = await givenStore()
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
@@ -417,7 +420,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect(await colloquy.conversations.purge(id)).toMatchObject({ conversationId: id, events: 1 })
   })
 
-  it('takes no new store, and says so', async () => {
+  it('a full disk takes no new store, and says so', async () => {
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
     const { bavail, bsize } = statfsSync(folder)
@@ -446,7 +449,7 @@ describe('another process that holds the write lock', () => {
     }
   }
 
-  it('makes appends wait without stopping the event loop; they succeed when it lets go', async () => {
+  it('another process that holds the write lock makes appends wait without stopping the event loop; they succeed after it', async () => {
     const { file, sessionId } = await givenStore()
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 60_000 })
     onTestFinished(() => colloquy.close())
@@ -465,7 +468,7 @@ describe('another process that holds the write lock', () => {
     expect(await contents(colloquy, sessionId)).toEqual(['one', 'two', 'three', 'four', 'five'])
   })
 
-  it('is reported as store/busy when it keeps it too long; nothing was written, and trying again works', async () => {
+  it('another process that holds the write lock too long is reported as store/busy; nothing was written, and a retry works', async () => {
     const { file, sessionId } = await givenStore()
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 100 })
     onTestFinished(() => colloquy.close())
@@ -481,7 +484,7 @@ describe('another process that holds the write lock', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('does not keep others from opening and reading the store', async () => {
+  it('another process that holds the write lock does not keep others from opening and reading the store', async () => {
     const { file, sessionId } = await givenStore()
     const lock = await givenLock(file)
     const colloquy = await openColloquy({ ...settings, store: `sqlite:${file}`, busyTimeoutMs: 100 })

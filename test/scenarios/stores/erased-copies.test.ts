@@ -50,7 +50,7 @@ function filesWith(folder: string): string[] {
 }
 
 describe('[P4] erasing a message', () => {
-  it('takes it out of every checkpoint, and the rest of them stays and stays provable', async () => {
+  it('[P4] erasing a message takes it out of every checkpoint, and the rest of them stays and stays provable', async () => {
     const { colloquy, folder, reopen } = await freshColloquy({ requests })
     const { id, conversationId, message } = await sessionWithSecret({ colloquy })
     await colloquy.sessions.forceCompact(id)
@@ -79,7 +79,7 @@ describe('[P4] erasing a message', () => {
     expect((await again.sessions.getCheckpointHistory(id)).map(({ number }) => number)).toEqual([2, 1])
   })
 
-  it('takes it out of the checkpoints of branches that share it', async () => {
+  it('[P4] erasing a message takes it out of the checkpoints of branches that share it', async () => {
     const { colloquy } = await freshColloquy({ requests })
     const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
@@ -96,7 +96,7 @@ describe('[P4] erasing a message', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('takes it out of a branch that was purged meanwhile, when that comes back', async () => {
+  it('[P4] erasing a message takes it out of a branch that was purged meanwhile, when that is restored', async () => {
     const { colloquy } = await freshColloquy({ requests })
     const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
@@ -116,7 +116,7 @@ describe('[P4] erasing a message', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: true })
   })
 
-  it('names the archives of branches that said something of it', async () => {
+  it('[P4] erasing a message names the archives of branches that hold some of it', async () => {
     const { colloquy } = await freshColloquy({ requests })
     const { conversationId, message } = await sessionWithSecret({ colloquy })
     const branch = await colloquy.conversations.branch(conversationId, message.version + 3)
@@ -135,7 +135,7 @@ describe('[P4] erasing a message', () => {
     expect((await colloquy.conversations.erase(message.id)).archives).toEqual([archive])
   })
 
-  it('drops a checkpoint that a model is just writing from what it read before', async () => {
+  it('[P4] erasing a message drops a checkpoint that a model is just writing from it', async () => {
     const held = heldModel('', JSON.stringify({ add: [{ section: 'facts', text: `It is ${secret}`, sources: [3] }] }))
     const { colloquy } = await freshColloquy({ requests, model: held })
     const { id, conversationId, message } = await sessionWithSecret({ colloquy })

@@ -27,7 +27,7 @@ async function long(): Promise<Long> {
 }
 
 describe('without a limit', () => {
-  it('every message is given, of a session, of its conversation and of its past', async () => {
+  it('reading without a limit gives every message, of a session, of its conversation and of its past', async () => {
     const { colloquy, sessionId, conversationId } = await long()
     const { sessions, conversations } = colloquy
     const all = await sessions.getAllMessages(sessionId)
@@ -39,7 +39,7 @@ describe('without a limit', () => {
     expect(await conversations.getMessages(conversationId, { limit: 1200 })).toEqual(all.slice(-1200))
   })
 
-  it('every event is given, in both directions', async () => {
+  it('reading without a limit gives every event, in both directions', async () => {
     const { colloquy, conversationId } = await long()
     const { conversations } = colloquy
     const versions = (events: ReadonlyArray<{ version: number }>) => events.map(({ version }) => version)
@@ -72,7 +72,7 @@ describe('while somebody reads all of it', () => {
     ],
   ]
 
-  it.each(reads)('an append gets its turn: %s', async (_, read) => {
+  it.each(reads)('an append gets its turn during a long read: %s', async (_, read) => {
     const all = await long()
     const { sessions } = all.colloquy
     const other = await sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 'other' })
@@ -86,7 +86,7 @@ describe('while somebody reads all of it', () => {
 })
 
 describe('a conversation that is purged while somebody reads all of it', () => {
-  it('gives all of a branch or none of it, however short', async () => {
+  it('a branch that is purged during a read is given whole or not at all, however short', async () => {
     const { colloquy } = await freshColloquy()
     const { conversations } = colloquy
     const say = async (id: string) => {
@@ -112,7 +112,7 @@ describe('a conversation that is purged while somebody reads all of it', () => {
     expect(answers).toEqual(new Set([40, 'conversation/purged']))
   })
 
-  it('is no shorter conversation: the reader is told', async () => {
+  it('a conversation that is purged during a read is no shorter one: the reader gets an error', async () => {
     const { colloquy, conversationId } = await long()
     const steps = colloquy.conversations.replay(conversationId)
     await steps.next()
@@ -123,7 +123,7 @@ describe('a conversation that is purged while somebody reads all of it', () => {
     await expect(rest()).rejects.toMatchObject({ code: 'conversation/purged' })
   })
 
-  it('gives all of its messages or none', async () => {
+  it('a conversation that is purged during a read gives all of its messages or none', async () => {
     const { colloquy, sessionId, conversationId } = await long()
     const purging = colloquy.conversations.purge(conversationId)
     const found = new Set<unknown>()

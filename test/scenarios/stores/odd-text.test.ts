@@ -8,7 +8,7 @@ const bead = { type: 'bead', agentType: 'dev', beadId: 'b' } as const
 const odd = ['a\0b', '\ud800x', '', 'x'.repeat(513)]
 
 describe('text that is no id', () => {
-  it('[P13] as an actor, channel or request is refused, and leaves the log provable', async () => {
+  it('[P13] text that is no id is refused as an actor, channel or request, and leaves the log provable', async () => {
     const { colloquy } = await freshColloquy()
     for (const text of odd) {
       for (const scope of [{ actor: text }, { channel: text }, { requestId: text }]) {
@@ -20,7 +20,7 @@ describe('text that is no id', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('is not another id that it begins with', async () => {
+  it('text that is no id is not the id that it begins with', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(bead)
     const longer = (id: string) => `${id}\0more`
@@ -38,7 +38,7 @@ describe('text that is no id', () => {
     expect(await colloquy.sessions.getAllMessages(session.id)).toEqual([])
   })
 
-  it('[P3] as an idempotency key is refused, or is a key of its own', async () => {
+  it('[P3] text that is no id is refused as an idempotency key, or is a key of its own', async () => {
     const { colloquy } = await freshColloquy()
     const session = await colloquy.sessions.getOrCreateSession(bead)
     let written = 0
@@ -52,7 +52,7 @@ describe('text that is no id', () => {
   })
 })
 
-it('[P3] the same key gives the first session for ever, also when another took its place', async () => {
+it('[P3] the same key always gives the first session, also when another took its place', async () => {
   const { colloquy } = await freshColloquy()
   const first = await colloquy.sessions.getOrCreateSession(bead, { idempotencyKey: 'k' })
   await colloquy.sessions.createSession(bead)

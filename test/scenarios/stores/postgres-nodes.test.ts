@@ -5,7 +5,7 @@ import { startPostgres } from '../../support/postgres-server.ts'
 import { manyNodes, stoppedNode, underCuts, underOutages } from '../../torture/postgres-nodes.ts'
 import { random } from '../../torture/random.ts'
 
-it('[P1][P2] three nodes of eight callers each: nothing lost, no gap, every node sees each event once', async () => {
+it('[P1][P2] three nodes of eight callers each lose nothing, leave no gap, and each node sees each event once', async () => {
   const { url } = await freshSchema()
   const report = await manyNodes(url, { nodes: 3, writers: 8, each: 10 })
   expect(report).toMatchObject({ appended: 240, problems: [] })

@@ -21,7 +21,7 @@ async function onServer(options: OpenOptions = {}) {
 }
 
 describe('on PostgreSQL', () => {
-  it('a session is found by its key, survives a restart, and expires without use', async () => {
+  it('a session on PostgreSQL is found by its key, survives a restart, and expires without use', async () => {
     const { colloquy, reopen, pass } = await onServer({ sessionExpiresInMs: hour })
     const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
     const found = await Promise.all([1, 2, 3].map(() => colloquy.sessions.getOrCreateSession(key)))
@@ -36,7 +36,7 @@ describe('on PostgreSQL', () => {
     expect((await again.sessions.getSession(id))?.status).toBe('expired')
   })
 
-  it('[P5] [P10] requests stay inside the budget over compactions, and what was compacted leads back', async () => {
+  it('[P5] [P10] requests on PostgreSQL stay inside the budget over compactions, and compacted messages are found again', async () => {
     const { colloquy } = await onServer({ requests: { budget: 4000 } })
     const dev = await colloquy.sessions.getOrCreateSession({ type: 'feature', agentType: 'dev', featureId: 'login' })
     for (let turn = 1; turn <= 30; turn++) {
@@ -54,7 +54,7 @@ describe('on PostgreSQL', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('[P7] every agent has its own view: what came while it was away, once, the trigger last', async () => {
+  it('[P7] every agent on PostgreSQL has its own view: what came while it was away, once, the trigger last', async () => {
     const { colloquy, id, says } = await onServer()
     const view = async (trigger: Message) =>
       colloquy.conversations.buildAgentMessages(id, 'dev', { trigger: { messageId: trigger.id } })
@@ -77,7 +77,7 @@ describe('on PostgreSQL', () => {
     ])
   })
 
-  it('[P2] a branch reads as one line, is searched as one, and goes back to its parent', async () => {
+  it('[P2] a branch on PostgreSQL reads as one line, is searched as one, and merges into its parent', async () => {
     const { colloquy, id, says } = await onServer()
     await says('user', 'Shall the button be crimson?')
     const { version } = await says('pm', 'Two ways are open')
@@ -101,7 +101,7 @@ describe('on PostgreSQL', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('phases, turns and delegations: refused, timed out and looked after by the sweep', async () => {
+  it('phases, turns and delegations on PostgreSQL are refused, timed out and maintained by the sweep', async () => {
     const { colloquy, id, pass } = await onServer()
     const { conversations } = colloquy
     await conversations.transitionPhase(id, { to: 'execute', reason: 'the plan stands' })
@@ -128,7 +128,7 @@ describe('on PostgreSQL', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('totals are what is there now: nothing of an erased message, and each one once whoever asks at the same moment', async () => {
+  it('totals on PostgreSQL leave out an erased message, and count each once however many callers ask at the same moment', async () => {
     const { colloquy, says } = await onServer()
     const agents = async () =>
       Object.entries((await colloquy.totals()).agents).map(([name, { messages }]) => [name, messages])
@@ -146,7 +146,7 @@ describe('on PostgreSQL', () => {
     expect(await agents()).toEqual([['dev', 2]])
   })
 
-  it('[P4] erased, purged and restored, a parent not before its branch', async () => {
+  it('[P4] conversations on PostgreSQL are erased, purged and restored, a parent not before its branch', async () => {
     const { colloquy, id, says } = await onServer()
     const { conversations } = colloquy
     const secret = await says('user', 'the password is xylophone')

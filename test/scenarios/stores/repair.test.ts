@@ -63,7 +63,7 @@ function logIn(file: string): unknown[] {
 const row = (id: string) => `(select conversation from conversations where id = '${id}')`
 
 describe('[P13] repair', () => {
-  it('writes heads anew that differ from the log after a flipped byte, and leaves the log alone', async () => {
+  it('[P13] repair writes heads again that differ from the log after a flipped byte, and leaves the log alone', async () => {
     const { file, cli, reopen, hurt, ids, heads } = await filledStore()
     flip(file, `{"id":"${hurt}","project":"shop","title":"Lighthouse keeper"`.slice(0, -10))
     const log = logIn(file)
@@ -80,7 +80,7 @@ describe('[P13] repair', () => {
     expect(await stateOf(await reopen(), ids)).toEqual(heads)
   })
 
-  it('writes heads of conversations and sessions anew that cannot be read, are missing or belong to nobody', async () => {
+  it('[P13] repair writes heads again that cannot be read, are missing or belong to no conversation', async () => {
     const { file, cli, reopen, hurt, other, ids, heads } = await filledStore()
     const lost = heads[1]!.sessions[0]!.id
     change(
@@ -105,7 +105,7 @@ describe('[P13] repair', () => {
     expect(await stateOf(await reopen(), ids)).toEqual(heads)
   })
 
-  it('puts right what heads are looked up by, which verify names', async () => {
+  it('[P13] repair fixes the columns that heads are looked up by, which verify names', async () => {
     const { file, cli, reopen, hurt, other, ids, heads } = await filledStore()
     change(
       file,
@@ -136,7 +136,7 @@ describe('[P13] repair', () => {
     expect(await stateOf(await reopen(), ids)).toEqual(heads)
   })
 
-  it('builds the full-text index again, whatever became of it', async () => {
+  it('[P13] repair builds the full-text index again, whatever its damage', async () => {
     const { file, cli, reopen } = await filledStore()
     const hits = async () => ((await cli('search', 'tide', '--json')).json().messages as unknown[]).length
     expect(await hits()).toBe(4)
@@ -151,7 +151,7 @@ describe('[P13] repair', () => {
     expect(conversations).toMatchObject([{ title: 'Lighthouse keeper' }])
   })
 
-  it('where the log itself is damaged, keeps a head that can be read: it may know more', async () => {
+  it('[P13] repair keeps a readable head where the log itself is damaged: it may know more', async () => {
     const { file, cli, reopen, hurt, heads } = await filledStore()
     change(file, `update events set body = '{"broken' where type = 'phase.changed' and conversation = ${row(hurt)}`)
     const repaired = await cli('verify', '--repair')
@@ -169,7 +169,7 @@ describe('[P13] repair', () => {
     expect(again).toMatchObject({ title: 'Lighthouse keeper', phase: 'chat', status: 'active', pins: [3] })
   })
 
-  it('is of one project unless told otherwise, and refused on a store opened for reading', async () => {
+  it('[P13] repair is of one project unless told otherwise, and refused on a store opened for reading', async () => {
     const { file, store, cli, hurt } = await filledStore()
     change(file, `update conversations set info = '{"broken' where id = '${hurt}'`)
     const elsewhere = await openColloquy({ store, project: 'bank', sweepEveryMs: null })
@@ -182,7 +182,7 @@ describe('[P13] repair', () => {
     expect(await cli('verify', '--repair', '--salvage', 'x')).toMatchObject({ exitCode: 2 })
   })
 
-  it('goes on beside writers, and writes no head that is older than the log', async () => {
+  it('[P13] repair works next to writers, and writes no head that is older than the log', async () => {
     const { reopen, hurt } = await filledStore()
     const colloquy = await reopen()
     const titles = Array.from({ length: 40 }, (_, index) => `Title ${index}`)
@@ -197,7 +197,7 @@ describe('[P13] repair', () => {
 })
 
 describe('[P13] a conversation of which neither head nor beginning can be read', () => {
-  it('is skipped in lists with its reason, hides no other, and gives what can be read of it', async () => {
+  it('[P13] a conversation without a readable head or first event is skipped in lists with its reason, hides no other, and gives what can be read of it', async () => {
     const { file, cli, reopen, hurt, other } = await filledStore()
     change(
       file,

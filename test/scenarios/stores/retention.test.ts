@@ -51,7 +51,7 @@ it('[P6] [P10] every file, identifier and instruction of a compacted range is in
   expect(there / reached.length).toBeGreaterThan(0.5)
 }, 60_000)
 
-it('reads a recorded session: messages to say, and what its summaries stand for', () => {
+it('a recorded session is read as messages and the ranges that its summaries cover', () => {
   const lines = [
     { type: 'session', id: 's' },
     { type: 'message', message: { role: 'user', content: [{ type: 'text', text: 'Fix it' }] } },

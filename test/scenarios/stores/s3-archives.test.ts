@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-it('purges into a bucket and restores from it', async () => {
+it('a purge writes into a bucket, and a restore reads from it', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const { colloquy } = await freshColloquy({ archives })
@@ -45,7 +45,7 @@ it('purges into a bucket and restores from it', async () => {
   expect(after.map(event => event.hash)).toEqual(before.map(event => event.hash))
 })
 
-it('puts archives into the folder that the address names, with or without a slash at its end', async () => {
+it('archives go into the folder that the address names, with or without a slash at its end', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   for (const [place, start] of [
@@ -62,7 +62,7 @@ it('puts archives into the folder that the address names, with or without a slas
   }
 })
 
-it('restores what stands under any name in the bucket, such as those of before', async () => {
+it('a restore reads an archive under any name in the bucket', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const { colloquy } = await freshColloquy({ archives })
@@ -77,7 +77,7 @@ it('restores what stands under any name in the bucket, such as those of before',
   expect((await colloquy.conversations.restoreFrom(address)).title).toBe('without a slash')
 })
 
-it('purges nothing when the bucket does not take it', async () => {
+it('a purge removes nothing when the bucket refuses the archive', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const { colloquy } = await freshColloquy({ archives: archives.replace('cold', 'nowhere') })
@@ -86,7 +86,7 @@ it('purges nothing when the bucket does not take it', async () => {
   expect((await colloquy.conversations.getConversation(id)).title).toBe('stays')
 })
 
-it('restores nothing and says so when the bucket cannot be reached, refuses, or has something else', async () => {
+it('a restore brings nothing back and says so when the bucket cannot be reached, refuses, or has something else', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const { colloquy } = await freshColloquy({ archives })
@@ -110,7 +110,7 @@ it.each([
   's3://cold/shop',
   's3://cold/%E0%A4?endpoint=http://127.0.0.1',
   's3://cold?endpoint=http://[',
-])('refuses %s as an address, with what one looks like', async address => {
+])('%s is refused as an address, with a valid example', async address => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
   const { colloquy } = await freshColloquy()
@@ -120,7 +120,7 @@ it.each([
   })
 })
 
-it('asks for keys when there are none', async () => {
+it('an archive in a bucket needs keys, and the error names them', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', '')
   const { colloquy } = await freshColloquy({ archives })
   const { id } = await colloquy.conversations.createConversation({ title: 'stays' })

@@ -42,7 +42,7 @@ it('a storm takes recorded beads with their real dependencies', async ({ skip })
   }
 })
 
-it('[P11] refuses what a node writes that was stopped past its lease: its item is done once, by another', async () => {
+it('[P11] a write of a node that was stopped past its lease is refused: its item is done once, by another', async () => {
   const { url } = await freshSchema()
   const colloquy = await openColloquy({ store: url, project: 'storm', tokens: 'fast', sweepEveryMs: null })
   onTestFinished(() => colloquy.close())
