@@ -61,6 +61,15 @@ export interface Purged {
   lingers?: true
 }
 
+/** A purge on record. */
+export interface PurgedConversation {
+  conversationId: string
+  archive: string
+  /** ISO time. */
+  at: string
+  events: number
+}
+
 export interface Upkeep {
   /** Refolds every head and sum, checks every hash, and reports each damaged record. Changes nothing. */
   verify(options?: { project?: string; onProgress?: Progress }): Promise<VerifyReport>
@@ -118,7 +127,7 @@ export interface Upkeep {
   }): Promise<Purged>
 
   /** What was purged, newest first. */
-  purges(project: string): Promise<Array<{ conversationId: string; archive: string; at: string; events: number }>>
+  purges(project: string): Promise<PurgedConversation[]>
 
   /**
    * Brings an archive back, byte for byte, hashes checked.

@@ -53,7 +53,9 @@ export function provedHeading(lines: readonly ArchiveLine[], project: string): A
       if (what) throw damagedAt(line.version, what)
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
-    } else throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
+    } else if (!('key' in line)) {
+      throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
+    }
   }
   for (const unproved of proof.unproved) throw damagedAt(unproved, changedContent)
   const isWhole = version === heading.events && version === end.events && hash.equals(Buffer.from(end.hash, 'base64'))
@@ -145,16 +147,13 @@ export function headerOf(line: ArchivedEvent): Header {
   return { version, type, schema, at, actor, channel, requestId, messageId, lane, adds }
 }
 
-/** Of the newest purge of a conversation that is not back yet: where it ended, and the archive it went to. */
-export type PurgeRecord = [hash: Uint8Array, archive: string]
-
 /**
  * Refuses an archive from before the last purge: what was said in between would be gone without a word, what was erased
  * would be back, and idempotency keys would lead to other messages.
  */
-export function refuseOlder(purged: PurgeRecord | undefined, end: ArchiveLine): void {
-  if (!purged || !('end' in end) || Buffer.from(end.hash, 'base64').equals(purged[0])) return
-  const [, archive] = purged
+export function refuseOlder(purge: { hash: Uint8Array; archive: string } | undefined, end: ArchiveLine): void {
+  if (!purge || !('end' in end) || Buffer.from(end.hash, 'base64').equals(purge.hash)) return
+  const { archive } = purge
   throw new IllegalState(
     `The conversation was purged later than this archive was written, into ${archive}: restore that one. Nothing was restored.`,
     { archive },

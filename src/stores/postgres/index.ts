@@ -10,6 +10,7 @@ import type { Leases } from '../../log/leases.ts'
 import type { Nodes } from '../../log/nodes.ts'
 import type { Search } from '../../log/search.ts'
 import type { Store } from '../../log/store.ts'
+import { upkeepCalls } from '../../log/upkeep/upkeep-calls.ts'
 import type { Upkeep } from '../../log/upkeep.ts'
 import type { Windows } from '../../log/windows.ts'
 import { exclusiveWork } from './advisory-lock.ts'
@@ -17,13 +18,9 @@ import { openParts, type Parts, type PostgresOptions } from './parts.ts'
 import { windowReader } from './read/windows.ts'
 import { messageSearch } from './search/message-search.ts'
 import { titleSearch } from './search/title-search.ts'
-import { auditor } from './upkeep/audit.ts'
-import { conversationChanges } from './upkeep/conversation-changes.ts'
 import { landmarkOf } from './upkeep/landmarks.ts'
 import { maintenance } from './upkeep/maintenance.ts'
-import { repairer } from './upkeep/repair.ts'
-import { projectTotals } from './upkeep/totals.ts'
-import { verifier } from './upkeep/verify.ts'
+import { runUpkeep } from './upkeep/run-upkeep.ts'
 import { leaseKeeper } from './write/leases.ts'
 import { nodeRegister } from './write/nodes.ts'
 
@@ -47,7 +44,6 @@ export async function postgresStore(address: string, options: PostgresOptions): 
     ...directory(parts),
     ...search(parts),
     ...upkeep(parts),
-    ...conversationChanges(parts),
     queue: () => parts.appends.size(),
     close() {
       closing ??= parts.close()
@@ -109,7 +105,7 @@ function windows(parts: Parts): Windows {
   }
 }
 
-function directory(parts: Parts): Directory {
+function directory(parts: Parts): Omit<Directory, 'totals'> {
   const { guard, directory: lists } = parts
   return {
     conversation: (project, id) => guard.reading(() => lists.conversation(project, id)),
@@ -120,7 +116,6 @@ function directory(parts: Parts): Directory {
     sessionByKey: (project, key) => guard.reading(() => lists.sessionByKey(project, key)),
     sessions: query => guard.reading(() => lists.sessions(query)),
     projects: () => guard.reading(() => lists.projects()),
-    totals: project => guard.reading(() => projectTotals(parts, project)),
     landmark: (project, id, version) => guard.reading(() => landmarkOf(parts, { project, id, version })),
   }
 }
@@ -136,23 +131,13 @@ function search({ database, projects, index, guard, readOnly }: Parts): Search {
   }
 }
 
-type OtherUpkeep = Omit<Upkeep, keyof ReturnType<typeof conversationChanges>>
-
-function upkeep(parts: Parts): OtherUpkeep & Accounts {
-  const { database, projects, epoch, index, guard, directory: lists } = parts
-  const audit = auditor({ database, projects })
-  const verify = verifier(database)
-  const repair = repairer(database, epoch)
+function upkeep(parts: Parts): Upkeep & Accounts & Pick<Directory, 'totals'> {
+  const { database, projects, epoch, guard, clock, directory: lists } = parts
   const due = maintenance({ database, projects, conversation: lists.conversation })
+  const { message } = windows(parts)
+  const { conversation } = directory(parts)
   return {
-    audit: query => guard.reading(() => audit(query)),
-    verify: (options = {}) => guard.reading(() => verify(options)),
-    repair: (options = {}) =>
-      guard.writing(async () => {
-        const { heads, projects: numbers } = await repair(options)
-        for (const number of numbers) await index.feed(number)
-        return { heads, indexed: await index.size(numbers) }
-      }),
+    ...upkeepCalls({ run: runUpkeep(parts), message, conversation, clock }),
     ...(database.canKeep && { alone: exclusiveWork(database, epoch) }),
     expiring: (project, now, limit) => guard.reading(() => due.expiring(project, now, limit)),
     archivable: (project, query, page) => guard.reading(() => due.archivable(project, query, page)),

@@ -276,8 +276,27 @@ export async function updateSessions(run: Run, rows: readonly SessionRow[]): Pro
   )
 }
 
-export function insertKeys(run: Run, rows: readonly KeyRow[]): Promise<void> {
-  return insert(run, 'keys', keyTypes, rows)
+export function insertKeys(run: Run, rows: readonly KeyRow[], onConflict = ''): Promise<void> {
+  return insert(run, 'keys', keyTypes, rows, onConflict)
+}
+
+/**
+ * Adds sessions, and replaces those that are there. Of two active ones with the same key the older gives way, as in the
+ * log.
+ */
+export async function addSessions(run: Run, rows: readonly SessionRow[]): Promise<void> {
+  await insert(run, 'sessions', sessionTypes, rows, 'on conflict do nothing')
+  if (rows.length === 0) return
+  await run(
+    `update sessions s
+    set session_key = x.session_key, agent = x.agent, status = x.status, expires_at = x.expires_at,
+      compactions = x.compactions, head = x.head
+    from ${rowsOf(sessionTypes)}
+    where s.project = x.project and s.id = x.id and (x.status <> 'active' or not exists (
+      select 1 from sessions o
+      where o.project = x.project and o.session_key = x.session_key and o.status = 'active' and o.id <> x.id))`,
+    columnsOf(sessionTypes, rows),
+  )
 }
 
 /** Blobs are shared between conversations: in one order, so that no two transactions wait for each other. */

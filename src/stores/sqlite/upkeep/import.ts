@@ -7,14 +7,7 @@ import type { RecordedEvent } from '../../../log/events/recorded-event.ts'
 import { blobsIn, decode, isBlob } from '../../../log/records/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/upkeep/archive.ts'
-import {
-  archiveLineIn,
-  headerOf,
-  headingOf,
-  type PurgeRecord,
-  provedHeading,
-  refuseOlder,
-} from '../../../log/upkeep/archive-check.ts'
+import { archiveLineIn, headerOf, headingOf, provedHeading, refuseOlder } from '../../../log/upkeep/archive-check.ts'
 import { type ConversationInfo, evolveConversation } from '../../../log/views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
@@ -89,7 +82,10 @@ export function conversationImporter(database: Database) {
         if (heads.conversation(project, conversationId)) {
           throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
         }
-        if (strict) refuseOlder(sql.purged.get(project, conversationId) as PurgeRecord | undefined, lines.at(-1)!)
+        if (strict) {
+          const purged = sql.purged.get(project, conversationId) as [Uint8Array, string] | undefined
+          refuseOlder(purged && { hash: purged[0], archive: purged[1] }, lines.at(-1)!)
+        }
         writeAll(conversationId, asked)
         recent.move()
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)

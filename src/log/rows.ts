@@ -1,0 +1,190 @@
+/**
+ * The port for rows: what upkeep reads and changes. `upkeep/` holds every operation, written once above this port.
+ *
+ * A row is what the store holds, right or wrong: nothing here checks or folds.
+ */
+import type { Appended, Proposal } from './event-log.ts'
+import type { BranchPoint } from './events/conversation.ts'
+import type { Origin } from './events/recorded-event.ts'
+import type { WorkItem } from './events/work-item.ts'
+import type { LaneKind, LaneSums } from './records/lane.ts'
+import type { ConversationHead, ConversationInfo } from './views/conversation.ts'
+import type { SessionHead } from './views/session.ts'
+
+export interface ConversationPlace {
+  project: string
+  conversationId: string
+}
+
+export interface ConversationRow {
+  /** The head, as JSON. */
+  info: string
+  /** The columns that lists go by agree with this head. */
+  isListedAs(info: ConversationInfo): boolean
+  status: string
+  /** The newest event, as the head names it. */
+  version: number
+  hash: Uint8Array
+  /** Milliseconds of the last use. */
+  activeAt: number
+  /** Where a branch leaves its parent. The hash is undefined when that event is lost. */
+  branchOf?: BranchPoint & { hash: Uint8Array | undefined }
+}
+
+export interface SessionRow {
+  id: string
+  status: string
+  /** The head, as JSON. */
+  head: string
+  isListedAs(head: SessionHead): boolean
+}
+
+export interface LaneRow {
+  /** Names the lane within its conversation. */
+  lane: number
+  audienceKey: string
+  kind: LaneKind
+  /** JSON. */
+  audience: string
+}
+
+export interface EventRow {
+  version: number
+  type: string
+  schema: number
+  /** Milliseconds. */
+  at: number
+  actor: string
+  channel: string
+  request: string | null
+  message: string | null
+  /** Of a message: its lane, and the lane's running sums with this message. */
+  lane: number | null
+  sums: LaneSums | null
+  /** Null together when the content was erased. */
+  salt: Uint8Array | null
+  body: string | null
+  digest: Uint8Array
+  hash: Uint8Array
+  /** The store's own checksum says that the row is what was written. */
+  isIntact: boolean
+  /** The blobs that the body names and that are stored, by digest. */
+  blobs: ReadonlyMap<string, string>
+}
+
+/** The columns of an event that an audit looks at. */
+export interface EnvelopeRow {
+  conversationId: string
+  version: number
+  at: number
+  actor: string
+  channel: string
+  request: string | null
+  type: string
+}
+
+/** An idempotency key. It outlives a purge of its conversation. */
+export interface KeyRow {
+  key: string
+  digest: string
+  conversationId: string
+  firstVersion: number
+  lastVersion: number
+  sessionId: string | null
+}
+
+export interface PurgeRow extends Origin {
+  conversationId: string
+  archive: string
+  events: number
+  /** Of its newest event. */
+  hash: Uint8Array
+  /** Milliseconds. */
+  at: number
+  reason?: string
+  /** When an archive of it was brought back. */
+  restoredAt?: number
+}
+
+/** What a conversation adds to the totals of its project. */
+export interface TotalsRow extends LaneSums {
+  conversationId: string
+  sessions: number
+  events: number
+  compactions: number
+}
+
+/** Rows whose key comes after `after`, in the order of their keys. */
+export interface RowPage {
+  project: string
+  after?: string | undefined
+  limit: number
+}
+
+/** Reads rows of one moment. */
+export interface Rows {
+  /** Problems of the store as a whole, such as a broken file. With `isReadable: false` its rows cannot be trusted. */
+  problems(): Promise<{ problems: string[]; isReadable: boolean }>
+  projects(): Promise<string[]>
+  /** The conversations of a project, with how many events each has; of branches those that are not the parent's. */
+  conversations(project: string): Promise<Array<{ conversationId: string; events: number }>>
+  conversation(place: ConversationPlace): Promise<ConversationRow | undefined>
+  /** The conversation that is about a work item. */
+  conversationOf(project: string, workItem: WorkItem): Promise<string | undefined>
+  /** A conversation that branches off this one, if there is any. */
+  branchOf(place: ConversationPlace): Promise<string | undefined>
+  lanes(place: ConversationPlace): Promise<LaneRow[]>
+  sessions(place: ConversationPlace): Promise<SessionRow[]>
+  /** Events by version. A page may have fewer than `limit`; only an empty one is the last. */
+  events(place: ConversationPlace, range: { after: number; upTo?: number; limit: number }): Promise<EventRow[]>
+  /** The version of the newest event of these types. */
+  newestOf(place: ConversationPlace, types: readonly string[]): Promise<number | undefined>
+  keys(page: RowPage): Promise<KeyRow[]>
+  /** The newest last. */
+  purges(project: string, conversationId?: string): Promise<PurgeRow[]>
+  /** The newest first, and of what comes before a cursor. `next` is absent when the beginning was reached. */
+  envelopes(page: { project: string; before?: string | undefined; limit: number }): Promise<{
+    rows: Array<EnvelopeRow & { cursor: string }>
+    next?: string
+  }>
+  totals(page: RowPage): Promise<TotalsRow[]>
+}
+
+/** Changes rows within one transaction. */
+export interface RowChanges extends Rows {
+  /** Records a proposal in this transaction. */
+  append(proposal: Proposal): Promise<Appended>
+  /** Replaces an event's content. Without content, blobs that only it used and its words in the index go too. */
+  setContent(place: ConversationPlace, version: number, content?: { body: string; salt: Uint8Array }): Promise<void>
+  /** Removes the digests of the calls that recorded a version. */
+  wipeKeys(place: ConversationPlace, version: number): Promise<void>
+  /** Adds keys; those that are there stay as they are. */
+  addKeys(project: string, keys: readonly KeyRow[]): Promise<void>
+  addPurge(project: string, purge: PurgeRow): Promise<void>
+  markRestored(place: ConversationPlace, at: number): Promise<void>
+  /** Removes a conversation with all its rows but keys and purges, and returns how many events it had. */
+  removeConversation(place: ConversationPlace): Promise<number>
+  addConversation(head: ConversationHead, hash: Uint8Array): Promise<void>
+  /** Events come after their conversation and their lanes, oldest first. */
+  addLanes(place: ConversationPlace, lanes: readonly LaneRow[]): Promise<void>
+  addEvents(place: ConversationPlace, events: readonly EventRow[]): Promise<void>
+  /** Adds sessions, or replaces their heads. `usedAt` (milliseconds) is what the expiry counts from. */
+  putSessions(place: ConversationPlace, sessions: ReadonlyArray<{ head: SessionHead; usedAt: number }>): Promise<void>
+  removeSession(place: ConversationPlace, id: string): Promise<void>
+  setInfo(place: ConversationPlace, info: ConversationInfo): Promise<void>
+  /** Names the newest event. A store that reads it from the log itself has nothing to do. */
+  setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<void>
+  setAudience(place: ConversationPlace, lane: number, audience: string): Promise<void>
+}
+
+export interface RowStore {
+  /** Reads rows of one moment, whatever is written meanwhile. The work may be called again. */
+  rows<T>(work: (rows: Rows) => Promise<T>): Promise<T>
+  /**
+   * Changes rows in one transaction: all of it is done, or nothing. Nothing is appended to the conversation meanwhile.
+   * The work may be called again.
+   */
+  change<T>(place: ConversationPlace, work: (rows: RowChanges) => Promise<T>): Promise<T>
+  /** Builds what is derived from the log again, such as the full-text index. Returns how many messages are indexed. */
+  reindex(project: string | undefined): Promise<number>
+}

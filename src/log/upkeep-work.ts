@@ -1,0 +1,89 @@
+/**
+ * The operations of upkeep, each with plain data in and out, so that a store may run them in a worker. `upkeep/` has their
+ * code.
+ */
+import type { AuditEntry, AuditQuery } from './accounts.ts'
+import type { Listed, ProjectTotals } from './directory.ts'
+import type { Origin } from './events/recorded-event.ts'
+import type { Copies } from './records/erased-copies.ts'
+import type { LaneSums } from './records/lane.ts'
+import type { ConversationPlace, KeyRow, PurgeRow, RowPage } from './rows.ts'
+import type { Erased, Progress, Purged, PurgedConversation, RepairReport, VerifyReport } from './upkeep.ts'
+
+export interface EraseInput extends ConversationPlace {
+  message: { id: string; version: number }
+  reason?: string
+  origin: Origin
+  copies?: Copies
+}
+
+export interface PurgeInput extends ConversationPlace {
+  archive: string
+  /** Of its newest event when the archive was written, as base64. */
+  hash: string
+  /** Milliseconds. */
+  now: number
+  reason?: string
+  origin: Origin
+}
+
+/** Continues an export behind the page before. */
+export interface ExportCursor {
+  last: number
+  /** Fixed by the first page: what is appended meanwhile is not exported. */
+  upTo: number
+  /** The sums of each lane up to there. */
+  sums: Array<[lane: number, LaneSums]>
+}
+
+export interface ExportedPage {
+  lines: string[]
+  /** Absent on the last page. */
+  next?: ExportCursor
+}
+
+export interface RestorePage {
+  /** The same for all pages of one archive. */
+  ticket: string
+  project: string
+  lines: string[]
+  isLast: boolean
+  /** Milliseconds. */
+  now: number
+}
+
+/** What each operation takes and returns. */
+export interface UpkeepWork {
+  verify: [input: { project?: string }, result: VerifyReport]
+  repair: [input: { project?: string }, result: RepairReport]
+  erase: [input: EraseInput, result: Erased]
+  rewrite: [input: EraseInput, result: string[]]
+  /** Undefined when there is no such conversation. */
+  exportPage: [input: ConversationPlace & { cursor?: ExportCursor | undefined }, result: ExportedPage | undefined]
+  /** A conversation that branches hang on cannot be purged. */
+  refuseWithBranches: [input: ConversationPlace, result: undefined]
+  purge: [input: PurgeInput, result: Pick<Purged, 'events' | 'lingers'>]
+  purges: [input: { project: string }, result: PurgedConversation[]]
+  /** Returns the id of the conversation with its last page. */
+  restorePage: [input: RestorePage, result: string | undefined]
+  /** The rest of a restore will not come. */
+  abandonRestore: [input: { ticket: string }, result: undefined]
+  audit: [input: AuditQuery, result: Listed<AuditEntry>]
+  totals: [input: { project: string }, result: ProjectTotals]
+  /** Keys and purges of a project, for a copy. */
+  readKeys: [input: RowPage, result: KeyRow[]]
+  addKeys: [input: { project: string; keys: KeyRow[] }, result: undefined]
+  readPurges: [input: { project: string }, result: PurgeRow[]]
+  addPurges: [input: { project: string; purges: PurgeRow[] }, result: undefined]
+}
+
+export type UpkeepOperation = keyof UpkeepWork
+export type UpkeepInput<O extends UpkeepOperation> = UpkeepWork[O][0]
+export type UpkeepResult<O extends UpkeepOperation> = UpkeepWork[O][1]
+
+/** Runs an operation of upkeep. */
+export type RunUpkeep = <O extends UpkeepOperation>(
+  operation: O,
+  input: UpkeepInput<O>,
+  onProgress?: Progress,
+) => Promise<UpkeepResult<O>>

@@ -1,0 +1,45 @@
+/** Every operation of upkeep over a store's rows. */
+import type { RowStore } from '../rows.ts'
+import type { Progress } from '../upkeep.ts'
+import type { RunUpkeep, UpkeepInput, UpkeepOperation, UpkeepResult } from '../upkeep-work.ts'
+import { audit } from './audit.ts'
+import { erase, rewrite } from './erase.ts'
+import { exportPage } from './export.ts'
+import { purge, purges, refuseWithBranches } from './purge.ts'
+import { repair } from './repair.ts'
+import { restorer } from './restore.ts'
+import { totals } from './totals.ts'
+import { verify } from './verify.ts'
+
+type Operations = {
+  [O in UpkeepOperation]: (input: UpkeepInput<O>, onProgress: Progress | undefined) => Promise<UpkeepResult<O>>
+}
+
+export function upkeepOver(store: RowStore): RunUpkeep {
+  const restoring = restorer(store)
+  const operations: Operations = {
+    verify: ({ project }, onProgress) => verify(store, { project, onProgress }),
+    repair: ({ project }, onProgress) => repair(store, { project, onProgress }),
+    erase: input => erase(store, input),
+    rewrite: input => rewrite(store, input),
+    exportPage: input => exportPage(store, input),
+    refuseWithBranches: place => store.rows(rows => refuseWithBranches(rows, place)).then(() => undefined),
+    purge: input => purge(store, input),
+    purges: ({ project }) => purges(store, project),
+    restorePage: page => restoring.page(page),
+    abandonRestore: async ({ ticket }) => restoring.abandon(ticket),
+    audit: query => audit(store, query),
+    totals: ({ project }) => totals(store, project),
+    readKeys: page => store.rows(rows => rows.keys(page)),
+    addKeys: ({ project, keys }) =>
+      store.change({ project, conversationId: '' }, rows => rows.addKeys(project, keys)).then(() => undefined),
+    readPurges: ({ project }) => store.rows(rows => rows.purges(project)),
+    addPurges: ({ project, purges: records }) =>
+      store
+        .change({ project, conversationId: '' }, async rows => {
+          for (const record of records) await rows.addPurge(project, record)
+        })
+        .then(() => undefined),
+  }
+  return (operation, input, onProgress) => operations[operation](input, onProgress)
+}
