@@ -23,7 +23,7 @@ const confirm = (page: Page, name: string) =>
   page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 
 describe('actions on a conversation', () => {
-  it('archive it after asking, and undo restores it', async () => {
+  it('the page archives a conversation after asking, and undo restores it', async () => {
     const { page, conversation } = await onStory()
     await choose(page, 'Archive…')
     await confirm(page, 'Cancel')
@@ -37,7 +37,7 @@ describe('actions on a conversation', () => {
     expect((await conversation()).status).toBe('active')
   })
 
-  it('complete it with a summary and reopen it where it is read-only', async () => {
+  it('the page completes a conversation with a summary and reopens it where it is read-only', async () => {
     const { page, conversation } = await onStory()
     await choose(page, 'Complete…')
     await page.getByLabel('What came of it').fill('The page is there')
@@ -48,7 +48,7 @@ describe('actions on a conversation', () => {
     await page.getByRole('textbox', { name: /^Message to/ }).waitFor()
   })
 
-  it('rename it, change its phase and take both back', async () => {
+  it('the page renames a conversation, changes its phase and takes both back', async () => {
     const { page, conversation } = await onStory()
     await choose(page, 'Rename…')
     await page.getByLabel('Title').fill('The login page')
@@ -65,7 +65,7 @@ describe('actions on a conversation', () => {
     await page.getByText('Phase: verification → execute').waitFor()
   })
 
-  it('pin a message, and branch at it', async () => {
+  it('the page pins a message, and branches at it', async () => {
     const { page, server } = await onStory()
     const message = page.getByRole('article').filter({ hasText: 'The form is done:' })
     const open = () => message.getByRole('button', { name: /^Actions on message/ }).click()
@@ -88,7 +88,7 @@ describe('actions on a conversation', () => {
     expect((await server.colloquy.conversations.getConversation(branch.id)).status).toBe('archived')
   })
 
-  it('take the conclusion of a branch to its parent, and take back a turn', async () => {
+  it('the page takes the conclusion of a branch to its parent, and takes back a turn', async () => {
     const { page, server, story, conversation } = await onStory()
     await server.colloquy.conversations.startOrchestratorTurn(story.conversationId, {
       agents: ['dev'],
@@ -110,14 +110,14 @@ describe('actions on a conversation', () => {
     expect(last?.content).toContain('A link is enough')
   })
 
-  it('export it as a file', async () => {
+  it('the page exports a conversation as a file', async () => {
     const { page, story } = await onStory()
     const download = page.waitForEvent('download')
     await choose(page, 'Export')
     expect((await download).suggestedFilename()).toBe(`${story.conversationId}.jsonl`)
   })
 
-  it('acknowledge a loop', async () => {
+  it('the page acknowledges a loop', async () => {
     const { page, server, story } = await onStory()
     const { conversations } = server.colloquy
     const route = () =>

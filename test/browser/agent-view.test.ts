@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { demoServer } from '../support/ui.ts'
 
-it('shows what came while the agent was away, what is left out, and the words it will read', async () => {
+it('the agent view shows what came while the agent was away, what is left out, and the text it will read', async () => {
   const server = await demoServer()
   const { demo, client } = server
   const { conversationId } = demo
@@ -21,7 +21,7 @@ it('shows what came while the agent was away, what is left out, and the words it
   await page.locator('.piece', { hasText: 'Also on phones' }).waitFor()
 })
 
-it('shows an agent that was never there what it would be told, and leaves no trace of having looked', async () => {
+it('the agent view shows the request of an agent that never joined, and records nothing', async () => {
   const server = await demoServer()
   const { demo, client } = server
   const { conversationId } = demo
@@ -35,7 +35,7 @@ it('shows an agent that was never there what it would be told, and leaves no tra
   expect((await client.conversations.get({ conversationId })).version).toBe(before.version)
 })
 
-it('shows the view as it was at a version', async () => {
+it('the agent view shows the request as it was at a version', async () => {
   const server = await demoServer()
   const { conversationId } = server.demo
   const { page } = await visit(server, { path: `/#/shop/conversations/${conversationId}/view?agent=pm&at=8` })

@@ -17,7 +17,7 @@ async function withChat(model: Model | undefined) {
 }
 
 describe('a chat', () => {
-  it('shows words as they come, survives a reload in the middle, and ends with what the log has', async () => {
+  it('a chat shows words as they come, survives a reload in the middle, and ends with what the log has', async () => {
     const model = heldModel('The first half', ' and the second')
     const { server, path } = await withChat(model)
     const { page } = await visit(server, { path })
@@ -41,7 +41,7 @@ describe('a chat', () => {
     expect(await page.getByText('The first half').count()).toBe(1)
   })
 
-  it('is stopped, keeps what was said, and is taken up again', async () => {
+  it('a chat is stopped, keeps the text so far, and is resumed', async () => {
     const model = heldModel('Half', ' and whole')
     const { server, path } = await withChat(model)
     const { page } = await visit(server, { path })
@@ -55,7 +55,7 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'Retry' }).waitFor({ state: 'detached' })
   })
 
-  it('keeps a draft over a reload, until it is sent', async () => {
+  it('a chat keeps a draft over a reload, until it is sent', async () => {
     const { server, path } = await withChat(scriptedModel('Yes.'))
     const { page } = await visit(server, { path })
     const field = page.getByRole('textbox', { name: 'Message to assistant' })
@@ -69,7 +69,7 @@ describe('a chat', () => {
     expect(await field.inputValue()).toBe('')
   })
 
-  it('says what is missing when no model is there, and records the words all the same', async () => {
+  it('a chat says what is missing when there is no model, and records the message all the same', async () => {
     const { server, path, session } = await withChat(undefined)
     const { page } = await visit(server, { path, expects: /4\d\d/ })
     await page.getByRole('textbox', { name: 'Message to assistant' }).fill('Is anybody there?')
@@ -81,7 +81,7 @@ describe('a chat', () => {
     expect(said.map(({ content }) => content)).toEqual(['Is anybody there?'])
   })
 
-  it('asks, is counted in the title, and is answered where it stands', async () => {
+  it('a question in a chat is counted in the title, and is answered in its place', async () => {
     const ask = { calls: [{ name: 'ask', input: { question: 'Which colour?', choices: ['red', 'green'] } }] }
     const { server, path } = await withChat(scriptedModel([ask, 'Green it is.']))
     const { page } = await visit(server, { path })
@@ -95,7 +95,7 @@ describe('a chat', () => {
     await page.waitForFunction(() => document.title.startsWith('Hello'))
   })
 
-  it('asks for leave, which is given where it stands', async () => {
+  it('a request for permission in a chat is answered in its place', async () => {
     const run = { calls: [{ name: 'run_command', input: { command: 'node --version' } }] }
     const model = scriptedModel([run, 'It ran.'])
     const server = await freshServer({ open: { root: temporaryFolder(), agents: { model } } })
@@ -111,7 +111,7 @@ describe('a chat', () => {
     await question.waitFor({ state: 'detached' })
   })
 
-  it('goes on in a branch with the agents of its parent, and lets others join', async () => {
+  it('a chat goes on in a branch with the agents of its parent, and lets others join', async () => {
     const { server, session } = await withChat(scriptedModel(['Here I am.', 'I, too.']))
     const { conversations } = server.colloquy
     await conversations.addEvent(session.conversationId, { role: 'user', content: 'What was before' })
@@ -131,7 +131,7 @@ describe('a chat', () => {
     await page.getByRole('textbox', { name: 'Message to reviewer' }).waitFor()
   })
 
-  it('goes on without a gap when the line is cut in the middle of an answer', async () => {
+  it('a chat goes on without a gap when the connection is cut in the middle of an answer', async () => {
     const model = heldModel('Before the cut', ', after the cut')
     const line = await cutLine()
     const server = await freshServer({

@@ -5,7 +5,7 @@ import { visit } from '../support/browser.ts'
 import { clientBundle } from '../support/client-bundle.ts'
 import { freshServer } from '../support/server.ts'
 
-it('streams every event once across a restart of the server, and repeats a write that was lost on the way', async () => {
+it('the client in a browser streams every event once across a restart of the server, and repeats a write that was lost on the way', async () => {
   const server = await freshServer()
   const { colloquy, token, running } = server
   const { id: conversationId } = await colloquy.conversations.createConversation({ title: 'x' })

@@ -21,7 +21,7 @@ const addressOf = ({ conversationId }: Pick<Story, 'conversationId'>, query = ''
 
 describe('a conversation', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`shows everything that happened, without problems of accessibility (${colorScheme})`, async () => {
+    it(`a conversation shows everything that happened, without problems of accessibility (${colorScheme})`, async () => {
       const { server, story } = await withStory()
       const { page } = await visit(server, {
         path: addressOf(story),
@@ -45,7 +45,7 @@ describe('a conversation', () => {
     })
   }
 
-  it('unfolds reasoning, tool calls and their results, and what a checkpoint remembers', async () => {
+  it('a conversation unfolds reasoning, tool calls and their results, and the content of a checkpoint', async () => {
     const { server, story } = await withStory()
     const { page } = await visit(server, { path: addressOf(story), viewport: { width: 1280, height: 2400 } })
     const checkpoint = page.getByText('28 → 4 messages')
@@ -68,7 +68,7 @@ describe('a conversation', () => {
     await page.locator('pre', { hasText: '// to be done' }).waitFor()
   })
 
-  it('is told live what another process says, at the end and counted when one looks elsewhere', async () => {
+  it('a conversation shows messages of another process live, at the end and counted when the reader is elsewhere', async () => {
     const { server, story } = await withStory()
     const { page } = await visit(server, { path: addressOf(story) })
     await page.getByText('The checks pass: 14 of 14.').waitFor()
@@ -86,7 +86,7 @@ describe('a conversation', () => {
     await page.getByText('More 3').waitFor()
   })
 
-  it('is shown as it was at any version, in the address and by keyboard', async () => {
+  it('a conversation is shown as it was at any version, in the address and by keyboard', async () => {
     const { server, story } = await withStory()
     const { page } = await visit(server, { path: addressOf(story) })
     await page.getByRole('button', { name: 'Actions', exact: true }).click()
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     await page.getByText('The checks pass: 14 of 14.').waitFor()
   })
 
-  it('shows a branch only from when it was made', async () => {
+  it('a conversation shows a branch only from when it was made', async () => {
     const { server, story } = await withStory()
     const { version } = await server.colloquy.conversations.getConversation(story.conversationId)
     const made = (await server.colloquy.conversations.getConversation(story.branchId)).branchOf!.version
@@ -127,7 +127,7 @@ describe('a conversation', () => {
     await page.getByText('never send a password by mail').waitFor()
   })
 
-  it('says that a session is being compacted, after a reload too, and no longer when it failed', async () => {
+  it('a conversation says that a session is being compacted, after a reload too, and no longer when it failed', async () => {
     const model = heldModel('half', ' a summary that is none')
     const server = await freshServer({ open: { model } })
     const { sessions } = server.colloquy
@@ -149,7 +149,7 @@ describe('a conversation', () => {
     await page.getByText('compacting', { exact: true }).waitFor({ state: 'detached' })
   })
 
-  it('is walked message by message with j and k', async () => {
+  it('a conversation is walked message by message with j and k', async () => {
     const { server, story } = await withStory()
     const { page } = await visit(server, { path: addressOf(story, '?v=4') })
     await page.locator('.message--meant').waitFor()
@@ -165,7 +165,7 @@ describe('a conversation', () => {
     )
   })
 
-  it('shows all events where asked to, and says what is wrong with an address', async () => {
+  it('a conversation shows all events on demand, and says what is wrong with an address', async () => {
     const { server, story } = await withStory()
     const { page } = await visit(server, { path: addressOf(story, '?all=1') })
     await page.getByText('compaction of', { exact: false }).waitFor()

@@ -4,7 +4,7 @@ import { accessibilityProblems, visit } from '../support/browser.ts'
 import { freshServer } from '../support/server.ts'
 
 describe('a browser that opens the printed address', () => {
-  it('lands in the UI, with a cookie and without the ticket in its address', async () => {
+  it('a browser that opens the printed address lands in the UI, with a cookie and without the ticket in its address', async () => {
     const server = await freshServer()
     const { page } = await visit(server)
     expect(new URL(page.url()).search).toBe('')
@@ -14,7 +14,7 @@ describe('a browser that opens the printed address', () => {
 
 describe('a browser without a ticket', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`is told what to do, and can let itself in with the token (${colorScheme})`, async () => {
+    it(`a browser without a ticket is shown what to do, and can let itself in with the token (${colorScheme})`, async () => {
       const server = await freshServer()
       const { page } = await visit(server, { isStranger: true, path: '/', colorScheme, expects: /401/ })
       expect(await page.textContent('main')).toContain('npm start')

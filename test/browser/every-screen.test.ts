@@ -54,7 +54,7 @@ async function show(page: Page, url: string, { path, sign }: Screen, demo: Demo)
 
 describe('every screen', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`has nothing that automated checks of accessibility find (${colorScheme})`, async () => {
+    it(`every screen has nothing that automated checks of accessibility find (${colorScheme})`, async () => {
       const server = await demoServer()
       await server.client.conversations.create({ project: 'elsewhere', body: { title: 'Another project' } })
       const { page } = await visit(server, { colorScheme })
@@ -68,7 +68,7 @@ describe('every screen', () => {
     })
   }
 
-  it('fits a screen of 360 pixels, without anything to scroll sideways but graphs and code', async () => {
+  it('every screen fits 360 pixels, without anything to scroll sideways but graphs and code', async () => {
     const server = await demoServer()
     const { page } = await visit(server, { viewport: { width: 360, height: 740 } })
     const wide: Record<string, number> = {}
@@ -85,7 +85,7 @@ describe('every screen', () => {
     expect(wide).toEqual({})
   })
 
-  it('works below a path and on PostgreSQL, with everything it loads and every call it makes, live', async () => {
+  it('every screen works below a path and on PostgreSQL, with everything it loads and every call it makes, live', async () => {
     const { url } = await freshSchema()
     const server = await demoServer({ open: { store: url }, configuration: { basePath: '/tools/colloquy' } })
     const { page } = await visit(server)

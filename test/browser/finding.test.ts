@@ -7,7 +7,7 @@ import { tellStory } from '../support/story.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 
 describe("a project's page", () => {
-  it('lists its conversations with what is in them, live', async () => {
+  it("a project's page lists its conversations with what is in them, live", async () => {
     const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
@@ -21,7 +21,7 @@ describe("a project's page", () => {
     await list.getByText('Just begun').waitFor({ state: 'detached' })
   })
 
-  it('keeps its theme when one was chosen', async () => {
+  it("a project's page keeps its theme when one was chosen", async () => {
     const server = await freshServer()
     const { page } = await visit(server, { colorScheme: 'light' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
@@ -37,7 +37,7 @@ describe("a project's page", () => {
 })
 
 describe('an empty project', () => {
-  it('offers the demo, which builds a feature before one’s eyes, in a project of its own', async () => {
+  it('an empty project offers the demo, which builds a feature while one watches, in a project of its own', async () => {
     const server = await freshServer({ configuration: { root: temporaryFolder() } })
     const { page } = await visit(server)
     await page.getByRole('heading', { name: 'shop is empty' }).waitFor()
@@ -59,7 +59,7 @@ describe('an empty project', () => {
     expect(await server.colloquy.stats()).toMatchObject({ conversations: 0 })
   })
 
-  it('offers an example, which is written and shown', async () => {
+  it('an empty project offers an example, which is written and shown', async () => {
     const server = await freshServer()
     const { page } = await visit(server)
     await page.getByRole('button', { name: 'Write the example' }).click()
@@ -67,7 +67,7 @@ describe('an empty project', () => {
     await page.getByText('Looks good. Ship it on Friday.').waitFor()
   })
 
-  it('tells who may only read that there is nothing to begin with', async () => {
+  it('an empty project says to a reader without the right to write that there is nothing to begin with', async () => {
     const server = await freshServer()
     const { token } = server.book.add({ name: 'reader', scope: 'read', projects: ['shop'] })
     // As a proxy in front does that knows who is who.
@@ -80,7 +80,7 @@ describe('an empty project', () => {
     expect(await page.getByLabel('Choose a file').isDisabled()).toBe(true)
   })
 
-  it('begins with a first chat, by keyboard alone', async () => {
+  it('an empty project begins with a first chat, by keyboard alone', async () => {
     const server = await freshServer({ open: { agents: { model: scriptedModel('Good day.') } } })
     const { page } = await visit(server)
     await page.getByRole('heading', { name: 'shop is empty' }).waitFor()
@@ -99,7 +99,7 @@ describe('an empty project', () => {
 })
 
 describe('search', () => {
-  it('is reached with /, walked with arrows, and opens a message where it was said', async () => {
+  it('search is reached with /, walked with arrows, and opens a message in its place', async () => {
     const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
@@ -122,7 +122,7 @@ describe('search', () => {
     await page.getByText('Nothing was found').waitFor()
   })
 
-  it('shows the best first, and more where there are more, by button and by arrows', async () => {
+  it('search shows the best first, and more where there are more, by button and by arrows', async () => {
     const server = await freshServer()
     const { conversations } = server.colloquy
     const { id } = await conversations.createConversation({ title: 'Many words' })
@@ -142,7 +142,7 @@ describe('search', () => {
 })
 
 describe('the palette', () => {
-  it('goes to a conversation by a few letters, and does what can be done there', async () => {
+  it('the palette goes to a conversation by a few letters, and runs the actions of the place', async () => {
     const server = await freshServer()
     await tellStory(server.colloquy)
     const { page } = await visit(server)
@@ -161,7 +161,7 @@ describe('the palette', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
-  it('follows what happens while it is open, keeps what is chosen, and closes when one goes elsewhere', async () => {
+  it('the palette follows changes while it is open, keeps what is chosen, and closes on navigation', async () => {
     const server = await freshServer()
     const story = await tellStory(server.colloquy)
     const { page } = await visit(server, { path: `/#/shop/conversations/${story.conversationId}` })
@@ -182,7 +182,7 @@ describe('the palette', () => {
     await page.getByText('The checks pass: 14 of 14.').waitFor()
   })
 
-  it('finds conversations that are too many to be listed', async () => {
+  it('the palette finds conversations that are too many to be listed', async () => {
     const server = await freshServer()
     const { conversations } = server.colloquy
     await conversations.createConversation({ title: 'The needle of long ago' })

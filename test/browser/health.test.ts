@@ -5,7 +5,7 @@ import { freshSchema } from '../support/postgres.ts'
 import { freshServer } from '../support/server.ts'
 import { demoServer } from '../support/ui.ts'
 
-it('shows subscribers, latencies, what was recorded and what runs, and goes on by itself', async () => {
+it('the health page shows subscribers, latencies, what was recorded and what runs, and refreshes by itself', async () => {
   const server = await demoServer()
   const { client, demo } = server
   const { page } = await visit(server, { path: '/#/shop/health' })
@@ -28,7 +28,7 @@ it('shows subscribers, latencies, what was recorded and what runs, and goes on b
   expect(await tile('Events').getByRole('img').getAttribute('aria-label')).toContain('Events')
 })
 
-it('shows every server of a store on PostgreSQL, and forgets one that goes', async () => {
+it('the health page shows every server of a store on PostgreSQL, and forgets one that leaves', async () => {
   const { url } = await freshSchema()
   const server = await freshServer({ open: { store: url } })
   const other = await freshServer({ open: { store: url } })

@@ -27,7 +27,7 @@ const corpus = [
   `${'a'.repeat(20_000)}`,
 ]
 
-it('shows a corpus of hostile messages as text, runs nothing, asks nobody', async () => {
+it('the pages show a corpus of hostile messages as text, run nothing, and send no request elsewhere', async () => {
   const server = await freshServer()
   const { conversations } = server.colloquy
   const { id } = await conversations.createConversation({ title: '<img src=x onerror="window.hacked=1"> “title”' })

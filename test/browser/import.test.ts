@@ -23,7 +23,7 @@ async function archiveOf({ client }: FreshServer, conversationId: string, projec
 }
 
 describe('a file that is brought along', () => {
-  it('is an archive of this project: back as it was, every hash, packed or not', async () => {
+  it('an imported archive of this project comes back as it was, every hash, packed or not', async () => {
     const elsewhere = await freshServer()
     const { conversationId } = await tellStory(elsewhere.colloquy)
     const archive = await archiveOf(elsewhere, conversationId)
@@ -43,7 +43,7 @@ describe('a file that is brought along', () => {
     await page.getByText('It is there already; nothing was changed.').waitFor()
   })
 
-  it('is an archive of another project: a conversation of its own, and that is said', async () => {
+  it('an imported archive of another project becomes a conversation of its own, and the page says so', async () => {
     const elsewhere = await freshServer()
     const within = elsewhere.colloquy.as({ project: 'bank' })
     const { conversationId } = await tellStory(within)
@@ -59,7 +59,7 @@ describe('a file that is brought along', () => {
     expect(messages.some(({ parts }) => parts.some(({ type }) => type === 'tool-call'))).toBe(true)
   })
 
-  it('is a session of Claude Code: its tools are there, and when it was said', async () => {
+  it('an imported session of Claude Code has its tools and its times', async () => {
     const record = { sessionId: 'S', isSidechain: false, timestamp: '2024-05-01T10:00:00.000Z' }
     const tool = { type: 'tool_use', id: 't', name: 'Read', input: { path: 'till.js' } }
     const result = { type: 'tool_result', tool_use_id: 't', content: 'export {}' }
@@ -78,7 +78,7 @@ describe('a file that is brought along', () => {
     await page.getByText('May 1, 2024').first().waitFor()
   })
 
-  it('leaves nothing behind when it cannot be read, and says where; what is no message is counted', async () => {
+  it('an unreadable import leaves nothing behind, and says where; lines that are no message are counted', async () => {
     const server = await freshServer()
     const { page } = await visit(server)
     const good = { role: 'user', content: 'Long ago' }
@@ -94,7 +94,7 @@ describe('a file that is brought along', () => {
     await page.getByText('1 message came along. 1 entry did not: entry 2: it has no role.').waitFor()
   })
 
-  it('that is broken off in the middle says what is kept, and leads there', async () => {
+  it('an interrupted import says what is kept, and links there', async () => {
     const server = await freshServer({ open: { maxMessageBytes: 1000 } })
     const { page } = await visit(server, { expects: /413/ })
     const messages = [

@@ -10,7 +10,7 @@ const settled = (page: Page) =>
   page.evaluate(() => new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve))))
 
 describe('a conversation of 10,000 messages', () => {
-  it('is scrolled through with few rows, jumped to, and keeps the place one looks at', async () => {
+  it('a conversation of 10,000 messages is scrolled through with few rows, jumped to, and keeps its place', async () => {
     const server = await freshServer()
     const id = await longConversation(server.colloquy, 10_000)
     const { page } = await visit(server, { path: `/#/shop/conversations/${id}` })

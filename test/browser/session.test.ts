@@ -21,7 +21,7 @@ const fact = (page: Page, name: string) =>
   page.locator('.facts > div', { has: page.locator('dt', { hasText: name }) }).locator('dd')
 
 describe('the session inspector', () => {
-  it('shows status, counts, checkpoint and expiry, and follows what another process writes', async () => {
+  it('the session inspector shows status, counts, checkpoint and expiry, and follows what another process writes', async () => {
     const { page, sessionId, store, client } = await inspector()
     const { stats } = await client.sessions.get({ sessionId })
     expect(await fact(page, 'In its window').textContent()).toContain(`${stats.messages} messages`)
@@ -36,7 +36,7 @@ describe('the session inspector', () => {
       .waitFor()
   })
 
-  it('shows the budget by section up to the trigger, and no figure of the provider that it cannot know', async () => {
+  it("the session inspector shows the budget by section up to the trigger, and no provider's figure that it cannot know", async () => {
     const { page, sessionId, client } = await inspector()
     const budget = page.getByRole('region', { name: 'Budget' })
     const { untilTrigger } = await client.sessions.metrics({ sessionId })
@@ -54,7 +54,7 @@ describe('the session inspector', () => {
     await budget.getByText('from what it counted last').waitFor()
   })
 
-  it('shows both renderings as they would be sent, and why each part is there', async () => {
+  it('the session inspector shows both renderings as they would be sent, and why each part is there', async () => {
     const { page, sessionId, client } = await inspector()
     await page.getByLabel('If the next message were').fill('Is the counter checked?')
     await page.getByText('Is the counter checked?').waitFor()
@@ -77,7 +77,7 @@ describe('the session inspector', () => {
     expect(await why.textContent()).toContain('the message this request is for')
   })
 
-  it('shows what is left out, and how many', async () => {
+  it('the session inspector shows what is left out, and how many', async () => {
     const { page, sessionId, client } = await inspector()
     await client.sessions.configure({ sessionId, body: { budget: 2500, strategy: { name: 'sliding_window' } } })
     await page.reload()
@@ -89,7 +89,7 @@ describe('the session inspector', () => {
     )
   })
 
-  it('shows the checkpoint by sections, what changed, and the messages behind each item', async () => {
+  it('the session inspector shows the checkpoint by sections, what changed, and the messages behind each item', async () => {
     const { page, demo, sessionId, client } = await inspector()
     await page.getByRole('tab', { name: 'Checkpoint 2' }).click()
     await page.getByRole('region', { name: 'Goal' }).waitFor()
@@ -111,7 +111,7 @@ describe('the session inspector', () => {
     await page.getByText('Never log a credential').first().waitFor()
   })
 
-  it('can be used with the keyboard alone', async () => {
+  it('the session inspector can be used with the keyboard alone', async () => {
     const { page } = await inspector()
     const tab = page.getByRole('tab', { name: 'Next request' })
     await tab.focus()
@@ -124,7 +124,7 @@ describe('the session inspector', () => {
     expect(await page.locator('.request__line--pointed').count()).toBe(1)
   })
 
-  it('shows itself as it was at a version', async () => {
+  it('the session inspector shows a session as it was at a version', async () => {
     const { page, demo, client, sessionId, running } = await inspector()
     const events = await client.conversations.events({
       conversationId: demo.taskConversationId,
@@ -149,7 +149,7 @@ describe('the session inspector', () => {
 })
 
 describe('actions on a session', () => {
-  it('ask before they act, say what they do, and can be taken back where the engine can', async () => {
+  it('actions on a session ask before they act, say what they do, and can be taken back where the engine can', async () => {
     const { page, sessionId, client } = await inspector()
     const act = async (name: string, confirm = name) => {
       await page.getByRole('button', { name, exact: true }).click()
@@ -187,7 +187,7 @@ describe('actions on a session', () => {
     expect((await client.sessions.get({ sessionId })).stats.total.messages).toBeGreaterThan(50)
   })
 
-  it('export the log as a file that can be verified', async () => {
+  it('an action on a session exports the log as a file that can be verified', async () => {
     const { page, demo } = await inspector()
     const [download] = await Promise.all([
       page.waitForEvent('download'),

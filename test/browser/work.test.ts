@@ -5,7 +5,7 @@ import { visit } from '../support/browser.ts'
 import { demoServer } from '../support/ui.ts'
 
 describe('a task graph', () => {
-  it('is drawn with its states and edges, and each task opens by mouse and by keyboard', async () => {
+  it('a task graph is drawn with its states and edges, and each task opens by mouse and by keyboard', async () => {
     const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work' })
     const graph = page.getByRole('region', { name: 'Task graph' })
@@ -26,7 +26,7 @@ describe('a task graph', () => {
     await page.waitForURL(/conversations/)
   })
 
-  it('follows what another process does, without moving', async () => {
+  it('a task graph follows what another process does, without moving', async () => {
     const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?feature=passkeys' })
     const task = page.locator('[data-task="sign-in"]')
@@ -39,7 +39,7 @@ describe('a task graph', () => {
     expect(await task.boundingBox()).toEqual(before)
   })
 
-  it('says why a task is held', async () => {
+  it('a task graph says why a task is held', async () => {
     const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?feature=checkout&task=address' })
     await page.getByText('The design of the address field is not decided').waitFor()
@@ -50,7 +50,7 @@ describe('a task graph', () => {
 })
 
 describe('beads', () => {
-  it('are listed by urgency, found by state and words, and follow what happens', async () => {
+  it('beads are listed by urgency, found by state and words, and follow changes', async () => {
     const server = await demoServer()
     const { page } = await visit(server, { path: '/#/shop/work?show=beads' })
     const rows = page.locator('.work__rows li')
@@ -65,7 +65,7 @@ describe('beads', () => {
     await page.getByText('Order list is slow').waitFor()
   })
 
-  it('that are not there yet are explained', async () => {
+  it('a page without beads explains them', async () => {
     const { freshServer: served } = await import('../support/server.ts')
     const server = await served()
     const { page } = await visit(server, { path: '/#/shop/work' })

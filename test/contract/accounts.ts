@@ -23,7 +23,7 @@ const places = (entries: AuditEntry[]) => entries.map(({ conversationId, version
 
 export function describeAccounts(name: string, open: OpenStore): void {
   describe(`accounts on ${name}`, () => {
-    it('tell who did what, newest first, in pages, of one project', async () => {
+    it('the audit says who did what, newest first, in pages, of one project', async () => {
       const { store, clock } = await open()
       await store.append(proposal('a', [conversationCreated(), sessionCreated('s')]))
       await store.append(proposal('x', conversationCreated(), { project: 'elsewhere' }))
@@ -60,14 +60,14 @@ export function describeAccounts(name: string, open: OpenStore): void {
       expect(await all(store, { project: 'nowhere' })).toEqual([])
     })
 
-    it('refuse a cursor that no list gave, and say that it is the cursor', async () => {
+    it('the audit refuses a cursor that no page returned, and names the cursor', async () => {
       const { store } = await open()
       await store.append(proposal('a', conversationCreated()))
       for (const cursor of ['[]', 'null', '9007199254740992', '1.2.3.4', '../../etc/passwd'])
         await expect(store.audit({ project, cursor })).rejects.toMatchObject({ code: 'input/invalid', field: 'cursor' })
     })
 
-    it('by time find what was done before a clock was set back, and before something old was restored', async () => {
+    it('the audit by time finds what was done before a clock was set back, and before something old was restored', async () => {
       const { store, clock } = await open()
       const hour = 3_600_000
       const origin = { actor: 'owner', channel: 'test' }
@@ -85,14 +85,14 @@ export function describeAccounts(name: string, open: OpenStore): void {
       expect(places(await all(store, { until: since }))).toEqual(['old2', 'old1', 'b1'])
     })
 
-    it('end where nothing is old enough any more', async () => {
+    it('the audit by time ends where nothing is old enough any more', async () => {
       const { store, clock } = await open()
       await store.append(proposal('a', conversationCreated()))
       clock.now += 48 * 3_600_000
       expect(await all(store, { since: new Date(clock.now).toISOString() })).toEqual([])
     })
 
-    it('sum up what was spent, where sums are kept: also after erasing, purging, restoring and starting over', async () => {
+    it('totals sum up the spending, where they are kept: also after erasing, purging, restoring and starting over', async () => {
       const { store, reopen } = await open()
       if (!store.spending || !store.spendingOf) return
       const answer = (author: string, cost?: number) =>

@@ -26,7 +26,7 @@ export function describeBranches(name: string, open: OpenStore): void {
     }
     const branchAt = (version: number) => conversationCreated({ branchOf: { conversationId: 'parent', version } })
 
-    it('[P2] its versions go on from the branch point, without a gap', async () => {
+    it('[P2] versions of a branch go on from the branch point, without a gap', async () => {
       const store = await parent()
       const { events } = await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
       expect(events.map(event => event.version)).toEqual([3, 4])
@@ -37,20 +37,20 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(textsIn(own)).toEqual(['else', 'more'])
     })
 
-    it('[P13] its hashes go on from the parent, and verify follows them', async () => {
+    it('[P13] hashes of a branch go on from the parent, and verify follows them', async () => {
       const store = await parent()
       await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
       await store.append(proposal('other', branchAt(3)))
       expect(await store.verify()).toMatchObject({ conversations: 3, events: 7, damages: [], clean: true })
     })
 
-    it('is counted by what it says itself', async () => {
+    it('a branch counts its own messages only', async () => {
       const store = await parent()
       await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
       expect(await store.totals(project)).toMatchObject({ conversations: 2, events: 6, messages: 4 })
     })
 
-    it('a key gives the same branch again', async () => {
+    it('the same key returns the same branch again', async () => {
       const store = await parent()
       const once = { key: 'k', digest: 'd' }
       const first = await store.append(proposal('branch', [branchAt(2), messageAdded('else')], { once }))
@@ -59,13 +59,13 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(again.events.map(event => event.version)).toEqual(first.events.map(event => event.version))
     })
 
-    it('refuses to branch off a version that is not there', async () => {
+    it('branching off a version that does not exist is refused', async () => {
       const store = await parent()
       expect(await errorOf(() => store.append(proposal('branch', branchAt(9))))).toBeInstanceOf(NotFound)
       expect(await store.conversation(project, 'branch')).toBeUndefined()
     })
 
-    it('[P4] what a branch hangs on is not purged; the branch is, and comes back', async () => {
+    it('[P4] a parent whose branch depends on it is not purged; the branch is, and is restored', async () => {
       const store = await parent()
       const to = memoryArchives()
       await store.append(proposal('branch', [branchAt(2), messageAdded('else')]))
@@ -84,7 +84,7 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('lists the branches of a conversation, and no others', async () => {
+    it('a conversation lists its own branches, and no others', async () => {
       const store = await parent()
       await store.append(proposal('branch', branchAt(2)))
       await store.append(proposal('twig', conversationCreated({ branchOf: { conversationId: 'branch', version: 3 } })))
@@ -95,7 +95,7 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(await ids('twig')).toEqual([])
     })
 
-    it('reads the events that are not messages, on any page', async () => {
+    it('a branch reads the events that are not messages, on any page', async () => {
       const { store } = await open()
       await store.append(
         proposal('c', [
@@ -114,7 +114,7 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(await versions({ from: 2, to: 5 })).toEqual([3])
     })
 
-    it('landmarks, where a store keeps any, are the heads of their version', async () => {
+    it('landmarks of a branch, where a store keeps any, are the heads of their version', async () => {
       const { store } = await open()
       if (!store.landmark) return
       const titles = Array.from({ length: 600 }, (_, index) => ({
@@ -131,7 +131,7 @@ export function describeBranches(name: string, open: OpenStore): void {
       expect(landmark!.sessions).toMatchObject([{ id: 's' }])
     })
 
-    it('[P12] a session that goes on from another sees what was said to that one', async () => {
+    it('[P12] a session that continues another sees the messages to that one', async () => {
       const store = await parent()
       await store.append(
         proposal('parent', [

@@ -54,7 +54,7 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
         lines.map(line => (line.includes('"a word') ? changedLine(line, { body: null }) : line)),
     }
 
-    it.each(Object.keys(edits))('[P4][P13] that %s is refused, and nothing changes', async what => {
+    it.each(Object.keys(edits))('[P4][P13] an archive that %s is refused, and nothing changes', async what => {
       const { store, lines, others } = await purgedStore(open)
       const edited = edits[what]!(lines, others)
       expect(edited).not.toEqual(lines)
@@ -63,7 +63,7 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
       expect(await linesOf(store.export({ project, conversationId: 'c' }))).toEqual(lines)
     })
 
-    it('[P4][P13] of a branch that lacks its last events is refused; the whole one comes back', async () => {
+    it('[P4][P13] an archive of a branch that lacks its last events is refused; the whole one is restored', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('one'), messageAdded('two')]))
       const branch = conversationCreated({ branchOf: { conversationId: 'c', version: 2 } })
@@ -82,7 +82,7 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('[P4][P13] in any way is refused with nothing changed, or restored byte for byte', async () => {
+    it('[P4][P13] an archive edited in any way is refused with nothing changed, or restored byte for byte', async () => {
       const { store, lines, others } = await purgedStore(open)
       await fc.assert(
         fc.asyncProperty(edit, async how => {

@@ -56,7 +56,7 @@ export function describeAppends(name: string, open: OpenStore): void {
 
 function describeAppend(open: OpenStore): void {
   describe('append', () => {
-    it('records events at the versions after what is there', async () => {
+    it('append records events at the versions after the last one', async () => {
       const { store } = await open()
       const first = await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const second = await store.append(proposal('c', messageAdded('two')))
@@ -65,7 +65,7 @@ function describeAppend(open: OpenStore): void {
       expect(second.conversation?.version).toBe(3)
     })
 
-    it('gives back what reading gives', async () => {
+    it('append returns what reading returns', async () => {
       const { store } = await open()
       const appended = await store.append(
         proposal('c', [conversationCreated({ metadata: { a: [1, null] } }), sessionCreated('s'), messageAdded('one')]),
@@ -73,7 +73,7 @@ function describeAppend(open: OpenStore): void {
       expect(await allOf(store, 'c')).toEqual(appended.events)
     })
 
-    it('carries who did it, through what, on which request, and when', async () => {
+    it('append records the actor, the channel, the request and the time', async () => {
       const { store, clock } = await open()
       const who = { actor: 'grace', channel: 'http', requestId: 'request-7' }
       const { events } = await store.append(proposal('c', conversationCreated(), { origin: who }))
@@ -86,7 +86,7 @@ function describeAppend(open: OpenStore): void {
       ['actor', { actor: 'a\0' }],
       ['channel', { channel: '\ud800' }],
       ['requestId', { requestId: '' }],
-    ])('refuses a message whose %s cannot be kept, changing nothing', async (field, odd) => {
+    ])('append refuses a message whose %s cannot be kept, changing nothing', async (field, odd) => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const error = await errorOf(() =>
@@ -96,7 +96,7 @@ function describeAppend(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
-    it('one by one takes what is pinned, large, of another kind or for others, and is whole', async () => {
+    it('append takes pinned, large, private and other events one by one, and the log is whole', async () => {
       const { store, reopen } = await open()
       await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('one')]))
       const messages = [
@@ -113,7 +113,7 @@ function describeAppend(open: OpenStore): void {
       expect((await again.verify()).damages).toEqual([])
     })
 
-    it('[P3] takes the expected version and refuses any other, changing nothing', async () => {
+    it('[P3] append takes the expected version and refuses any other, changing nothing', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated(), { expected: 0 }))
       await store.append(proposal('c', messageAdded('one'), { expected: 1 }))
@@ -138,7 +138,7 @@ function describeAppend(open: OpenStore): void {
       expect(await store.conversation(project, 'none')).toBeUndefined()
     })
 
-    it('of writers that saw the same version, one wins', async () => {
+    it('of appends that expect the same version, one wins', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', conversationCreated()))
@@ -188,7 +188,7 @@ function describeAppend(open: OpenStore): void {
       expect((await store.append(proposal('new', []))).conversation).toBeUndefined()
     })
 
-    it('all events of a proposal are there or none is', async () => {
+    it('all events of a proposal are recorded or none is', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), sessionCreated('s', { agentName: 'dev' })]))
       const position = await store.position()
@@ -204,12 +204,12 @@ function describeAppend(open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('nothing can be said in a conversation that did not begin', async () => {
+    it('an append to a conversation that was not created is refused', async () => {
       const { store } = await open()
       expect(await errorOf(() => store.append(proposal('none', messageAdded('x'))))).toBeInstanceOf(NotFound)
     })
 
-    it('decides on the heads as they are at the moment of writing', async () => {
+    it('append decides on the heads as they are at the moment of writing', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', [conversationCreated(), sessionCreated('s')]))
@@ -230,7 +230,7 @@ function describeAppend(open: OpenStore): void {
       expect(seen).toEqual([4, 'archived'])
     })
 
-    it('finds the conversation by its work item, and the one a session is on', async () => {
+    it('append finds the conversation by its work item, and the one a session is on', async () => {
       const { store } = await open()
       const workItem = { type: 'feature', featureId: 'login' } as const
       await store.append(proposal('first', [conversationCreated({ workItem }), sessionCreated('s')]))
@@ -248,7 +248,7 @@ function describeAppend(open: OpenStore): void {
       ).toBeInstanceOf(NotFound)
     })
 
-    it('a session gives its place to another, and gets it back, in one write each', async () => {
+    it('a session gives its natural key to another, and gets it back, in one write each', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), sessionCreated('s')]))
       const key = sessionKey((await store.session(project, 's'))!)
@@ -267,7 +267,7 @@ function describeAppend(open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('records nothing of what somebody does to the heads it hands out', async () => {
+    it('append records nothing of changes that a decision makes to its heads', async () => {
       const { store } = await open()
       const joining = sessionCreated('s', { metadata: { list: [1] } })
       const made = await store.append(proposal('a', [conversationCreated({ metadata: { list: [1] } }), joining]))
@@ -312,7 +312,7 @@ function describeAppend(open: OpenStore): void {
       expect(textsIn(await allOf(other, 'c'))).toEqual(['from the other', 'from this one'])
     })
 
-    it('whoever writes to a purged conversation is told so, until it is restored or made anew', async () => {
+    it('an append to a purged conversation is refused as such, until it is restored or created again', async () => {
       const { store } = await open()
       const place = memoryArchives()
       const add: Proposal['decide'] = heads => {
@@ -348,7 +348,7 @@ function describeAppend(open: OpenStore): void {
       expect((await store.messages(wholeOf('c'), { limit: 2 })).map(one => one.content)).toEqual(['two', 'three'])
     })
 
-    it('[P2] one message more is heard by who follows', async () => {
+    it('[P2] a single appended message reaches subscribers', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const heard = nextEvents(store.subscribe({ project, from: 'now' }), 2)
@@ -356,7 +356,7 @@ function describeAppend(open: OpenStore): void {
       expect(textsIn(await heard)).toEqual(['two', 'three'])
     })
 
-    it('[P1] closing waits for one message more', async () => {
+    it('[P1] closing waits for a single message that is being appended', async () => {
       const { store, reopen } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const writing = store.append(proposal('c', messageAdded('two')))
@@ -379,7 +379,7 @@ function describeAppend(open: OpenStore): void {
       await store.close()
     })
 
-    it('[P1] what was acknowledged is there after the store was opened again', async () => {
+    it('[P1] an acknowledged append is there after the store was opened again', async () => {
       const { store, reopen } = await open()
       const { events } = await store.append(
         proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('kept')]),
@@ -395,7 +395,7 @@ function describeOnce(open: OpenStore): void {
   const once = { key: 'key-1', digest: 'digest-1' }
 
   describe('once', () => {
-    it('[P3] the same key gives the first result for ever', async () => {
+    it('[P3] the same key always returns the first result', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const first = await store.append(proposal('c', [messageAdded('a'), messageAdded('b')], { once }))
@@ -407,7 +407,7 @@ function describeOnce(open: OpenStore): void {
       expect(textsIn(await allOf(store, 'c'))).toEqual(['a', 'b', 'later'])
     })
 
-    it('[P3] also when the expected version has gone by since', async () => {
+    it('[P3] the same key returns the first result although the expected version is outdated', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const ask = () => store.append(proposal('c', messageAdded('a'), { once, expected: 1 }))
@@ -415,7 +415,7 @@ function describeOnce(open: OpenStore): void {
       expect((await ask()).events).toEqual(first.events)
     })
 
-    it('[P3] also of calls at the same moment, through two handles', async () => {
+    it('[P3] the same key returns the first result to concurrent calls, through two handles', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', conversationCreated()))
@@ -428,7 +428,7 @@ function describeOnce(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
-    it('[P3] also after the store was opened again', async () => {
+    it('[P3] the same key returns the first result after the store was opened again', async () => {
       const { store, reopen } = await open()
       await store.append(proposal('c', conversationCreated()))
       const first = await store.append(proposal('c', [sessionCreated('s'), messageAdded('a')], { once }))
@@ -438,7 +438,7 @@ function describeOnce(open: OpenStore): void {
       expect(second.events).toEqual(first.events)
     })
 
-    it('[P3] also of a proposal with very many events', async () => {
+    it('[P3] the same key returns the first result of a proposal with very many events', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const many = Array.from({ length: 1200 }, (_, index) => messageAdded(`${index}`))
@@ -447,7 +447,7 @@ function describeOnce(open: OpenStore): void {
       expect(second.events).toHaveLength(first.events.length)
     })
 
-    it('[P3] a key records nothing only where there is nothing to do by now, whatever another handle has done', async () => {
+    it('[P3] a key records nothing only where there is nothing to do now, whatever another handle has done', async () => {
       const { store, another } = await open()
       const other = await another()
       const complete: Proposal['decide'] = heads =>
@@ -494,7 +494,7 @@ function describeOnce(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
-    it('[P3] a call is known by the digest that an earlier program recorded for it', async () => {
+    it('[P3] a call is recognised by an alternative digest that was recorded for it', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const first = await store.append(proposal('c', messageAdded('a'), { once }))
@@ -514,7 +514,7 @@ function describeOnce(open: OpenStore): void {
       expect(inBank!.events[0]).toMatchObject({ project: 'bank', version: 1 })
     })
 
-    it('[P3] keys that differ in one odd character are different keys', async () => {
+    it('[P3] keys that differ in one unusual character are different keys', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       for (const key of ['a\0b', 'a\0c', 'a', '\ud800', '\ud801', '\ufffd', '"', "'"]) {
@@ -574,17 +574,17 @@ function describeRead(open: OpenStore): void {
   }
 
   describe('read', () => {
-    it('forwards, from the first to the newest', async () => {
+    it('read gives events forwards, from the first to the newest', async () => {
       const versions = await tenEvents()
       expect(await versions({})).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     })
 
-    it('backwards, the newest first', async () => {
+    it('read gives events backwards, the newest first', async () => {
       const versions = await tenEvents()
       expect(await versions({ backwards: true })).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
     })
 
-    it('a range, both ends included, in both directions', async () => {
+    it('read gives a range, both ends included, in both directions', async () => {
       const versions = await tenEvents()
       expect(await versions({ from: 3, to: 5 })).toEqual([3, 4, 5])
       expect(await versions({ from: 3, to: 5, backwards: true })).toEqual([5, 4, 3])
@@ -592,20 +592,20 @@ function describeRead(open: OpenStore): void {
       expect(await versions({ to: 2 })).toEqual([1, 2])
     })
 
-    it('no more than the limit, counted from where reading starts', async () => {
+    it('read gives no more than the limit, counted from where reading starts', async () => {
       const versions = await tenEvents()
       expect(await versions({ from: 3, limit: 2 })).toEqual([3, 4])
       expect(await versions({ to: 8, limit: 2, backwards: true })).toEqual([8, 7])
       expect(await versions({ limit: 0 })).toEqual([])
     })
 
-    it('an empty range, or one beyond the end, has nothing', async () => {
+    it('read gives nothing for an empty range, or one beyond the end', async () => {
       const versions = await tenEvents()
       expect(await versions({ from: 11 })).toEqual([])
       expect(await versions({ from: 5, to: 4 })).toEqual([])
     })
 
-    it('at most 1000 events where no limit is given', async () => {
+    it('read gives at most 1000 events where no limit is given', async () => {
       const { store } = await open()
       await store.append(
         proposal('c', [conversationCreated(), ...Array.from({ length: 1100 }, () => messageAdded('x'))]),
@@ -614,14 +614,14 @@ function describeRead(open: OpenStore): void {
       expect(await store.read({ project, conversationId: 'c', limit: 2000 })).toHaveLength(1101)
     })
 
-    it('an unknown conversation has no events', async () => {
+    it('read gives no events of an unknown conversation', async () => {
       const { store } = await open()
       expect(await store.read({ project, conversationId: 'none' })).toEqual([])
       await store.append(proposal('c', conversationCreated()))
       expect(await store.read({ project, conversationId: 'none' })).toEqual([])
     })
 
-    it('an id is never taken for another one', async () => {
+    it('read never takes an id for another one', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       for (const id of ['c\0', 'c\0d', 'C', 'c ', '', '\ud800']) {
@@ -630,7 +630,7 @@ function describeRead(open: OpenStore): void {
       }
     })
 
-    it('ids in any script, with slashes, dots and quotes', async () => {
+    it('read takes ids in any script, with slashes, dots and quotes', async () => {
       const { store, reopen } = await open()
       const ids = ['a/b', '..', 'it\'s "quoted"', '登录', 'ñandú', '🜁', 'x'.repeat(512), "'; drop table events; --"]
       for (const id of ids) await store.append(proposal(id, [conversationCreated(), messageAdded(id)]))
@@ -638,7 +638,7 @@ function describeRead(open: OpenStore): void {
       for (const id of ids) expect(textsIn(await allOf(again, id))).toEqual([id])
     })
 
-    it('NUL bytes and lone surrogates come back as they were', async () => {
+    it('read gives NUL bytes and lone surrogates back as they were', async () => {
       const { store, reopen } = await open()
       const odd = 'a\0b \ud800 \udfff\ud83d é \u2028 \u0001'
       await store.append(
@@ -679,7 +679,7 @@ function describeNewer(open: OpenStore): void {
   })
 
   describe('what a newer program wrote', () => {
-    it('is kept and passed through by read and subscribe', async () => {
+    it('an event of a newer program is kept and passed through by read and subscribe', async () => {
       const { store, reopen } = await withNewer()
       await store.append(proposal('c', messageAdded('after')))
       const again = await reopen()
@@ -695,13 +695,13 @@ function describeNewer(open: OpenStore): void {
       expect(await nextEvents(again.subscribe({ project, from: 'start' }), 6)).toEqual(events)
     })
 
-    it('is proved by the same chain and leaves the store clean', async () => {
+    it('an event of a newer program is proved by the same chain and leaves the store clean', async () => {
       const { store } = await withNewer()
       await store.append(proposal('c', messageAdded('after')))
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('comes out of an export as it went in', async () => {
+    it('an event of a newer program comes out of an export as it went in', async () => {
       const { store, lines } = await withNewer()
       const exported = await linesOf(store.export({ project, conversationId: 'c' }))
       expect(exported.map(line => JSON.parse(line))).toEqual(lines.map(line => JSON.parse(line)))
@@ -730,7 +730,7 @@ function describeNewer(open: OpenStore): void {
 
 function describeProjects(open: OpenStore): void {
   describe('projects', () => {
-    it('[P12] nothing of one is seen in another, whatever their ids', async () => {
+    it('[P12] no project sees anything of another, whatever their ids', async () => {
       const { store } = await open()
       const workItem = { type: 'feature', featureId: 'login' } as const
       const inShop = await store.append(
@@ -750,7 +750,7 @@ function describeProjects(open: OpenStore): void {
       expect(await store.projects()).toEqual(['bank', 'shop'])
     })
 
-    it('its conversations are listed in the order of their last use, also those of one minute', async () => {
+    it('conversations of a project are listed in the order of their last use, also those of one minute', async () => {
       const { store, clock } = await open()
       clock.now = Math.ceil(clock.now / 60_000) * 60_000
       for (const id of ['a', 'b', 'c']) {
@@ -787,7 +787,7 @@ function describeProjects(open: OpenStore): void {
 
 function describeSubscriptions(open: OpenStore): void {
   describe('subscribe', () => {
-    it("from 'start': what the log has, then what comes", async () => {
+    it("subscribe from 'start' gives the log, then new events", async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('old')]))
       const events = store.subscribe({ project, from: 'start' })
@@ -797,7 +797,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(textsIn([(await next).value!])).toEqual(['new'])
     })
 
-    it("from 'now', the default: only what comes after the call", async () => {
+    it("subscribe from 'now', the default, gives only events after the call", async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('old')]))
       const byName = store.subscribe({ project, from: 'now' })
@@ -807,7 +807,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(textsIn(await nextEvents(byDefault, 1))).toEqual(['new'])
     })
 
-    it('[P2] from a position: exactly what comes after it', async () => {
+    it('[P2] subscribe from a position gives exactly the events after it', async () => {
       const { store } = await open()
       const { events } = await store.append(
         proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b'), messageAdded('c')]),
@@ -818,7 +818,7 @@ function describeSubscriptions(open: OpenStore): void {
       }
     })
 
-    it('[P2] from the position the log gives: what comes next', async () => {
+    it('[P2] subscribe from the position of the log gives the events after it', async () => {
       const { store } = await open()
       const atTheVeryStart = await store.position()
       await store.append(proposal('c', conversationCreated()))
@@ -828,7 +828,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(textsIn(await nextEvents(store.subscribe({ project, from: afterOne }), 1))).toEqual(['next'])
     })
 
-    it('[P2] events are the ones that reading gives, positions included', async () => {
+    it('[P2] subscribe gives the same events as read, positions included', async () => {
       const { store } = await open()
       const live = store.subscribe({ project, from: 'now' })
       const appended = await store.append(
@@ -838,7 +838,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await allOf(store, 'c')).toEqual(appended.events)
     })
 
-    it('[P2] no gap and no duplicate while appends go on, from two handles', async () => {
+    it('[P2] subscribe gives no gap and no duplicate while appends go on, from two handles', async () => {
       const { store, another } = await open()
       const other = await another()
       const conversations = ['a', 'b', 'c', 'd']
@@ -856,7 +856,7 @@ function describeSubscriptions(open: OpenStore): void {
       for (const seen of await Promise.all(readers)) expectEveryEventOnce(seen, { a: 211, b: 211, c: 211, d: 211 })
     })
 
-    it('[P2] all readers see one order across conversations, the order of the log', async () => {
+    it('[P2] all subscribers see one order across conversations, the order of the log', async () => {
       const { store, another } = await open()
       const other = await another()
       const live = nextEvents(store.subscribe({ project }), 80)
@@ -874,7 +874,7 @@ function describeSubscriptions(open: OpenStore): void {
       for (const order of rest) expect(order).toEqual(first)
     })
 
-    it('[P2] wakes a reader for what another handle appended', async () => {
+    it('[P2] a subscriber is woken by what another handle appended', async () => {
       const { store, another } = await open()
       const other = await another()
       const next = store.subscribe({ project }).next()
@@ -882,7 +882,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect((await next).value).toMatchObject({ version: 1, conversationId: 'c' })
     }, 10_000)
 
-    it('[P2] wakes a reader also when its handle read the news before', async () => {
+    it('[P2] a subscriber is woken also when its handle read the events before', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', conversationCreated()))
@@ -892,7 +892,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect((await next).value).toMatchObject({ version: 2 })
     }, 10_000)
 
-    it('[P2] resumes exactly, over and over, while appends go on', async () => {
+    it('[P2] a subscriber resumes exactly, over and over, while appends go on', async () => {
       const { store, another, reopen } = await open()
       const other = await another()
       await store.append(proposal('c', conversationCreated()))
@@ -913,7 +913,7 @@ function describeSubscriptions(open: OpenStore): void {
       expectEveryEventOnce(seen, { c: 101 })
     })
 
-    it('[P2] who follows one conversation gets all of it and nothing else, from anywhere and however far behind', async () => {
+    it('[P2] a subscriber of one conversation gets all of it and nothing else, from anywhere and however far behind', async () => {
       const { store, another } = await open()
       const other = await another()
       // Before there is such a conversation.
@@ -945,7 +945,7 @@ function describeSubscriptions(open: OpenStore): void {
       }
     })
 
-    it('a slow reader gets everything', async () => {
+    it('a slow subscriber gets everything', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const slow = store.subscribe({ project, from: 'start' })
@@ -958,7 +958,7 @@ function describeSubscriptions(open: OpenStore): void {
       expectEveryEventOnce(seen, { c: 3001 })
     })
 
-    it('a reader that never reads costs a cursor, not a queue', async () => {
+    it('a subscriber that never reads costs a cursor, not a queue', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const readers = Array.from({ length: 20 }, () => store.subscribe({ project, from: 'start' }))
@@ -970,7 +970,7 @@ function describeSubscriptions(open: OpenStore): void {
       expectEveryEventOnce(await nextEvents(readers[7]!, 3001), { c: 3001 })
     })
 
-    it('return() ends it, also while an event is waited for', async () => {
+    it('return() ends a subscription, also while an event is awaited', async () => {
       const { store } = await open()
       const events = store.subscribe({ project })
       const waiting = [events.next(), events.next()]
@@ -981,7 +981,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
-    it('a signal ends it, also while an event is waited for', async () => {
+    it('a signal ends a subscription, also while an event is awaited', async () => {
       const { store } = await open()
       const abort = new AbortController()
       const events = store.subscribe({ project, signal: abort.signal })
@@ -992,7 +992,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
-    it('one that ended is let go of at once, although nothing is appended', async () => {
+    it('an ended subscription is released at once, although nothing is appended', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       // One that stays: what all share does not go with the last of them.
@@ -1013,14 +1013,14 @@ function describeSubscriptions(open: OpenStore): void {
       await staying
     })
 
-    it('a signal that was given before ends it at once', async () => {
+    it('a signal that is already aborted ends a subscription at once', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const events = store.subscribe({ project, from: 'start', signal: AbortSignal.abort() })
       expect(await events.next()).toEqual(ended)
     }, 10_000)
 
-    it('leaving the loop ends it', async () => {
+    it('leaving the loop ends a subscription', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b')]))
       const events = store.subscribe({ project, from: 'start' })
@@ -1033,7 +1033,7 @@ function describeSubscriptions(open: OpenStore): void {
       expect(await events.next()).toEqual(ended)
     })
 
-    it('closing the store ends it, waiting or not', async () => {
+    it('closing the store ends a subscription, waiting or not', async () => {
       const { store, reopen } = await open()
       const waiting = store.subscribe({ project })
       const idle = store.subscribe({ project })

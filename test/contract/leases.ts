@@ -28,7 +28,7 @@ const release = (store: Store, generation: number) => store.release({ project, n
 const holderOf = (store: Store) => store.holderOf({ project, name })
 
 function describeHolding(open: OpenStore): void {
-  it('is taken when nobody holds it', async () => {
+  it('a free lease is taken', async () => {
     const { store, clock } = await open()
     expect(await holderOf(store)).toBeUndefined()
     const lease = await claim(store, 'holder')
@@ -36,7 +36,7 @@ function describeHolding(open: OpenStore): void {
     expect(await holderOf(store)).toEqual(lease)
   })
 
-  it('is refused while somebody else holds it, and says who and until when', async () => {
+  it('a lease is refused while another holder has it, and says who and until when', async () => {
     const { store } = await open()
     const { expiresAt } = await claim(store, 'holder')
     const error = await errorOf(() => claim(store, 'grace'))
@@ -45,7 +45,7 @@ function describeHolding(open: OpenStore): void {
     expect(await holderOf(store)).toMatchObject({ holder: 'holder' })
   })
 
-  it('[P12] is per project and per name', async () => {
+  it('[P12] a lease is per project and per name', async () => {
     const { store } = await open()
     await claim(store, 'holder')
     await store.claim({ project: 'bank', name, holder: 'grace', forMs: minute })
@@ -55,7 +55,7 @@ function describeHolding(open: OpenStore): void {
     expect(await store.holderOf({ project: 'mill', name })).toBeUndefined()
   })
 
-  it('is free the moment its time is over', async () => {
+  it('a lease is free the moment it expires', async () => {
     const { store, clock } = await open()
     await claim(store, 'holder')
     clock.now += minute - 1
@@ -65,7 +65,7 @@ function describeHolding(open: OpenStore): void {
     expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
   })
 
-  it('is extended from now on when it is renewed, under the same generation', async () => {
+  it('a lease is extended from now on when it is renewed, under the same generation', async () => {
     const { store, clock } = await open()
     const { generation } = await claim(store, 'holder')
     clock.now += minute - 1
@@ -80,7 +80,7 @@ function describeHolding(open: OpenStore): void {
     expect(await errorOf(() => claim(store, 'grace'))).toBeInstanceOf(LeaseHeld)
   })
 
-  it('cannot be renewed when it ran out, although nobody took it', async () => {
+  it('an expired lease cannot be renewed, although no other holder took it', async () => {
     const { store, clock } = await open()
     const { generation } = await claim(store, 'holder')
     clock.now += minute
@@ -88,7 +88,7 @@ function describeHolding(open: OpenStore): void {
     expect(await holderOf(store)).toBeUndefined()
   })
 
-  it('cannot be renewed when somebody else took it, or it never was', async () => {
+  it('a lease cannot be renewed when another holder took it, or it never existed', async () => {
     const { store, clock } = await open()
     expect(await errorOf(() => renew(store, 1))).toBeInstanceOf(LeaseLost)
     const { generation } = await claim(store, 'holder')
@@ -99,7 +99,7 @@ function describeHolding(open: OpenStore): void {
   })
 
   it.each([[Number.NaN], [0], [-1], [1.5], [Number.POSITIVE_INFINITY], [Number.MAX_SAFE_INTEGER]])(
-    'is not held for %d milliseconds, and says so',
+    'a lease is not held for %d milliseconds, and the error says so',
     async forMs => {
       const { store } = await open()
       const { generation } = await claim(store, 'ada')
@@ -118,7 +118,7 @@ function describeHolding(open: OpenStore): void {
     },
   )
 
-  it('is free when it was given back', async () => {
+  it('a lease is free when it was released', async () => {
     const { store } = await open()
     const { generation } = await claim(store, 'holder')
     await release(store, generation)
@@ -127,7 +127,7 @@ function describeHolding(open: OpenStore): void {
     expect(await claim(store, 'grace')).toMatchObject({ holder: 'grace' })
   })
 
-  it('giving back what was lost is quiet and takes nothing from the successor', async () => {
+  it('releasing a lost lease is quiet and takes nothing from the successor', async () => {
     const { store, clock } = await open()
     await release(store, 1)
     const { generation } = await claim(store, 'holder')
@@ -137,7 +137,7 @@ function describeHolding(open: OpenStore): void {
     expect(await holderOf(store)).toMatchObject({ holder: 'grace' })
   })
 
-  it('holds across opening the store again', async () => {
+  it('a lease holds across opening the store again', async () => {
     const { store, reopen } = await open()
     const lease = await claim(store, 'holder')
     const again = await reopen()
@@ -161,7 +161,7 @@ function describeHolding(open: OpenStore): void {
 }
 
 function describeGenerations(open: OpenStore): void {
-  it('[P11] the generation grows with every claim, for ever: after release, expiry and opening again', async () => {
+  it('[P11] the generation always grows with every claim: after release, expiry and opening again', async () => {
     const { store, clock, another, reopen } = await open()
     const generations = [(await claim(store, 'holder')).generation]
     await release(store, generations[0]!)
@@ -193,7 +193,7 @@ function describeQueue(open: OpenStore): void {
   const names = ['work a', 'work b', 'work c']
   const next = (store: Store, holder: string) => store.claimAny({ project, names, holder, forMs: minute })
 
-  it('gives the first of several that nobody holds, in their order, and none when all are held', async () => {
+  it('claiming one of several leases returns the first free one, in their order, and none when all are held', async () => {
     const { store, clock } = await open()
     await store.claim({ project, name: 'work a', holder: 'grace', forMs: minute / 2 })
     const first = await next(store, 'holder')
@@ -207,7 +207,7 @@ function describeQueue(open: OpenStore): void {
     expect(await next(store, 'grace')).toMatchObject({ name: 'work b', holder: 'grace', generation: 2 })
   })
 
-  it('[P11] gives no two the same, however many ask at once', async () => {
+  it('[P11] claiming one of several leases gives no two callers the same, however many ask at once', async () => {
     const { store, another } = await open()
     const handles = [store, await another()]
     const many = Array.from({ length: 12 }, (_, index) => `work ${index}`)
@@ -226,7 +226,7 @@ function describeQueue(open: OpenStore): void {
     expect([...taken.map(lease => lease.name), ...late].sort()).toEqual([...many].sort())
   })
 
-  it('[P11] fences off whoever held it before', async () => {
+  it('[P11] claiming one of several leases fences off its previous holder', async () => {
     const { store, clock } = await open()
     await store.append(proposal('c', conversationCreated()))
     const old = (await next(store, 'holder'))!
@@ -248,7 +248,7 @@ function describeFence(open: OpenStore): void {
     expect((await store.append(proposal('c', messageAdded('x'), { fence }))).events).toHaveLength(1)
   })
 
-  it('[P11] is refused after expiry, release, take-over, and without any lease, and writes nothing', async () => {
+  it('[P11] a fenced append is refused after expiry, release, take-over, and without any lease, and writes nothing', async () => {
     const { store, clock } = await open()
     await store.append(proposal('c', [conversationCreated(), messageAdded('before')]))
     const expectRefused = async (fence: { name: string; generation: number }) => {
@@ -270,7 +270,7 @@ function describeFence(open: OpenStore): void {
     expect(await store.read({ project, conversationId: 'c' })).toHaveLength(2)
   })
 
-  it('[P11] is checked in the transaction of the append: a take-over just before it counts', async () => {
+  it('[P11] a fence is checked in the transaction of the append: a take-over just before it counts', async () => {
     const { store, another, clock } = await open()
     const other = await another()
     await store.append(proposal('c', conversationCreated()))

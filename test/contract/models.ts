@@ -43,7 +43,7 @@ export function describeModel(name: string, { playing, refusedWith, has }: Model
 }
 
 function describeAnswers(playing: ModelUnderTest['playing'], has: ModelUnderTest['has']): void {
-  it('streams its text piece by piece, each block begun before it goes on and ended before the finish', async () => {
+  it('a model streams its text piece by piece, each block started before its deltas and ended before the finish', async () => {
     const model = await playing({ text: 'It is sunny in Paris, and warm.' })
     const parts = await partsOf(model, question)
     expect(parts[0]).toEqual({ type: 'start', model: model.name })
@@ -53,25 +53,25 @@ function describeAnswers(playing: ModelUnderTest['playing'], has: ModelUnderTest
     expect(deltas.join('').trimEnd()).toBe('It is sunny in Paris, and warm.')
   })
 
-  it('keeps every character, also those of several bytes', async () => {
+  it('a model keeps every character, also those of several bytes', async () => {
     const text = 'Größe → 漢字 🌍 \u0001 "quoted" \\ and\n\nlines'
     const answer = await answerOf(await playing({ text }), question)
     expect(answer.text.trimEnd()).toBe(text)
   })
 
-  it('can be asked again, and by several at once', async () => {
+  it('a model can be asked again, and by several callers at once', async () => {
     const model = await playing({ text: 'Yes.' })
     const answers = await Promise.all([1, 2, 3].map(() => answerOf(model, question)))
     expect(answers.map(one => one.text.trim())).toEqual(['Yes.', 'Yes.', 'Yes.'])
   })
 
-  it('answers nothing with nothing, and finishes', async () => {
+  it('a model answers nothing with nothing, and finishes', async () => {
     const answer = await answerOf(await playing({ text: '' }), question)
     expect(answer).toMatchObject({ ok: true, text: '', content: [] })
   })
 
   if (has.reasoning) {
-    it('shows its reasoning apart from its text', async () => {
+    it('a model shows its reasoning apart from its text', async () => {
       const answer = await answerOf(
         await playing({ reasoning: { text: 'Paris is in France.' }, text: 'Sunny.' }),
         question,
@@ -83,13 +83,13 @@ function describeAnswers(playing: ModelUnderTest['playing'], has: ModelUnderTest
   }
 
   if (has.usage) {
-    it('says what was used, with what came from the cache counted apart', async () => {
+    it('a model reports its usage, with what came from the cache counted apart', async () => {
       const scene = { text: 'Sunny.', usage: { input: 12, output: 3, cacheRead: 2000 } }
       const answer = await answerOf(await playing(scene), question)
       expect(answer).toMatchObject({ ok: true, usage: { input: 12, output: 3, cacheRead: 2000 } })
     })
 
-    it('says when it had to stop before its end', async () => {
+    it('a model says when it had to stop before its end', async () => {
       const answer = await answerOf(await playing({ text: 'It is sun', stop: 'length' }), question)
       expect(answer).toMatchObject({ ok: true, stopReason: 'length' })
     })
@@ -97,14 +97,14 @@ function describeAnswers(playing: ModelUnderTest['playing'], has: ModelUnderTest
 }
 
 function describeEnds(playing: ModelUnderTest['playing']): void {
-  it('is cancelled before it was asked', async () => {
+  it('a model is cancelled before its first call', async () => {
     const model = await playing({ text: 'Never said.' })
     const parts = await partsOf(model, { ...question, signal: AbortSignal.abort() })
     expect(parts.at(-1)).toMatchObject({ type: 'failure', kind: 'cancelled', retryable: false })
     expect(parts.some(part => part.type === 'text-delta')).toBe(false)
   })
 
-  it('keeps what it said when it is cancelled in the middle', async () => {
+  it('a model keeps what it said when it is cancelled in the middle', async () => {
     const model = await playing({ text: 'It is sunny ', ending: 'stall' })
     const controller = new AbortController()
     const collector = answerCollector()
@@ -119,13 +119,13 @@ function describeEnds(playing: ModelUnderTest['playing']): void {
     expect(collector.answer().text.trim()).toBe('It is sunny')
   })
 
-  it('can be left in the middle', async () => {
+  it('the stream of a model can be left in the middle', async () => {
     const model = await playing({ text: 'It is sunny ', ending: 'stall' }, { text: 'Again.' })
     for await (const part of model.stream(question)) if (part.type === 'text-delta') break
     expect((await answerOf(model, question)).text.trim()).toBe('Again.')
   })
 
-  it('keeps what it said when it breaks off, and says that asking again may help or not', async () => {
+  it('a model keeps what it said when it breaks off, and says whether a retry may help', async () => {
     const answer = failureOf(await answerOf(await playing({ text: 'It is sunny ', ending: 'cut' }), question))
     expect(answer.text.trim()).toBe('It is sunny')
     expect(typeof answer.failure.retryable).toBe('boolean')
@@ -136,7 +136,7 @@ function describeEnds(playing: ModelUnderTest['playing']): void {
 function describeTools(playing: ModelUnderTest['playing']): void {
   const request: ModelRequest = { ...question, tools: [weather] }
 
-  it('calls tools with their arguments read, or does not take tools at all', async () => {
+  it('a model calls tools with parsed arguments, or does not accept tools at all', async () => {
     const model = await playing({
       text: 'Let me look.',
       calls: [called('call_1'), called('call_2')],
@@ -158,7 +158,7 @@ function describeTools(playing: ModelUnderTest['playing']): void {
     expectOrder(await partsOf(model, request))
   })
 
-  it('takes back its calls with their results', async () => {
+  it('a model takes back its calls with their results', async () => {
     const model = await playing({ text: 'Sunny, 22 degrees.' })
     const answer = await answerOf(model, {
       ...request,
@@ -175,7 +175,7 @@ function describeTools(playing: ModelUnderTest['playing']): void {
     expect(answer.text.trim()).toBe('Sunny, 22 degrees.')
   })
 
-  it('hands over a call whose arguments are broken as such, with what was written', async () => {
+  it('a model returns a call whose arguments are broken as such, with the text', async () => {
     const model = await playing({ calls: [called('call_1', '{"city": "Par')], stop: 'tool-calls' })
     if (!model.takesTools) return
     const [call] = (await answerOf(model, request)).content
@@ -183,7 +183,7 @@ function describeTools(playing: ModelUnderTest['playing']): void {
     expect(call).toHaveProperty('problem', expect.stringContaining('not JSON'))
   })
 
-  it('has asked for nothing when its answer broke off', async () => {
+  it('a model has no calls when its answer broke off', async () => {
     const model = await playing({ text: 'Let me look.', calls: [called('call_1')], ending: 'cut' })
     const answer = failureOf(await answerOf(model, request))
     expect(answer.content.filter(part => part.type === 'tool-call')).toEqual([])
@@ -200,13 +200,13 @@ function describeRefusals(refusedWith: NonNullable<ModelUnderTest['refusedWith']
     ['unauthorised', 'unauthorised', false],
     ['bad-request', 'bad-request', false],
   ]
-  it.each(cases)('tells %s as data', async (refusal, kind, retryable) => {
+  it.each(cases)('a model reports %s as data', async (refusal, kind, retryable) => {
     const answer = failureOf(await answerOf(await refusedWith({ kind: refusal }), question))
     expect(answer.failure).toMatchObject({ kind, retryable })
     expect(answer.failure.message).not.toBe('')
   })
 
-  it('hands on when the provider wants to be asked again', async () => {
+  it('a model passes on when the provider wants a retry', async () => {
     const model = await refusedWith({ kind: 'rate-limited', retryAfterSeconds: 7 })
     expect(failureOf(await answerOf(model, question)).failure).toMatchObject({ retryAfterMs: 7000 })
   })

@@ -12,7 +12,7 @@ const facts = (name: string, startedAt = '2026-01-01T00:00:00.000Z', runs = 0): 
 
 export function describeNodes(storeName: string, open: OpenStore): void {
   describe(`nodes of ${storeName}`, () => {
-    it('are those that said so, seen from everywhere, the longest serving first', async () => {
+    it('nodes are those that announced themselves, seen from everywhere, the longest serving first', async () => {
       const { store, another, clock } = await open()
       const other = await another()
       expect(await store.nodes()).toEqual([])
@@ -27,7 +27,7 @@ export function describeNodes(storeName: string, open: OpenStore): void {
       expect(await other.nodes()).toEqual(all)
     })
 
-    it('say how they do again and again, and what they say last counts', async () => {
+    it('nodes announce their state again and again, and the latest counts', async () => {
       const { store, clock } = await open()
       await store.announceNode({ id: 'a', facts: facts('a'), forMs: 1000 })
       clock.now += 900
@@ -36,7 +36,7 @@ export function describeNodes(storeName: string, open: OpenStore): void {
       expect(await store.nodes()).toMatchObject([{ id: 'a', figures: { runs: 3 } }])
     })
 
-    it('are gone when they are silent for too long, or say that they go', async () => {
+    it('nodes are gone when they are silent for too long, or say that they leave', async () => {
       const { store, clock } = await open()
       await store.announceNode({ id: 'silent', facts: facts('silent'), forMs: 1000 })
       await store.announceNode({ id: 'going', facts: facts('going'), forMs: 5000 })
@@ -49,7 +49,7 @@ export function describeNodes(storeName: string, open: OpenStore): void {
       expect(await store.nodes()).toMatchObject([{ name: 'back' }])
     })
 
-    it('leave no trace in projects and their logs', async () => {
+    it('nodes leave no trace in projects and their logs', async () => {
       const { store } = await open()
       await store.announceNode({ id: 'a', facts: facts('a'), forMs: 1000 })
       expect(await store.projects()).toEqual([])

@@ -28,7 +28,7 @@ const branchOff = (conversationId: string, version = 2) =>
   conversationCreated({ branchOf: { conversationId, version } })
 
 describe('a branch on many nodes', () => {
-  it('[P4] is made while another node purges its parent: one of the two is refused', async () => {
+  it('[P4] a branch is made while another node purges its parent: one of the two is refused', async () => {
     const { store, another } = await openPostgres()
     const other = await another()
     for (let round = 0; round < 15; round++) {
@@ -62,7 +62,7 @@ describe('a branch on many nodes', () => {
     expect((await store.verify()).damages).toEqual([])
   })
 
-  it('[P13] verify tells that what it branches off is gone', async () => {
+  it('[P13] verify reports a branch whose parent is gone', async () => {
     const opened = await openPostgres()
     await opened.store.append(proposal('parent', [conversationCreated(), messageAdded('one'), messageAdded('two')]))
     await opened.store.append(proposal('branch', [branchOff('parent'), messageAdded('else')]))

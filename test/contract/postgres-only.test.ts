@@ -50,7 +50,7 @@ async function ownServer() {
 }
 
 describe('a schema', () => {
-  it('is refused when it is of another program or of another version, and nothing is written', async () => {
+  it('a schema of another program or of another version is refused, and nothing is written', async () => {
     const { url, schema } = await freshSchema()
     const sql = await sqlAt(url)
     await sql.query(`create schema ${schema}; create table ${schema}.theirs (x integer)`)
@@ -67,14 +67,14 @@ describe('a schema', () => {
     }
   })
 
-  it('is made once when many open it at the same moment', async () => {
+  it('a schema is created once when many open it at the same moment', async () => {
     const { url } = await freshSchema()
     const stores = await Promise.all(Array.from({ length: 5 }, () => openAt(url)))
     await Promise.all(stores.map((store, index) => store.append(proposal(`c${index}`, conversationCreated()))))
     expect((await stores[0]!.verify()).conversations).toBe(5)
   })
 
-  it('that is cut off at any statement while it is made is made at the next opening', async () => {
+  it('a schema whose creation is cut off at any statement is created at the next opening', async () => {
     const server = await ownServer()
     const proxy = await cutProxy(server.socketFolder)
     const url = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?schema=cut`
@@ -100,50 +100,56 @@ describe('a schema', () => {
 })
 
 describe('a connection that is cut', () => {
-  it.each(['before', 'after'] as const)('[P1][P3] %s the server answered: each message is there once', async when => {
-    const server = await ownServer()
-    const proxy = await cutProxy(server.socketFolder)
-    const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
-    await store.append(proposal('c', conversationCreated()))
-    const texts: string[] = []
-    for (let round = 0; round < 5; round++) {
-      const words = `cut ${round} `
-      proxy.cutNext(words, when)
-      texts.push(words)
-      const { events } = await store.append(proposal('c', messageAdded(words)))
-      expect(await store.read({ project, conversationId: 'c', from: round + 2 })).toEqual(events)
-    }
-    expect(proxy.cuts).toBe(5)
-    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(texts)
-    expect((await store.verify()).damages).toEqual([])
-  })
+  it.each(['before', 'after'] as const)(
+    '[P1][P3] with a connection that is cut %s the server answered each message is there once',
+    async when => {
+      const server = await ownServer()
+      const proxy = await cutProxy(server.socketFolder)
+      const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+      await store.append(proposal('c', conversationCreated()))
+      const texts: string[] = []
+      for (let round = 0; round < 5; round++) {
+        const words = `cut ${round} `
+        proxy.cutNext(words, when)
+        texts.push(words)
+        const { events } = await store.append(proposal('c', messageAdded(words)))
+        expect(await store.read({ project, conversationId: 'c', from: round + 2 })).toEqual(events)
+      }
+      expect(proxy.cuts).toBe(5)
+      expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(texts)
+      expect((await store.verify()).damages).toEqual([])
+    },
+  )
 
-  it.each(['before', 'after'] as const)('[P1][P3] %s the server answered to the commit: the same', async when => {
-    const server = await ownServer()
-    const proxy = await cutProxy(server.socketFolder)
-    const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
-    const once = { key: 'k', digest: 'd' }
-    proxy.cutNext('commit', when)
-    const { events } = await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
-    proxy.cutNext('commit', when)
-    const appended = await Promise.all([
-      store.append(proposal('c', messageAdded('two'), { once })),
-      store.append(proposal('d', [conversationCreated(), messageAdded('three')])),
-      errorOf(() => store.append(proposal('none', messageAdded('refused')))),
-    ])
-    expect(appended).toMatchObject([{ replayed: false }, { replayed: false }, { code: 'not-found' }])
-    expect(proxy.cuts).toBe(2)
-    const log = await store.read({ project, conversationId: 'c' })
-    expect(log).toEqual([...events, ...appended[0].events])
-    expect(await store.read({ project, conversationId: 'd' })).toEqual(appended[1].events)
-    expect(await nextEvents(store.subscribe({ project, from: 'start' }), 5)).toEqual([...log, ...appended[1].events])
-    expect((await store.append(proposal('c', messageAdded('two'), { once }))).events).toEqual(appended[0].events)
-    expect((await store.verify()).damages).toEqual([])
-  })
+  it.each(['before', 'after'] as const)(
+    '[P1][P3] with a connection that is cut %s the server answered to the commit each message is there once',
+    async when => {
+      const server = await ownServer()
+      const proxy = await cutProxy(server.socketFolder)
+      const store = await openAt(`postgres://postgres@127.0.0.1:${proxy.port}/postgres`)
+      const once = { key: 'k', digest: 'd' }
+      proxy.cutNext('commit', when)
+      const { events } = await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
+      proxy.cutNext('commit', when)
+      const appended = await Promise.all([
+        store.append(proposal('c', messageAdded('two'), { once })),
+        store.append(proposal('d', [conversationCreated(), messageAdded('three')])),
+        errorOf(() => store.append(proposal('none', messageAdded('refused')))),
+      ])
+      expect(appended).toMatchObject([{ replayed: false }, { replayed: false }, { code: 'not-found' }])
+      expect(proxy.cuts).toBe(2)
+      const log = await store.read({ project, conversationId: 'c' })
+      expect(log).toEqual([...events, ...appended[0].events])
+      expect(await store.read({ project, conversationId: 'd' })).toEqual(appended[1].events)
+      expect(await nextEvents(store.subscribe({ project, from: 'start' }), 5)).toEqual([...log, ...appended[1].events])
+      expect((await store.append(proposal('c', messageAdded('two'), { once }))).events).toEqual(appended[0].events)
+      expect((await store.verify()).damages).toEqual([])
+    },
+  )
 })
 
 describe('a server that crashes and comes back', () => {
-  it('[P1][P2] loses nothing acknowledged; writers wait, subscribers go on', async () => {
+  it('[P1][P2] a server that crashes and comes back loses nothing acknowledged; writers wait, subscribers go on', async () => {
     const server = await ownServer()
     const store = await openAt(server.urlOf('postgres'))
     const other = await openAt(server.urlOf('postgres'))
@@ -192,7 +198,7 @@ describe('a server that crashes and comes back', () => {
 })
 
 describe('transactions of others', () => {
-  it('[P2] one that stays open elsewhere does not stall subscribers, positions or search', async () => {
+  it('[P2] a transaction that stays open elsewhere does not stall subscribers, positions or search', async () => {
     const { store, another, url } = await openPostgres()
     const other = await another()
     const sql = await sqlAt(url)
@@ -237,7 +243,7 @@ describe('transactions of others', () => {
 })
 
 describe('the events of a conversation', () => {
-  it('[P4] are not written while or after another node purges it', async () => {
+  it('[P4] events are not written while or after another node purges their conversation', async () => {
     const { store, another, url, schema } = await openPostgres()
     const other = await another()
     const sql = await sqlAt(url)
@@ -262,7 +268,7 @@ describe('the events of a conversation', () => {
     expect((await store.verify()).damages).toEqual([])
   })
 
-  it('[P4] keep it from being removed', async () => {
+  it('[P4] the events of a conversation keep it from being removed', async () => {
     const { store, url, schema } = await openPostgres()
     await store.append(proposal('c', [conversationCreated(), messageAdded('kept')]))
     const sql = await sqlAt(url)
@@ -272,7 +278,7 @@ describe('the events of a conversation', () => {
 })
 
 describe('a role that is not the owner', () => {
-  it('[P12] sees and writes its own project only, whatever it asks for', async () => {
+  it('[P12] a role that is not the owner sees and writes its own project only, whatever it queries', async () => {
     const { store, url, schema } = await openPostgres()
     await store.append(proposal('c', [conversationCreated(), messageAdded('of the shop')]))
     await store.append(proposal('c', [conversationCreated(), messageAdded('of the bank')], { project: 'bank' }))
@@ -301,7 +307,7 @@ describe('a role that is not the owner', () => {
 })
 
 describe('a store that moved to another server', () => {
-  it('[P2] is another store: old positions are unknown, new events come after the old ones', async () => {
+  it('[P2] a store that moved to another server is another store: old positions are unknown, new events come after the old ones', async () => {
     const { store, url, schema } = await openPostgres()
     await store.append(proposal('c', [conversationCreated(), messageAdded('before')]))
     const from = await store.position()
@@ -319,7 +325,7 @@ describe('a store that moved to another server', () => {
 })
 
 describe('the two stores', () => {
-  it('[P13] give each other conversations with every hash the same', async () => {
+  it('[P13] the two stores give each other conversations with every hash the same', async () => {
     const { store } = await openPostgres()
     const other = await sqliteStore(':memory:', { clock: Date.now })
     onTestFinished(() => other.close())
@@ -350,7 +356,7 @@ describe('other processes', () => {
     return { child, ended, output: text(child.stdout), errors: text(child.stderr) }
   }
 
-  it('[P2][P3] write the same conversation at once, one is killed: no gap, no duplicate, each key once', async () => {
+  it('[P2][P3] processes write the same conversation at once, one is killed: no gap, no duplicate, each key once', async () => {
     const { store, url } = await openPostgres()
     await store.append(proposal('c', conversationCreated()))
     const count = 30
@@ -375,7 +381,7 @@ describe('other processes', () => {
 })
 
 describe('the front door', () => {
-  it('opens a server by its URL, with everything above it', async () => {
+  it('the front door opens a server by its URL, with everything above it', async () => {
     const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     onTestFinished(() => colloquy.close())
@@ -393,7 +399,7 @@ describe('the front door', () => {
     expect((await colloquy.verify()).clean).toBe(true)
   })
 
-  it('and so does the command line, for reading only', async () => {
+  it('the command line opens a server by its URL, for reading only', async () => {
     const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     const key = { type: 'feature', agentType: 'pm', featureId: 'login' } as const

@@ -19,7 +19,7 @@ import { openPostgres } from './open-postgres.ts'
 const page = readFileSync(new URL('../../docs/scale.md', import.meta.url), 'utf8')
 const statements = /```sql partitions\n([\s\S]*?)```/.exec(page)![1]!
 
-it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the project', async () => {
+it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the project, and everything works on it', async () => {
   const { store, url, schema, another } = await openPostgres()
   const projects = Array.from({ length: 12 }, (_, index) => `project ${index}`)
   const large = messageAdded('large '.repeat(60_000))

@@ -43,7 +43,7 @@ function ownServer(): Promise<PostgresServer> {
 afterAll(async () => (await started)?.remove())
 
 describe('through a pooler that gives a connection for a transaction', () => {
-  it('[P1][P2][P3][P11] everything works that works without one', async () => {
+  it('[P1][P2][P3][P11] everything works through a transaction pooler that works without one', async () => {
     const server = await ownServer()
     const pooler = await transactionPooler(server.socketFolder)
     const url = `postgres://postgres@127.0.0.1:${pooler.port}/postgres?schema=one&pooler=transaction`
@@ -75,7 +75,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
     }
   })
 
-  it('[P2] who has nobody to listen to polls', async () => {
+  it('[P2] a node that cannot listen through its pooler polls', async () => {
     const server = await ownServer()
     const pooler = await transactionPooler(server.socketFolder)
     const place = `postgres://postgres@127.0.0.1:${pooler.port}/postgres?schema=two&pooler=transaction`
@@ -86,7 +86,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
     expect(textsIn(await nextEvents(events, 2))).toEqual(['heard'])
   })
 
-  it('[P12] roles that share its connections see their own project each', async () => {
+  it('[P12] roles that share connections of a pooler see their own project each', async () => {
     const server = await ownServer()
     const owner = await openAt(`${server.urlOf('postgres')}&schema=talks`)
     await owner.append(proposal('c', [conversationCreated(), messageAdded('of the shop')]))
@@ -124,7 +124,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
 })
 
 describe('a list of hosts', () => {
-  it('[P1][P2] the primary dies, the standby is promoted: nodes go on there, nothing acknowledged is lost', async () => {
+  it('[P1][P2] with a list of hosts the primary dies, the standby is promoted: nodes go on there, nothing acknowledged is lost', async () => {
     const servers = await startReplicated()
     onTestFinished(() => servers.remove())
     const store = await openAt(servers.url, { busyTimeoutMs: 30_000 })
@@ -168,13 +168,13 @@ describe('a list of hosts', () => {
     expect(textsIn(await reader.read({ project, conversationId: 'c', limit: 10_000 }))).toEqual(texts)
   })
 
-  it('of which none is there is a typed error, in time', async () => {
+  it('a list of hosts that are all away is a typed error, in time', async () => {
     const nowhere = 'postgres://postgres@127.0.0.1:1,127.0.0.1:2/postgres'
     const error = await errorOf(() => postgresStore(nowhere, { clock: Date.now, busyTimeoutMs: 200 }))
     expect(error).toMatchObject({ code: 'store/failed' })
   })
 
-  it('wants one of the known kinds of server', async () => {
+  it('a list of hosts needs one of the known kinds of server', async () => {
     const error = await errorOf(() => postgresStore('postgres://a,b/c?target_session_attrs=best', { clock: Date.now }))
     expect(error).toMatchObject({ code: 'store/unusable' })
   })

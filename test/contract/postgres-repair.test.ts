@@ -48,7 +48,7 @@ describe('[P13] repair', () => {
     ['a missing session', `delete from sessions`],
     ['an index with other words', `update docs set words = '''nonsense'''`],
     ['an index without words', `delete from docs`],
-  ])('puts %s right by the log', async (_what, change) => {
+  ])('[P13] repair fixes %s by the log', async (_what, change) => {
     const { store, url, schema, reopen } = await openPostgres()
     await store.append(
       proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('the tide turns'), messageAdded('two')]),
@@ -66,7 +66,7 @@ describe('[P13] repair', () => {
     expect((await again.append(proposal('c', messageAdded('goes on')))).events[0]!.version).toBe(5)
   })
 
-  it('puts right where work items are found', async () => {
+  it('[P13] repair fixes the columns by which work items are found', async () => {
     const { url, schema } = await freshSchema()
     const first = await openColloquy({ store: url, project })
     await first.work.addBead({ beadId: 'b', title: 'B', priority: 1, state: 'parked' })
@@ -81,7 +81,7 @@ describe('[P13] repair', () => {
     expect((await colloquy.work.graph('f')).tasks).toMatchObject([{ taskId: 't', state: 'in_dev' }])
   })
 
-  it('leaves a head that knows more than its damaged log, and the log itself', async () => {
+  it('[P13] repair leaves a head that knows more than its damaged log, and the log itself', async () => {
     const { store, url, schema, reopen } = await openPostgres()
     await store.append(
       proposal('c', [
@@ -98,7 +98,7 @@ describe('[P13] repair', () => {
     expect((await again.verify()).damages).toHaveLength(1)
   })
 
-  it('from the command line, and not of a store opened for reading', async () => {
+  it('[P13] repair runs from the command line, and not on a store opened for reading', async () => {
     const { url, schema } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     await colloquy.conversations.createConversation({ title: 'Tide', initial: { role: 'user', content: 'it turns' } })
@@ -116,7 +116,7 @@ describe('[P13] repair', () => {
 })
 
 describe('work that one node does at a time', () => {
-  it('is left to the one that is at it, and taken up when that one dies, without waiting for its lease', async () => {
+  it('work of one node at a time is left to the node that does it, and taken up when that one dies, without waiting for its lease', async () => {
     const { url } = await freshSchema()
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     onTestFinished(() => colloquy.close())
@@ -131,7 +131,7 @@ describe('work that one node does at a time', () => {
     while ((await colloquy.maintain()).skipped);
   })
 
-  it('several at once: one does it', async () => {
+  it('of several nodes that start work of one node at a time one does it', async () => {
     const { store, another } = await openPostgres()
     const other = await another()
     let atWork = 0

@@ -61,7 +61,7 @@ function queriesFor(texts: readonly string[], every: number): Array<{ at: number
   })
 }
 
-it('on prose made up for it', async () => {
+it('search ranks the right message high in prose made up for it', async () => {
   const next = prose(3)
   const texts = Array.from({ length: 600 }, next)
   const { sqlite, postgres, alike } = await compare(texts, queriesFor(texts, 6))
@@ -71,7 +71,7 @@ it('on prose made up for it', async () => {
 }, 60_000)
 
 it.runIf(piSessionIsThere)(
-  'on a recorded coding session',
+  'search ranks the right message high in a recorded coding session',
   async () => {
     const texts = recordedMessages(readFileSync(piSession, 'utf8')).messages.flatMap(({ content, parts }) => {
       const text = content ?? parts?.map(part => ('text' in part ? part.text : '')).join(' ') ?? ''

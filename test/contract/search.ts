@@ -48,19 +48,19 @@ function plain(part: MessageAdded['parts'][number]): string {
 }
 
 function describeWords(open: OpenStore): void {
-  it('finds a word by its stem, in both directions', async () => {
+  it('search finds a word by its stem, in both directions', async () => {
     const { found } = await storeWithMessages(open, 'We are planning it', 'The plan stands', 'Nothing here')
     expect((await found('planning')).sort()).toEqual(['The plan stands', 'We are planning it'])
     expect((await found('plans')).sort()).toEqual(['The plan stands', 'We are planning it'])
   })
 
-  it('does not mind case or diacritics', async () => {
+  it('search ignores case and diacritics', async () => {
     const { found } = await storeWithMessages(open, 'Le café est fermé', 'Ñandú')
     for (const text of ['cafe', 'CAFÉ', 'café', 'cafe\u0301']) expect(await found(text)).toEqual(['Le café est fermé'])
     expect(await found('nandu')).toEqual(['Ñandú'])
   })
 
-  it('finds words inside texts of any script, and not what is not there', async () => {
+  it('search finds words inside texts of any script, and not what is not there', async () => {
     const scripts = [
       ['请检查登录页面的错误', '登录页面', '页登'],
       ['ログイン画面を直してください', '画面', '面画'],
@@ -77,7 +77,7 @@ function describeWords(open: OpenStore): void {
     }
   })
 
-  it('a letter is the same in one character or in pieces, as names of files come from some systems', async () => {
+  it('search takes a letter as the same in one character or in pieces, as file names come from some systems', async () => {
     const texts = ['한국어', 'Συνέδριο', 'Новый', 'ガンタ', 'một việc', 'Ångström']
     for (const [stored, typed] of [
       ['NFC', 'NFD'],
@@ -98,14 +98,14 @@ function describeWords(open: OpenStore): void {
     }
   })
 
-  it('any of the words will do, quoted ones stand together', async () => {
+  it('search needs any of the words, and quoted ones together', async () => {
     const { found } = await storeWithMessages(open, 'red apple', 'green apple', 'apple that is red')
     expect((await found('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])
     expect(await found('"red apple"')).toEqual(['red apple'])
     expect(await found('"apple red"')).toEqual([])
   })
 
-  it('looks into tool calls, tool results and files, not into reasoning', async () => {
+  it('search covers tool calls, tool results and files, not reasoning', async () => {
     const parts = (part: MessageAdded['parts'][number]) => messageAdded('', { parts: [part] })
     const { store } = await storeWithMessages(
       open,
@@ -118,13 +118,13 @@ function describeWords(open: OpenStore): void {
     expect(hits.map(hit => hit.version).sort()).toEqual([2, 3, 4])
   })
 
-  it('finds words in a large content', async () => {
+  it('search finds words in a large content', async () => {
     const { store } = await open()
     await store.append(proposal('c', [conversationCreated(), messageAdded(`needle ${'hay '.repeat(100_000)}`)]))
     expect(await store.search({ project, text: 'needle' })).toHaveLength(1)
   })
 
-  it('finds words beside NUL bytes and lone surrogates', async () => {
+  it('search finds words next to NUL bytes and lone surrogates', async () => {
     const { found } = await storeWithMessages(open, 'before\0after', 'low\ud800high')
     expect(await found('after')).toEqual(['before\0after'])
     expect(await found('before')).toEqual(['before\0after'])
@@ -139,7 +139,7 @@ function describeAnyInput(open: OpenStore): void {
     '"unclosed', 'apple*', '{a b}:c', 'a + b', '%_\\', "'; drop table words; --", '\0', '\ud800', '\u200b', '\u0002x\u0003',
   ]
 
-  it('quotes, operators and whatever else a person types are no syntax error', async () => {
+  it('search takes quotes, operators and any other input without a syntax error', async () => {
     const { store, found } = await storeWithMessages(open, 'an apple a day')
     for (const text of oddities) {
       expect(await found(text)).toBeInstanceOf(Array)
@@ -147,7 +147,7 @@ function describeAnyInput(open: OpenStore): void {
     }
   })
 
-  it('words that are operators elsewhere are words here', async () => {
+  it('search takes words that are operators elsewhere as words', async () => {
     const { found } = await storeWithMessages(open, 'this or that', 'neither')
     expect(await found('OR')).toEqual(['this or that'])
     expect(await found('that NOT')).toEqual(['this or that'])
@@ -162,7 +162,7 @@ function describeAnyInput(open: OpenStore): void {
     }),
   )
 
-  it('no text that is searched for makes it throw', async () => {
+  it('search throws for no query text', async () => {
     const { store } = await storeWithMessages(open, 'an apple a day')
     await fc.assert(
       fc.asyncProperty(anyText, async text => {
@@ -177,7 +177,7 @@ function describeAnyInput(open: OpenStore): void {
     )
   })
 
-  it('no text that was said makes it throw, and a whole word in it is found', async () => {
+  it('search throws for no message text, and a whole word in it is found', async () => {
     const { store } = await open()
     await store.append(proposal('c', conversationCreated()))
     await fc.assert(
@@ -193,7 +193,7 @@ function describeAnyInput(open: OpenStore): void {
     )
   })
 
-  it('a pasted page is a query like any other', async () => {
+  it('search takes a pasted page as a query like any other', async () => {
     const { found } = await storeWithMessages(open, 'an apple a day')
     expect(await found(`apple ${'lorem ipsum '.repeat(5000)}`)).toEqual(['an apple a day'])
   })
@@ -212,7 +212,7 @@ function expectSound({ snippet, highlights, score }: SearchHit): void {
 }
 
 function describeFilters(open: OpenStore): void {
-  it('by conversation, author and role', async () => {
+  it('search filters by conversation, author and role', async () => {
     const { store, found } = await storeWithMessages(
       open,
       messageAdded('apple one', { author: 'holder' }),
@@ -230,7 +230,7 @@ function describeFilters(open: OpenStore): void {
     expect(await found('apple', { author: 'nobody' })).toEqual([])
   })
 
-  it('by time, both ends included', async () => {
+  it('search filters by time, both ends included', async () => {
     const { store, clock } = await open()
     await store.append(proposal('c', conversationCreated()))
     const times: string[] = []
@@ -251,7 +251,7 @@ function describeFilters(open: OpenStore): void {
     expect(await store.searchTitles({ project, text: '', until: before! })).toEqual([])
   })
 
-  it('by whether the conversation is archived now', async () => {
+  it('search filters by whether the conversation is archived now', async () => {
     const { store } = await storeWithMessages(open, 'apple')
     await store.append(
       proposal('old', [conversationCreated(), messageAdded('apple'), { type: 'conversation.archived' }]),
@@ -267,7 +267,7 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations(true)).toEqual([])
   })
 
-  it('by the phase at the time', async () => {
+  it('search filters by the phase at the time', async () => {
     const { store } = await storeWithMessages(open, 'apple without a phase')
     await store.append(proposal('planned', [conversationCreated({ phase: 'plan' }), messageAdded('apple in the plan')]))
     const conversations = async (phase: string) =>
@@ -281,7 +281,7 @@ function describeFilters(open: OpenStore): void {
     expect((await store.search({ project, text: 'apple', phase: 'execute' })).map(hit => hit.version)).toEqual([4])
   })
 
-  it('by the phase at the time, also when the conversation moved on before anybody searched', async () => {
+  it('search filters by the phase at the time, also when the conversation moved on before the first search', async () => {
     const { store } = await open()
     const moved = { type: 'phase.changed', from: 'plan', to: 'execute' } as const
     const begin = conversationCreated({ phase: 'plan' })
@@ -301,7 +301,7 @@ function describeFilters(open: OpenStore): void {
     expect(await versions('execute')).toEqual([4, 6])
   })
 
-  it('a branch goes on in the phase it inherits', async () => {
+  it('search takes a branch as in the phase it inherits', async () => {
     const { store } = await open()
     await store.append(proposal('parent', [conversationCreated({ phase: 'plan' }), messageAdded('pear')]))
     const branchOf = { conversationId: 'parent', version: 2 }
@@ -311,7 +311,7 @@ function describeFilters(open: OpenStore): void {
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
   })
 
-  it('by who said something in the conversation, whoever said what is found', async () => {
+  it('search by participant finds messages of all authors in the conversation', async () => {
     const { store } = await open()
     await store.append(
       proposal('a', [
@@ -329,7 +329,7 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations('q\0a')).toEqual([])
   })
 
-  it('by who said something goes by what is there: whose only message was erased said nothing', async () => {
+  it('search by participant ignores an author whose only message was erased', async () => {
     const { store } = await open()
     const once = messageAdded('gone', { author: 'once', messageId: 'm1' })
     const twice = messageAdded('gone', { author: 'twice', messageId: 'm2' })
@@ -350,7 +350,7 @@ function describeFilters(open: OpenStore): void {
     expect(await found('once')).toBe(1)
   })
 
-  it('by the agents that have a session on the conversation, or had one', async () => {
+  it('search filters by the agents that have a session on the conversation, or had one', async () => {
     const { store } = await open()
     const gone = sessionCreated('s2', { agentName: 'dev' })
     await store.append(
@@ -366,7 +366,7 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations('user')).toEqual([])
   })
 
-  it('by what the conversation is about', async () => {
+  it('search filters by the work item of the conversation', async () => {
     const { store } = await open()
     const workItem = { type: 'task', featureId: 'login', taskId: 'form' } as const
     await store.append(proposal('a', [conversationCreated({ workItem }), messageAdded('apple')]))
@@ -383,7 +383,7 @@ function describeFilters(open: OpenStore): void {
     expect(await conversations({ type: 'bead', beadId: 'login' })).toEqual([])
   })
 
-  it('a conversation does not inherit the phase of one that was purged', async () => {
+  it('search does not let a conversation inherit the phase of one that was purged', async () => {
     const { store } = await open()
     await store.append(proposal('planned', [conversationCreated({ phase: 'plan' }), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
@@ -392,7 +392,7 @@ function describeFilters(open: OpenStore): void {
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toEqual([])
   })
 
-  it('[P12] nothing of another project', async () => {
+  it('[P12] search finds nothing of another project', async () => {
     const { store, found } = await storeWithMessages(open, 'apple')
     await store.append(
       proposal('c', [conversationCreated({ title: 'Apple pie' }), messageAdded('apple pie')], { project: 'bank' }),
@@ -404,14 +404,14 @@ function describeFilters(open: OpenStore): void {
     expect(await store.search({ project: 'mill', text: 'apple' })).toEqual([])
   })
 
-  it('what the index notes beside the words of a message is no word of it', async () => {
+  it('search does not take the notes of the index for words of a message', async () => {
     const { found } = await storeWithMessages(open, 'apple')
     for (const text of ['p1', 'c1', 'p1 c1', 'place', 'text apple']) {
       expect(await found(text)).toEqual(text.includes('apple') ? ['apple'] : [])
     }
   })
 
-  it('a page at a time', async () => {
+  it('search gives a page at a time', async () => {
     const { store } = await storeWithMessages(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
     const seen: string[] = []
     for (let offset = 0; offset < 25; offset += 10) {
@@ -433,7 +433,7 @@ function describeRanking(open: OpenStore): void {
       return (text: string, more: Partial<SearchQuery> = {}) => found(text, { ...where, ...more })
     }
 
-    it('words that most messages have say nothing, unless there are no others', async () => {
+    it('search ignores words that most messages have, unless there are no others', async () => {
       const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
       const found = await searchOf('login without it', ...common, 'the form to login')
       expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
@@ -441,7 +441,7 @@ function describeRanking(open: OpenStore): void {
       expect(await found('the')).toHaveLength(20)
     })
 
-    it('words that most messages have find what has them where nothing has the others', async () => {
+    it('search by words that most messages have finds those messages where none has the other words', async () => {
       const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
       const found = await searchOf(messageAdded('a login of its own', { author: 'dev' }), ...common)
       expect(await found('the form zebra', { limit: 2000 })).toHaveLength(1100)
@@ -451,7 +451,7 @@ function describeRanking(open: OpenStore): void {
       expect(await found('zebra')).toEqual([])
     })
 
-    it('where hundreds have all the words, those come first, and paging on comes to the others, each once', async () => {
+    it('search gives messages with all the words first where hundreds have them, and the others on later pages, each once', async () => {
       const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
       const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
       const found = await searchOf(...one.slice(15), ...both, ...one.slice(0, 15))
@@ -468,24 +468,24 @@ function describeRanking(open: OpenStore): void {
       expect(new Set(ofOneWord).size).toBe(350)
     })
 
-    it('the message with more of the words comes first', async () => {
+    it('search gives the message with more of the words first', async () => {
       const found = await searchOf('the login form', 'the login page and its form', 'a page', 'nothing')
       expect((await found('login page form'))[0]).toBe('the login page and its form')
     })
 
-    it('of two messages with one word each, the one with the rarer word comes first', async () => {
+    it('search gives of two messages with one word each the one with the rarer word first', async () => {
       const often = Array.from({ length: 20 }, (_, index) => `the form number${index}`)
       const found = await searchOf('the invoice number20', 'nothing', 'nothing', ...often)
       expect((await found('form invoice'))[0]).toBe('the invoice number20')
     })
 
-    it('of two messages with the same words, the shorter one comes first', async () => {
+    it('search gives of two messages with the same words the shorter one first', async () => {
       const found = await searchOf('payment', `payment ${'and other things '.repeat(20)}`, 'nothing')
       expect((await found('payment'))[0]).toBe('payment')
     })
   })
 
-  it('a search in one conversation finds what a search everywhere finds there', async () => {
+  it('search in one conversation finds what a search everywhere finds there', async () => {
     const word = fc.constantFrom('apple', 'pear', 'plum', 'fig', 'date')
     const text = fc.array(word, { minLength: 1, maxLength: 6 }).map(words => words.join(' '))
     await fc.assert(
@@ -512,7 +512,7 @@ function describeRanking(open: OpenStore): void {
     )
   })
 
-  it('neighbours that have the words a message lacks lift it', async () => {
+  it('search ranks a message higher when its neighbours have the words it lacks', async () => {
     const { store } = await open()
     await store.append(
       proposal('alone', [
@@ -540,7 +540,7 @@ function describeRanking(open: OpenStore): void {
 function describeHighlights(open: OpenStore): void {
   const marked = ({ snippet, highlights }: SearchHit) => highlights.map(([start, end]) => snippet.slice(start, end))
 
-  it('point at the matched words', async () => {
+  it('search marks the matched words in the snippet', async () => {
     const cases: Array<[text: string, query: string, marks: string[]]> = [
       ['Yesterday we planned the login page', 'planning page', ['planned', 'page']],
       ['Le café est fermé', 'cafe', ['café']],
@@ -556,21 +556,21 @@ function describeHighlights(open: OpenStore): void {
     }
   })
 
-  it('the snippet of a long text is around the match', async () => {
+  it('search takes the snippet of a long text from around the match', async () => {
     const { store } = await storeWithMessages(open, `${'before '.repeat(500)} needle ${'after '.repeat(500)}`)
     const [hit] = await store.search({ project, text: 'needle' })
     expect(marked(hit!)).toEqual(['needle'])
     expect(hit!.snippet.length).toBeLessThan(1000)
   })
 
-  it('a text that contains the marks themselves is not mistaken', async () => {
+  it('search is not misled by a text that contains the marks themselves', async () => {
     const { store } = await storeWithMessages(open, 'a \u0002 b \u0003 needle \u0003\u0002 c')
     const [hit] = await store.search({ project, text: 'needle' })
     expectSound(hit!)
     expect(marked(hit!)).toEqual(['needle'])
   })
 
-  it('a hit says where, by whom and when', async () => {
+  it('search says of a hit where, by whom and when', async () => {
     const { store, clock } = await storeWithMessages(open, messageAdded('apple', { messageId: 'm', author: 'holder' }))
     const [hit] = await store.search({ project, text: 'apple' })
     expect(hit).toMatchObject({
@@ -594,7 +594,7 @@ function joinedTogether(marks: string[], expected: string[]): string[] {
 function describeVisibleHits(open: OpenStore): void {
   const viewer: Viewer = { sees: 'as-session', sessionId: 's', agentName: 'dev' }
 
-  it('a viewer finds what it sees, and nothing else', async () => {
+  it('search for a viewer finds what it sees, and nothing else', async () => {
     const to: Array<[string, Audience]> = [
       ['apple for all', everyone],
       ['apple for s', { to: 'session', sessionId: 's' }],
@@ -611,7 +611,7 @@ function describeVisibleHits(open: OpenStore): void {
     )
   })
 
-  it('what a viewer cannot see does not crowd out what it can', async () => {
+  it('search for a viewer is not crowded out by what it cannot see', async () => {
     const hidden = Array.from({ length: 400 }, () =>
       messageAdded('apple apple apple', { audience: { to: 'internal' } }),
     )
@@ -623,7 +623,7 @@ function describeVisibleHits(open: OpenStore): void {
     expect(await found('apple', { viewer })).toHaveLength(1)
   })
 
-  it('what a viewer cannot see does not lift what it can', async () => {
+  it('search for a viewer does not rank by what it cannot see', async () => {
     const { store } = await open()
     const hidden = { audience: { to: 'internal' } } as const
     await store.append(
@@ -639,7 +639,7 @@ function describeVisibleHits(open: OpenStore): void {
 }
 
 function describeFreshness(open: OpenStore): void {
-  it('finds what was acknowledged a moment ago, here and through another handle', async () => {
+  it('search finds what was acknowledged a moment ago, here and through another handle', async () => {
     const { store, another } = await open()
     const other = await another()
     await store.append(proposal('c', conversationCreated()))
@@ -651,7 +651,7 @@ function describeFreshness(open: OpenStore): void {
     }
   })
 
-  it('both handles may search while both write', async () => {
+  it('search runs on both handles while both write', async () => {
     const { store, another } = await open()
     const handles = [store, await another()]
     await store.append(proposal('c', conversationCreated()))
@@ -666,7 +666,7 @@ function describeFreshness(open: OpenStore): void {
     expect(await store.search({ project, text: '"word0and3x" "word1and14x"' })).toHaveLength(2)
   })
 
-  it('finds the same after the store was opened again', async () => {
+  it('search finds the same after the store was opened again', async () => {
     const { store, reopen } = await open()
     await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
@@ -684,7 +684,7 @@ function describeTitles(open: OpenStore): void {
     return { store, found }
   }
 
-  it('are found by what is like them, mistakes included', async () => {
+  it('search finds titles by similar words, mistakes included', async () => {
     const likenesses = [
       ['Login page', 'Login page'],
       ['Login page', 'login'],
@@ -699,7 +699,7 @@ function describeTitles(open: OpenStore): void {
     for (const [title, text] of likenesses) expect((await found(text))[0], text).toBe(title)
   })
 
-  it('are as like as can be what says the same, in scripts without spaces, too', async () => {
+  it('search ranks equal titles as equal in scripts without spaces, too', async () => {
     const { store } = await titled('Login page', 'Carts', '登录页面', 'API設計', 'APIの設計')
     for (const text of ['Login page', 'Carts', '登录页面', 'API設計', 'APIの設計']) {
       const [hit] = await store.searchTitles({ project, text })
@@ -707,24 +707,24 @@ function describeTitles(open: OpenStore): void {
     }
   })
 
-  it('are found also when they are very short', async () => {
+  it('search finds titles also when they are very short', async () => {
     const { found } = await titled('Shopping cart', 'QA')
     expect(await found('QA')).toEqual(['QA'])
   })
 
-  it('the most alike comes first, and what is not alike does not come', async () => {
+  it('search gives the most similar title first, and no dissimilar one', async () => {
     const { found } = await titled('Login page for partners', 'Login page', 'Search box')
     expect(await found('Login page')).toEqual(['Login page', 'Login page for partners'])
   })
 
-  it('follows a new title', async () => {
+  it('search finds a conversation by its new title', async () => {
     const { store, found } = await titled('Login page')
     await store.append(proposal('c0', { type: 'conversation.annotated', title: 'Checkout flow' }))
     expect(await found('checkout flow')).toEqual(['Checkout flow'])
     expect(await found('login page')).toEqual([])
   })
 
-  it('archived or not, as asked', async () => {
+  it('search finds titles of archived conversations on demand', async () => {
     const { store } = await titled('Login page one', 'Login page two')
     await store.append(proposal('c0', { type: 'conversation.archived' }))
     const found = async (archived: boolean) =>
@@ -733,7 +733,7 @@ function describeTitles(open: OpenStore): void {
     expect(await found(false)).toEqual(['c1'])
   })
 
-  it('of one conversation, as long as it is like what was asked for', async () => {
+  it('search finds the title of the chosen conversation, as long as it is similar', async () => {
     const { store } = await titled('Login page one', 'Login page two')
     const found = async (text: string, conversationId: string) =>
       (await store.searchTitles({ project, text, conversationId })).map(hit => hit.conversationId)
@@ -744,7 +744,7 @@ function describeTitles(open: OpenStore): void {
     expect(await found('login page', 'a\0b')).toEqual([])
   })
 
-  it('a page at a time, nothing twice and nothing left out', async () => {
+  it('search gives titles a page at a time, nothing twice and nothing left out', async () => {
     const { store } = await titled(...Array.from({ length: 45 }, (_, index) => `Login page ${index}`), 'Something else')
     const pages: TitleHit[][] = []
     for (let offset = 0; offset < 60; offset += 20) {
@@ -754,7 +754,7 @@ function describeTitles(open: OpenStore): void {
     expect(new Set(pages.flat().map(hit => hit.conversationId)).size).toBe(45)
   })
 
-  it('by phase, participant, agent, work item and time, with a text or without', async () => {
+  it('search finds conversations by phase, participant, agent, work item and time, with a text or without', async () => {
     const { store, clock } = await open()
     const day = 24 * 60 * 60 * 1000
     const at = (ms: number) => new Date(ms).toISOString()
@@ -793,7 +793,7 @@ function describeTitles(open: OpenStore): void {
     expect(await found({ text: ' ' })).toEqual([])
   })
 
-  it('by time goes by the last use to the millisecond: that a session expired is none', async () => {
+  it('search of conversations by time goes by the last use to the millisecond: marking an expiry is none', async () => {
     const { store, clock } = await open()
     const hour = 3_600_000
     clock.now += 12_345
@@ -809,7 +809,7 @@ function describeTitles(open: OpenStore): void {
     expect([await found(lastUse - 1), await found(lastUse), await found(lastUse + 1)]).toEqual([1, 1, 0])
   })
 
-  it('[P4] a purged conversation is not found by its title', async () => {
+  it('[P4] search finds no purged conversation by its title', async () => {
     const { store, found } = await titled('Login page')
     await purge(store, 'c0')
     expect(await found('Login page')).toEqual([])

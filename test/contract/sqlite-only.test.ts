@@ -79,7 +79,7 @@ async function run(program: string, ...args: string[]): Promise<{ code: number |
 const resuming = (store: Store, from: string) => errorOf(() => nextEvents(store.subscribe({ project, from }), 1))
 
 describe('a list of sessions', () => {
-  it('has those of its project, newest first, however many others came since', async () => {
+  it('a list of sessions has those of its project, newest first, however many others were added since', async () => {
     const { store } = await openSqlite()
     const of = (name: string, count: number) =>
       Array.from({ length: count }, (_, index) => sessionCreated(`${name} ${index}`))
@@ -102,30 +102,36 @@ describe('a list of sessions', () => {
 describe('a file that was put back from an older copy', () => {
   const ways = { 'written over': copyFileSync, 'moved there': renameSync }
 
-  it.each(Object.entries(ways))('[P2] %s: does not resume from what it lost, and goes on', async (_way, how) => {
-    const { path, copy, lost } = await copyOfStore()
-    put(copy, path, how)
-    const store = await openAt(path)
-    for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
-    await store.append(proposal('c', [messageAdded('a'), messageAdded('b'), messageAdded('c')]))
-    // Now other events stand at the positions that were lost.
-    for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
-    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['in the copy', 'a', 'b', 'c'])
-    expect((await store.verify()).damages).toEqual([])
-  })
+  it.each(Object.entries(ways))(
+    '[P2] in a file restored from an older copy, %s: a subscription does not resume from what was lost, and goes on',
+    async (_way, how) => {
+      const { path, copy, lost } = await copyOfStore()
+      put(copy, path, how)
+      const store = await openAt(path)
+      for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
+      await store.append(proposal('c', [messageAdded('a'), messageAdded('b'), messageAdded('c')]))
+      // Now other events stand at the positions that were lost.
+      for (const from of lost) expect(await resuming(store, from)).toBeInstanceOf(PositionUnknown)
+      expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['in the copy', 'a', 'b', 'c'])
+      expect((await store.verify()).damages).toEqual([])
+    },
+  )
 
-  it.each(Object.entries(ways))('%s: searches what it has and what comes, not what it lost', async (_way, how) => {
-    const { path, copy } = await copyOfStore()
-    put(copy, path, how)
-    const store = await openAt(path)
-    await store.append(proposal('c', [messageAdded('new one'), messageAdded('new two'), messageAdded('new three')]))
-    expect(await store.search({ project, text: 'new' })).toHaveLength(3)
-    expect(await store.search({ project, text: 'copy' })).toHaveLength(1)
-    expect(await store.search({ project, text: 'lost' })).toEqual([])
-  })
+  it.each(Object.entries(ways))(
+    'in a file restored from an older copy, %s: search finds what is there and what comes, not what was lost',
+    async (_way, how) => {
+      const { path, copy } = await copyOfStore()
+      put(copy, path, how)
+      const store = await openAt(path)
+      await store.append(proposal('c', [messageAdded('new one'), messageAdded('new two'), messageAdded('new three')]))
+      expect(await store.search({ project, text: 'new' })).toHaveLength(3)
+      expect(await store.search({ project, text: 'copy' })).toHaveLength(1)
+      expect(await store.search({ project, text: 'lost' })).toEqual([])
+    },
+  )
 })
 
-it('[P13] a file that was put back from an older copy has no landmarks of what it lost', async () => {
+it('[P13] a file restored from an older copy has no landmarks of what was lost', async () => {
   const folder = temporaryFolder()
   const path = join(folder, 'colloquy.db')
   const titles = (word: string) =>
@@ -145,7 +151,7 @@ it('[P13] a file that was put back from an older copy has no landmarks of what i
 })
 
 describe('a file that was copied to another place', () => {
-  it('[P2] is another store, with positions of its own that hold', async () => {
+  it('[P2] a file copied to another place is another store, with positions of its own that hold', async () => {
     const { path, copy, atCopy } = await copyOfStore()
     const first = await openAt(copy)
     expect(await resuming(first, atCopy)).toBeInstanceOf(PositionUnknown)
@@ -157,7 +163,7 @@ describe('a file that was copied to another place', () => {
     expect(textsIn(await nextEvents(again.subscribe({ project, from }), 1))).toEqual(['next'])
   })
 
-  it('[P2] is the same store each time it is opened for reading only', async () => {
+  it('[P2] a file copied to another place is the same store each time it is opened for reading only', async () => {
     const { copy, atCopy } = await copyOfStore()
     const reading = () => sqliteStore(copy, { clock: Date.now, readOnly: true })
     const first = await reading()
@@ -171,7 +177,7 @@ describe('a file that was copied to another place', () => {
 })
 
 describe('a closed store', () => {
-  it('[P1] is whole in its one file: a copy of that has everything', async () => {
+  it('[P1] a closed store is whole in its one file: a copy of that has everything', async () => {
     const { store, path } = await openSqlite()
     await store.append(proposal('c', [conversationCreated(), messageAdded('kept')]))
     await store.close()
@@ -190,7 +196,7 @@ describe('the bytes of the file', () => {
     return files.filter(name => readFileSync(join(dirname(path), name)).includes(wanted))
   }
 
-  it('[P4] hold nothing of an erased message, in any file', async () => {
+  it('[P4] no file holds a byte of an erased message', async () => {
     const { store, path } = await openSqlite()
     const plain = messageAdded(`a ${marker} secret`)
     const large = messageAdded('', { parts: [{ type: 'text', text: `${marker} ${'padding '.repeat(50_000)}` }] })
@@ -209,7 +215,7 @@ describe('the bytes of the file', () => {
     expect(filesWith(path)).toEqual([])
   })
 
-  it('[P4] hold nothing of a purged conversation, in any file', async () => {
+  it('[P4] no file holds a byte of a purged conversation', async () => {
     const { store, path } = await openSqlite()
     const large = `${marker} ${'padding '.repeat(50_000)}`
     await store.append(proposal('kept', [conversationCreated(), messageAdded('x')]))
@@ -254,7 +260,7 @@ describe('damage to rows', () => {
   const tampered = async (sql: string) => openAt(await tamperedFile(sql))
   const inB = `conversation = (select conversation from conversations where id = 'b')`
 
-  it('a file that has lost what it says of itself is read, searched, followed and written, and verify says so', async () => {
+  it('a file that lost its metadata rows is read, searched, followed and written, and verify says so', async () => {
     const store = await tampered('delete from meta')
     expect((await store.conversations({ project })).items).toHaveLength(3)
     expect(await store.search({ project, text: 'two' })).toHaveLength(3)
@@ -282,7 +288,7 @@ describe('damage to rows', () => {
     await store.purge({ project, conversationId: 'a', to, origin })
   })
 
-  it('[P4] erasing a damaged message takes out the words that were found by', async () => {
+  it('[P4] erasing a damaged message removes the words it was found by', async () => {
     const { store, path } = await openSqlite()
     const message = messageAdded('qzxjvkbwq')
     await store.append(proposal('b', [conversationCreated(), message, messageAdded('kept')]))
@@ -299,7 +305,7 @@ describe('damage to rows', () => {
     expect((await again.verify()).damages).toEqual([])
   })
 
-  it('[P13] a session whose head cannot be read keeps no totals from being told', async () => {
+  it('[P13] a session whose head cannot be read hides no totals', async () => {
     const store = await tampered(`update sessions set head = 'garbage' where id = 'b s'`)
     expect(await store.totals(project)).toMatchObject({ conversations: 3, sessions: 3, messages: 9 })
   })
@@ -374,7 +380,7 @@ describe('damage to rows', () => {
     expect((await rescued.verify()).damages).toEqual([])
   })
 
-  it('[P13] a message out of its place is named although something else is wrong elsewhere', async () => {
+  it('[P13] a message out of its place is named although another message is damaged, too', async () => {
     const store = await tampered(`
       update places set lane = lane + 90 where lane in (select lane from lanes where ${inB});
       update events set actor = 'eve' where version = 3 and not (${inB})`)
@@ -416,7 +422,7 @@ describe('damage to rows', () => {
     expect((await rescued.verify()).damages).toEqual([])
   })
 
-  it('[P13] a lane that does not say whom it is for hides nothing, and is put right', async () => {
+  it('[P13] a lane with an unreadable audience hides nothing, and is repaired', async () => {
     const store = await tampered(`update lanes set audience = 'nobody' where ${inB}`)
     const viewer = { sees: 'as-session', sessionId: 'b s', agentName: 'dev' } as const
     const window = { project, conversationId: 'b', viewer, kinds: ['talk'], start: 0, kept: [] } as const
@@ -427,7 +433,7 @@ describe('damage to rows', () => {
     expect((await store.verify()).damages).toEqual([])
   })
 
-  it('an index that was replaced stays whole when who still had the old one open closes it', async () => {
+  it('a search index that was replaced stays whole when a process that still had the old one open closes it', async () => {
     const { store, path, another } = await openSqlite()
     await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
@@ -443,7 +449,7 @@ describe('damage to rows', () => {
     }
   })
 
-  it('an index that is damaged or gone is made again', async () => {
+  it('a search index that is damaged or gone is built again', async () => {
     const { store, path } = await openSqlite()
     await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
@@ -456,7 +462,7 @@ describe('damage to rows', () => {
 })
 
 describe('other processes', () => {
-  it('[P2][P3] write the same conversation at once: no gap, no duplicate, each key once', async () => {
+  it('[P2][P3] processes write the same conversation at once: no gap, no duplicate, each key once', async () => {
     const { store, path } = await openSqlite()
     await store.append(proposal('c', conversationCreated()))
     const count = 40
@@ -501,7 +507,7 @@ describe('the index of words', () => {
     }
   }
 
-  it('is brought in order when nobody writes or searches, and then finds the same', async () => {
+  it('the search index is optimised when the store is idle, and then finds the same', async () => {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await openAt(path)
     await store.append(proposal('c', conversationCreated()))
@@ -529,7 +535,7 @@ describe('the write-ahead log', () => {
     return header.readUInt32BE(12)
   }
 
-  it('starts over while writers never pause, however much they say at a time', async () => {
+  it('the write-ahead log starts over while writers never pause, however much they write at a time', async () => {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await openAt(path)
     await store.append(proposal('c', conversationCreated()))
@@ -600,7 +606,7 @@ describe('a file of an earlier schema', () => {
 })
 
 describe('a store of many conversations', () => {
-  it('gives what is due for the archive behind thousands that are not, a stretch at a time', async () => {
+  it('a store of many conversations finds what is due for the archive behind thousands that are not, a stretch at a time', async () => {
     const { store } = await openSqlite()
     const made = Array.from({ length: 5000 }, (_, i) => store.append(proposal(`c${i}`, conversationCreated())))
     await Promise.all(made)
@@ -616,7 +622,7 @@ describe('a store of many conversations', () => {
     expect(due).toEqual(['done'])
   })
 
-  it('counts what a project holds beside the thread that writes', async () => {
+  it('a store of many conversations counts what a project holds in the worker, not in the writing thread', async () => {
     const { store } = await openSqlite()
     await store.append(proposal('c', [conversationCreated(), messageAdded('x')]))
     let hasTurned = false

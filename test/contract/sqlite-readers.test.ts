@@ -20,7 +20,7 @@ const ruin = {
 }
 
 it.each(Object.entries(ruin))(
-  'readers of a file %s hear of it, and the process goes on',
+  'readers of a file %s get an error, and the process goes on',
   async (_how, spoil) => {
     const { store: first, path, another, reopen } = await openSqlite()
     await first.append(proposal('c', [conversationCreated(), messageAdded('one')]))
@@ -43,7 +43,7 @@ it.each(Object.entries(ruin))(
   30_000,
 )
 
-it('whoever pages through several lanes misses nothing that another process says in them meanwhile', async () => {
+it('a reader that pages through several lanes misses nothing that another process adds to them meanwhile', async () => {
   const { store, path } = await openSqlite()
   await store.append(proposal('c', conversationCreated()))
   const messages = 1500

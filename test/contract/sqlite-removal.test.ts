@@ -49,7 +49,7 @@ function generation(path: string): unknown {
 const usage = { input: 5, output: 7 }
 
 describe('an erase that is refused', () => {
-  it('[P4] leaves the message, its words and what it cost as they were, however often it is tried', async () => {
+  it('[P4] a refused erase leaves the message, its words and its cost as they were, however often it is tried', async () => {
     const { store, path } = await openSqlite()
     const secret = messageAdded(`a ${marker} secret`, { usage })
     await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage })]))
@@ -68,7 +68,7 @@ describe('an erase that is refused', () => {
     expect(filesWith(path)).toEqual([])
   })
 
-  it('[P4] because it is erased already counts nothing twice', async () => {
+  it('[P4] an erase that is refused because it was done counts nothing twice', async () => {
     const { store } = await openSqlite()
     const secret = messageAdded('secret', { usage })
     await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage })]))
@@ -80,7 +80,7 @@ describe('an erase that is refused', () => {
 })
 
 describe('an erase', () => {
-  it('[P4] leaves nobody among those who spent something whose only message it took', async () => {
+  it('[P4] an erase removes an agent from the spending when it took its only message', async () => {
     const { store } = await openSqlite()
     const secret = messageAdded('secret', { usage, author: 'jane' })
     await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage, author: 'dev' })]))
@@ -89,7 +89,7 @@ describe('an erase', () => {
     expect(Object.keys((await store.spending!(project)).agents)).toEqual(['dev'])
   })
 
-  it('[P4] is seen by every read from when the log says so', async () => {
+  it('[P4] an erase is seen by every read from when the log says so', async () => {
     const { store } = await openSqlite()
     const secret = messageAdded(`a ${marker} secret`)
     await store.append(proposal('c', [conversationCreated(), secret]))
@@ -108,7 +108,7 @@ describe('an erase', () => {
 })
 
 describe('an erase that another process hears of first', () => {
-  it('[P4] takes the words out there, and nothing has to be built again', async () => {
+  it('[P4] another process that hears of an erase removes the words there, and builds nothing again', async () => {
     const { store, path, another } = await openSqlite()
     const other = await another()
     const secrets = Array.from({ length: 20 }, (_, number) => messageAdded(`a ${marker} secret ${number}`, { usage }))
@@ -152,17 +152,20 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
   it.each([
     ['an erase', (store: Store) => store.erase({ project, messageId: 'secret', origin })],
     ['a purge', (store: Store) => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })],
-  ])('[P4] is built again after %s: no word of it is left', async (_what, remove) => {
-    const path = await withOldIndex(remove)
-    const store = await openAt(path)
-    expect(await store.search({ project, text: marker })).toEqual([])
-    expect(await store.search({ project, text: 'words' })).toHaveLength(1)
-    await store.close()
-    expect(filesWith(path)).toEqual([])
-  })
+  ])(
+    '[P4] a search index that missed a removal in a crash is built again after %s: no word of it is left',
+    async (_what, remove) => {
+      const path = await withOldIndex(remove)
+      const store = await openAt(path)
+      expect(await store.search({ project, text: marker })).toEqual([])
+      expect(await store.search({ project, text: 'words' })).toHaveLength(1)
+      await store.close()
+      expect(filesWith(path)).toEqual([])
+    },
+  )
 })
 
-it('[P4] a purge of most of what there is has the index built again: nobody is kept waiting for word after word', async () => {
+it('[P4] a purge of most of the store has the search index built again, without blocking on word after word', async () => {
   const { store, path, another } = await openSqlite()
   const other = await another()
   const long = Array.from({ length: 1000 }, () => messageAdded(`a ${marker} word`))
@@ -184,7 +187,7 @@ it('[P4] a purge of most of what there is has the index built again: nobody is k
 })
 
 describe('a purge that is refused', () => {
-  it('[P4] leaves the conversation to be found', async () => {
+  it('[P4] a refused purge leaves the conversation to be found', async () => {
     const { store, path } = await openSqlite()
     await store.append(
       proposal('c', [conversationCreated(), messageAdded(`a ${marker} word`, { messageId: 'm', usage })]),
@@ -207,7 +210,7 @@ describe('a purge that is refused', () => {
     expect((await again.spending!(project)).project).toMatchObject({ input: 5, calls: 1 })
   })
 
-  it('[P4] because the store is only read writes no archive', async () => {
+  it('[P4] a purge that is refused because the store is read-only writes no archive', async () => {
     const { store, path } = await openSqlite()
     await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
     await store.close()
@@ -221,7 +224,7 @@ describe('a purge that is refused', () => {
 })
 
 describe('while somebody reads the file as it was', () => {
-  it('[P4] an erase keeps nobody from writing, says that the content lingers, and takes it away when they are done', async () => {
+  it('[P4] an erase during a long read blocks no writer, says that the content lingers, and removes it after the read', async () => {
     const { store, path } = await openSqlite()
     const secret = messageAdded(`a ${marker} secret`)
     await store.append(proposal('c', [conversationCreated(), secret]))
@@ -256,24 +259,27 @@ describe('content that whoever removed it left in the write-ahead log, because t
       store => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin }),
       'conversation/purged',
     ],
-  ])('[P4] goes when somebody asks for the same %s again', async (_what, remove, code) => {
-    const { store, path, another } = await openSqlite()
-    const leaving = await another()
-    await store.append(
-      proposal('c', [conversationCreated(), messageAdded(`a ${marker} secret`, { messageId: 'secret' })]),
-    )
-    const reader = somebody(path, 'begin; select count(*) from events')
-    expect(await remove(leaving)).toMatchObject({ lingers: true })
-    await leaving.close()
-    reader.exec('rollback')
-    expect(filesWith(path)).not.toEqual([])
-    expect(await errorOf(() => remove(store))).toMatchObject({ code })
-    expect(filesWith(path)).toEqual([])
-  })
+  ])(
+    '[P4] content that a removal left in the write-ahead log goes when the same %s is repeated',
+    async (_what, remove, code) => {
+      const { store, path, another } = await openSqlite()
+      const leaving = await another()
+      await store.append(
+        proposal('c', [conversationCreated(), messageAdded(`a ${marker} secret`, { messageId: 'secret' })]),
+      )
+      const reader = somebody(path, 'begin; select count(*) from events')
+      expect(await remove(leaving)).toMatchObject({ lingers: true })
+      await leaving.close()
+      reader.exec('rollback')
+      expect(filesWith(path)).not.toEqual([])
+      expect(await errorOf(() => remove(store))).toMatchObject({ code })
+      expect(filesWith(path)).toEqual([])
+    },
+  )
 })
 
 describe('an index that another process made anew', () => {
-  it('is fed with its own names of authors, not with those of before', async () => {
+  it('a search index that another process rebuilt is fed with its own names of authors', async () => {
     const { store, another } = await openSqlite()
     await store.append(proposal('a', [conversationCreated(), messageAdded('hello', { author: 'zoe' })]))
     await store.append(proposal('b', [conversationCreated(), messageAdded('hello', { author: 'bob' })]))
@@ -289,7 +295,7 @@ describe('an index that another process made anew', () => {
 })
 
 describe('a store that is opened through a link', () => {
-  it('[P4] has one index, which an erase under its own name reaches', async () => {
+  it('[P4] a store that is opened through a link has one search index, which an erase under its own name reaches', async () => {
     const { store, path } = await openSqlite()
     const secret = messageAdded(`a ${marker} secret`)
     await store.append(proposal('c', [conversationCreated(), secret]))

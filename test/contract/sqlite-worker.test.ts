@@ -24,7 +24,7 @@ function storeWith(worker: string): { door: string; path: string } {
 it.each([
   ['fails', `throw new Error('no luck')`, /^store\/failed: .*no luck/],
   ['ends without a word', 'process.exit(0)', /^store\/failed: .*ended by itself/],
-])('one that %s is told to whoever waits for it, each time', (_how, worker, words) => {
+])('a worker that %s is reported to each caller that waits for it, each time', (_how, worker, words) => {
   const { door, path } = storeWith(worker)
   const program = join(here, 'processes/ask-beside.mjs')
   const output = execFileSync(process.execPath, [program, door, path], { timeout: 20_000, encoding: 'utf8' })

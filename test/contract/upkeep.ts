@@ -50,12 +50,12 @@ export function describeUpkeep(name: string, open: OpenStore): void {
 
 function describeVerify(open: OpenStore): void {
   describe('verify', () => {
-    it('an empty store is clean', async () => {
+    it('verify finds an empty store clean', async () => {
       const { store } = await open()
       expect(await store.verify()).toEqual({ conversations: 0, events: 0, damages: [], clean: true })
     })
 
-    it('counts what it checked, of one project or of all, and says how far it is', async () => {
+    it('verify counts what it checked, of one project or of all, and reports its progress', async () => {
       const { store } = await open()
       await store.append(proposal('a', [conversationCreated(), messageAdded('x')]))
       await store.append(proposal('b', conversationCreated()))
@@ -67,7 +67,7 @@ function describeVerify(open: OpenStore): void {
       expect(progress.at(-1)).toBe(4)
     })
 
-    it('[P13] is clean after whatever was done, through two handles', async () => {
+    it('[P13] verify finds the store clean after any writes, through two handles', async () => {
       const { store, another } = await open()
       const handles = [store, await another()]
       await fc.assert(
@@ -156,7 +156,7 @@ function describeErase(open: OpenStore): void {
   }
 
   describe('repair, where a store has it', () => {
-    it('ends with what whoever is told of its progress throws, and harms nobody else', async () => {
+    it('repair ends with the error that its progress callback throws, and harms no other caller', async () => {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('one')]))
       const onProgress = () => {
@@ -168,7 +168,7 @@ function describeErase(open: OpenStore): void {
       expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
     })
 
-    it('[P13] finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
+    it('[P13] repair finds nothing to do on a whole store, changes nothing in the log, and leaves all of it searchable', async () => {
       const { store } = await open()
       if (!store.repair) return
       await store.append(
@@ -197,7 +197,7 @@ function describeErase(open: OpenStore): void {
   })
 
   describe('erase', () => {
-    it('[P4] removes the content, keeps the place, and is recorded itself', async () => {
+    it('[P4] erase removes the content, keeps the place, and is recorded itself', async () => {
       const { store, secret } = await told()
       const erased = await store.erase({ project, messageId: secret.messageId, reason: 'asked to', origin })
       expect(erased).toEqual({ conversationId: 'c', version: 3, archives: [] })
@@ -215,7 +215,7 @@ function describeErase(open: OpenStore): void {
       expect(JSON.stringify(events)).not.toContain('xylophone')
     })
 
-    it('[P4][P13] the hash chain stays as it was, and provable', async () => {
+    it('[P4][P13] erase leaves the hash chain as it was, and provable', async () => {
       const { store, secret, reopen } = await told()
       const before = (await allOf(store, 'c')).map(event => event.hash)
       await store.erase({ project, messageId: secret.messageId, origin })
@@ -224,7 +224,7 @@ function describeErase(open: OpenStore): void {
       expect(await again.verify()).toMatchObject({ clean: true, events: 5 })
     })
 
-    it('[P4] its words are no longer found', async () => {
+    it('[P4] the words of an erased message are no longer found', async () => {
       const { store, secret } = await told()
       expect(await store.search({ project, text: 'xylophone' })).toHaveLength(1)
       await store.erase({ project, messageId: secret.messageId, origin })
@@ -232,7 +232,7 @@ function describeErase(open: OpenStore): void {
       expect(await store.search({ project, text: 'hello' })).toHaveLength(1)
     })
 
-    it('[P4] a subscriber that comes later does not get it', async () => {
+    it('[P4] a subscriber that comes after an erase does not get the content', async () => {
       const { store, secret } = await told()
       const early = store.subscribe({ project, from: 'start' })
       await store.erase({ project, messageId: secret.messageId, origin })
@@ -241,7 +241,7 @@ function describeErase(open: OpenStore): void {
       }
     })
 
-    it('[P4] a message that waits for readers in memory is erased there too', async () => {
+    it('[P4] an erased message that waits for readers in memory is erased there too', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const slow = store.subscribe({ project, from: 'now' })
@@ -251,7 +251,7 @@ function describeErase(open: OpenStore): void {
       expect(JSON.stringify(await nextEvents(slow, 2))).not.toContain('xylophone')
     })
 
-    it('an unknown message, or one of another project, is not found', async () => {
+    it('erasing an unknown message, or one of another project, is refused as not found', async () => {
       const { store, secret } = await told()
       const erase = (scope: string, messageId: string) => store.erase({ project: scope, messageId, origin })
       expect(await errorOf(() => erase(project, 'none'))).toBeInstanceOf(NotFound)
@@ -259,7 +259,7 @@ function describeErase(open: OpenStore): void {
       expect(textsIn(await allOf(store, 'c'))).toContain('the secret is xylophone')
     })
 
-    it('cannot be done twice', async () => {
+    it('a message cannot be erased twice', async () => {
       const { store, secret } = await told()
       await store.erase({ project, messageId: secret.messageId, origin })
       const twice = await errorOf(() => store.erase({ project, messageId: secret.messageId, origin }))
@@ -267,7 +267,7 @@ function describeErase(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(5)
     })
 
-    it('[P4] names the archives that may still hold it', async () => {
+    it('[P4] erase names the archives that may still hold the content', async () => {
       const { store, secret } = await told()
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
@@ -276,7 +276,7 @@ function describeErase(open: OpenStore): void {
       expect(archives).toEqual([archive])
     })
 
-    it('[P3] a key whose message was erased still gives its place, without the content', async () => {
+    it('[P3] a key whose message was erased still returns its place, without the content', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const once = { key: 'k', digest: 'd' }
@@ -287,7 +287,7 @@ function describeErase(open: OpenStore): void {
       expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
     })
 
-    it('[P4] writes facts anew that repeat it, provably, or nothing if another came meanwhile', async () => {
+    it('[P4] erase rewrites facts that repeat the content, provably, or nothing if another came meanwhile', async () => {
       const { store, reopen } = await open()
       const secret = messageAdded('xylophone')
       await store.append(
@@ -323,7 +323,7 @@ function describeErase(open: OpenStore): void {
       expect(await errorOf(() => again.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
     })
 
-    it('[P4] a key no longer tells what was erased: the digest of its call is gone, and only of that one', async () => {
+    it('[P4] erase removes the digest of the call from its key, and only that one', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const secret = messageAdded('PIN 4711')
@@ -344,7 +344,7 @@ function describeErase(open: OpenStore): void {
 
 function describePurge(open: OpenStore): void {
   describe('purge', () => {
-    it('[P4] writes an archive first, then removes all of the conversation', async () => {
+    it('[P4] purge writes an archive first, then removes all of the conversation', async () => {
       const { store, clock } = await open()
       await store.append(
         proposal('c', [
@@ -374,7 +374,7 @@ function describePurge(open: OpenStore): void {
     })
 
     it.each([0, 1, 3])(
-      '[P4] is refused when the archive fails after %i lines: nothing is removed',
+      '[P4] purge is refused when the archive fails after %i lines: nothing is removed',
       async linesTaken => {
         const { store } = await open()
         await store.append(proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('words')]))
@@ -391,7 +391,7 @@ function describePurge(open: OpenStore): void {
       },
     )
 
-    it('[P4] takes what it removes also from readers of another process that have not come to it yet', async () => {
+    it('[P4] purge removes content also from readers of another process that have not come to it yet', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('kept', conversationCreated()))
@@ -416,7 +416,7 @@ function describePurge(open: OpenStore): void {
       expect(textsIn(await nextEvents(behind, 1))).toEqual(['behind it'])
     })
 
-    it('[P4] is refused when something was said while the archive was written', async () => {
+    it('[P4] purge is refused when a message was added while the archive was written', async () => {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
@@ -439,7 +439,7 @@ function describePurge(open: OpenStore): void {
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words', 'at the last moment'])
     })
 
-    it('[P4] leaves no archive behind when the store was closed while it was written', async () => {
+    it('[P4] purge leaves no archive behind when the store was closed while it was written', async () => {
       const { store, another } = await open()
       const closing = await another()
       await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
@@ -458,7 +458,7 @@ function describePurge(open: OpenStore): void {
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
     })
 
-    it('an unknown conversation, or one of another project, is not found; a purged one says so', async () => {
+    it('purging an unknown conversation, or one of another project, is refused as not found; a purged one says so', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const purge = (scope: string, conversationId: string) =>
@@ -501,7 +501,7 @@ function describeRestore(open: OpenStore): void {
   }
 
   describe('restore', () => {
-    it('[P3] [P4] an archive from before the last purge is refused, and the newest one named', async () => {
+    it('[P3] [P4] restoring an archive from before the last purge is refused, and the newest one named', async () => {
       const { store } = await open()
       const to = memoryArchives()
       const purge = () => store.purge({ project, conversationId: 'c', to, origin })
@@ -523,7 +523,7 @@ function describeRestore(open: OpenStore): void {
       })
     })
 
-    it('[P4] brings back identical events, hashes and heads', async () => {
+    it('[P4] restore brings back identical events, hashes and heads', async () => {
       const { store, events, heads, lines, another } = await purged()
       const head = await store.restore({ project, lines: asyncItems(lines), origin })
       expect(head).toEqual(heads.conversation)
@@ -536,7 +536,7 @@ function describeRestore(open: OpenStore): void {
       }
     })
 
-    it('[P4] the conversation goes on where it was, found and searchable as before', async () => {
+    it('[P4] a restored conversation goes on where it was, found and searchable as before', async () => {
       const { store, events, lines } = await purged()
       await store.restore({ project, lines: asyncItems(lines), origin })
       const { events: more } = await store.append(proposal('c', messageAdded('and on')))
@@ -546,7 +546,7 @@ function describeRestore(open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
 
-    it('[P2] its events stand at new positions, never at ones that were used', async () => {
+    it('[P2] restored events get new positions, never ones that were used', async () => {
       const { store, events, lines } = await purged()
       const between = await store.append(proposal('other', conversationCreated()))
       await store.restore({ project, lines: asyncItems(lines), origin })
@@ -554,7 +554,7 @@ function describeRestore(open: OpenStore): void {
       expect(new Set(positions).size).toBe(positions.length)
     })
 
-    it('brings an archive into another store, byte for byte', async () => {
+    it('restore brings an archive into another store, byte for byte', async () => {
       const { events, lines } = await purged()
       const { store: other } = await open()
       await other.restore({ project, lines: asyncItems(lines), origin })
@@ -562,7 +562,7 @@ function describeRestore(open: OpenStore): void {
       expect(await linesOf(other.export({ project, conversationId: 'c' }))).toEqual(lines)
     })
 
-    it('[P4] can be purged and restored again, at once', async () => {
+    it('[P4] a restored conversation can be purged and restored again, at once', async () => {
       const { store, events, lines } = await purged()
       await store.append(proposal('other', conversationCreated()))
       await store.restore({ project, lines: asyncItems(lines), origin })
@@ -589,7 +589,7 @@ function describeRestore(open: OpenStore): void {
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
     })
 
-    it('is refused when the conversation is there, or its work item has another', async () => {
+    it('restore is refused when the conversation exists, or its work item has another', async () => {
       const { store, lines } = await purged()
       await store.restore({ project, lines: asyncItems(lines), origin })
       expect(await errorOf(() => store.restore({ project, lines: asyncItems(lines), origin }))).toBeInstanceOf(
@@ -605,7 +605,7 @@ function describeRestore(open: OpenStore): void {
       expect(await taken.conversation(project, 'c')).toBeUndefined()
     })
 
-    it('[P12] is refused in another project', async () => {
+    it('[P12] restore is refused in another project', async () => {
       const { store, lines } = await purged()
       const error = await errorOf(() => store.restore({ project: 'bank', lines: asyncItems(lines), origin }))
       expect(error).toBeInstanceOf(IllegalState)
@@ -628,7 +628,7 @@ function describeRestore(open: OpenStore): void {
 
     let wholeArchive: Promise<string[]> | undefined
 
-    it.each(Object.keys(harm))('[P13] an archive that %s is refused and nothing changes', async what => {
+    it.each(Object.keys(harm))('[P13] restoring an archive that %s is refused and nothing changes', async what => {
       wholeArchive ??= purged().then(({ lines }) => lines)
       const lines = await wholeArchive
       const harmed = harm[what]!(lines)
@@ -646,7 +646,7 @@ function describeRestore(open: OpenStore): void {
 
 function describeExport(open: OpenStore): void {
   describe('export', () => {
-    it('gives lines that another store takes, and removes nothing', async () => {
+    it('export gives lines that another store takes, and removes nothing', async () => {
       const { store } = await open()
       await store.append(
         proposal('c', [conversationCreated(), messageAdded('', { parts: [largePart, largePart] }), messageAdded('x')]),
@@ -660,7 +660,7 @@ function describeExport(open: OpenStore): void {
       expect((await other.verify()).damages).toEqual([])
     })
 
-    it('of a long conversation that grows meanwhile gives lines that another store takes', async () => {
+    it('export of a long conversation that grows meanwhile gives lines that another store takes', async () => {
       const { store } = await open()
       await store.append(
         proposal('c', [conversationCreated(), ...Array.from({ length: 1500 }, () => messageAdded('x'))]),
@@ -675,7 +675,7 @@ function describeExport(open: OpenStore): void {
       expect((await other.verify()).damages).toEqual([])
     })
 
-    it('an unknown conversation is not found, a purged one says so', async () => {
+    it('exporting an unknown conversation is refused as not found, a purged one says so', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       await store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })
@@ -703,7 +703,7 @@ function describeDue(open: OpenStore): void {
       expect(await store.expiring('bank', clock.now + 1000 * hour, 10)).toEqual([])
     })
 
-    it('use slides it: a message the session sees, and only such a one', async () => {
+    it('a message slides the expiry of the sessions that see it, and of no other', async () => {
       const { store, clock } = await open()
       await store.append(
         proposal('c', [
@@ -719,7 +719,7 @@ function describeDue(open: OpenStore): void {
       expect(ids(await store.expiring(project, start + 1.5 * hour, 10))).toEqual(['left', 'used'])
     })
 
-    it('sessions that may be over are listed beside those that are marked', async () => {
+    it('sessions that may have expired are listed next to those that are marked', async () => {
       const { store, clock } = await open()
       const of = (id: string, expiresInMs: number | null) => sessionCreated(id, { expiresInMs })
       await store.append(proposal('c', [conversationCreated(), of('marked', hour), of('over', hour), of('ever', null)]))
@@ -732,14 +732,14 @@ function describeDue(open: OpenStore): void {
       expect(await listed(clock.now + hour)).toEqual(['marked', 'over'])
     })
 
-    it('a session that is not active is not due again', async () => {
+    it('an inactive session is not due again', async () => {
       const { store, clock } = await open()
       await store.append(proposal('c', [conversationCreated(), sessionCreated('s', { expiresInMs: hour })]))
       await store.append(proposal('c', { type: 'session.archived', sessionId: 's' }))
       expect(await store.expiring(project, clock.now + 10 * hour, 10)).toEqual([])
     })
 
-    it('many sessions in use do not hide the one that is not', async () => {
+    it('many sessions in use do not hide the one that is due', async () => {
       const { store, clock } = await open()
       const inUse = Array.from({ length: 10 }, (_, index) => sessionCreated(`s${index}`, { expiresInMs: hour }))
       await store.append(proposal('c', [conversationCreated(), ...inUse]))
@@ -777,7 +777,7 @@ function describeDue(open: OpenStore): void {
       expect(await store.archivable('bank', { completed: true }, { limit: 10 })).toEqual({ items: [] })
     })
 
-    it('that a session expired is no use of its conversation: neither lists nor the archive take it for one', async () => {
+    it('marking a session as expired is no use of its conversation, for lists and for the archive', async () => {
       const { store: kept, clock, reopen } = await open()
       let store = kept
       const start = clock.now
@@ -804,7 +804,7 @@ function describeDue(open: OpenStore): void {
       expect((await store.conversation(project, 'left'))?.activeAt).toBe(new Date(clock.now).toISOString())
     })
 
-    it('a conversation is to be looked after by time-outs, open delegations and running executions, a page at a time', async () => {
+    it('a conversation is due for the sweep by time-outs, open delegations and running executions, a page at a time', async () => {
       const { store, clock } = await open()
       const start = clock.now
       const due = async (now: number, page = { limit: 10 }) => {

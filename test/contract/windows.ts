@@ -77,14 +77,14 @@ function describeLanes(open: OpenStore): void {
     ['a stranger: everyone only', asSession('u', 'merge'), ['to all']],
     ['a session in a delegation', asSession('u', 'qa', ['d']), ['to all', 'to dev and qa', 'in delegation d']],
     ['the whole log', everything, audiences.map(([text]) => text)],
-  ])('shows what is meant for %s', async (_who, viewer, sees) => {
+  ])('a window shows what is meant for %s', async (_who, viewer, sees) => {
     const store = await spoken()
     const window = windowOn('c', { viewer })
     expect(contents(await store.messages(window, { limit: 50 }))).toEqual(sees)
     expect(await store.measure(window)).toMatchObject({ messages: sees.length, tokens: sees.join('').length })
   })
 
-  it('shows the kinds that are asked for', async () => {
+  it('a window shows the kinds that the caller chose', async () => {
     const { store } = await open()
     const kinds = [
       messageAdded('question'),
@@ -124,7 +124,7 @@ function describeLanes(open: OpenStore): void {
     }
   })
 
-  it('starts after a version, and keeps what a reset kept', async () => {
+  it('a window starts after a version, and keeps what a reset kept', async () => {
     const { store } = await open()
     const rules = messageAdded('rules', { role: 'system' })
     await store.append(
@@ -144,7 +144,7 @@ function describeLanes(open: OpenStore): void {
     expect(await store.measure(window)).toMatchObject({ messages: 3, tokens: 'rulesnewnewer'.length })
   })
 
-  it('ends at a version: the window as it was then', async () => {
+  it('a window ends at a version: as it was then', async () => {
     const { store } = await open()
     const rules = messageAdded('rules', { role: 'system' })
     await store.append(
@@ -156,7 +156,7 @@ function describeLanes(open: OpenStore): void {
     expect(await store.measure(window)).toMatchObject({ messages: 2, tokens: 'rulesthen'.length })
   })
 
-  it('versions that no conversation reaches are after the end of it', async () => {
+  it('a version that no conversation reaches is after its end', async () => {
     const { store } = await open()
     await store.append(proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b')]))
     const far = Number.MAX_SAFE_INTEGER
@@ -170,7 +170,7 @@ function describeLanes(open: OpenStore): void {
     expect(await store.read({ project, conversationId: 'c', from: far, to: far, limit: far })).toEqual([])
   })
 
-  it('counts what a reset kept only where its kind is asked for', async () => {
+  it('a window counts what a reset kept only where its kind is chosen', async () => {
     const { store } = await open()
     await store.append(
       proposal('c', [
@@ -185,7 +185,7 @@ function describeLanes(open: OpenStore): void {
     expect(await store.measure(window)).toMatchObject({ messages: 1, tokens: 'new'.length })
   })
 
-  it('says when something was last said there', async () => {
+  it('a window says when its last message was added', async () => {
     const { store, clock } = await open()
     const window = windowOn('c', { viewer: asSession('s') })
     await store.append(proposal('c', conversationCreated()))
@@ -197,13 +197,13 @@ function describeLanes(open: OpenStore): void {
     expect((await store.measure(window)).lastActiveAt).toBe(seenAt)
   })
 
-  it('an unknown conversation is empty', async () => {
+  it('the window of an unknown conversation is empty', async () => {
     const { store } = await open()
     expect(await store.messages(windowOn('none'), { limit: 5 })).toEqual([])
     expect(await store.measure(windowOn('none'))).toMatchObject({ messages: 0, tokens: 0, input: 0, output: 0 })
   })
 
-  it('sums that would no longer be exact are refused, and hold up nobody who writes at the same moment', async () => {
+  it('sums that would no longer be exact are refused, and block no writer at the same moment', async () => {
     const { store, reopen } = await open()
     const large = (text: string, usage: { input: number; output: number }) => messageAdded(text, { usage })
     const half = 2 ** 52
@@ -225,7 +225,7 @@ function describeLanes(open: OpenStore): void {
     expect((await again.verify()).damages).toEqual([])
   })
 
-  it('adds up what providers reported, apart from the size of the contents', async () => {
+  it('a window adds up what providers reported, apart from the size of the contents', async () => {
     const { store } = await open()
     const usage = { input: 100, output: 7, cacheRead: 3 }
     await store.append(
@@ -251,13 +251,13 @@ function describePages(open: OpenStore): void {
     return store
   }
 
-  it('gives the newest of a page, oldest first', async () => {
+  it('a window gives the newest of a page, oldest first', async () => {
     const store = await hundred()
     expect(contents(await store.messages(windowOn('c'), { limit: 3 }))).toEqual(['97', '98', '99'])
     expect(contents(await store.messages(windowOn('c'), { limit: 3, before: 99 }))).toEqual(['94', '95', '96'])
   })
 
-  it('of many lanes gives the newest, or the oldest after a version, of all together', async () => {
+  it('a window of many lanes gives the newest, or the oldest after a version, of all together', async () => {
     const { store, reopen } = await open()
     const sessions = Array.from({ length: 300 }, (_, index) => `s${index}`)
     const to = (sessionId: string) => messageAdded(sessionId, { audience: { to: 'session', sessionId } })
@@ -276,7 +276,7 @@ function describePages(open: OpenStore): void {
     }
   })
 
-  it('gives the oldest of a page after a version', async () => {
+  it('a window gives the oldest of a page after a version', async () => {
     const store = await hundred()
     expect(contents(await store.messages(windowOn('c'), { limit: 3, after: 0 }))).toEqual(['0', '1', '2'])
     expect(contents(await store.messages(windowOn('c'), { limit: 3, after: 4, before: 7 }))).toEqual(['3', '4'])
@@ -354,7 +354,7 @@ function describeContent(open: OpenStore): void {
     ['a structured output', { type: 'tool-result', callId: 'k', output: [large, { again: [large] }] }],
     ['a file', { type: 'file', name: 'a.txt', mediaType: 'text/plain', text: large }],
     ['a reasoning', { type: 'reasoning', text: large, signature: 'x' }],
-  ])('%s over 256 KB comes back whole', async (_what, part) => {
+  ])('a message with %s over 256 KB comes back whole', async (_what, part) => {
     const { store, reopen } = await open()
     const small: Part = { type: 'text', text: odd }
     const message = messageAdded('', { parts: [small, part, part, small] })
@@ -414,7 +414,7 @@ function describeErasures(open: OpenStore): void {
 function describeSharing(open: OpenStore): void {
   const shared = { shared: true }
 
-  it('gives the same window again and what came since, whoever wrote it', async () => {
+  it('a window is read again with what came since, from any writer', async () => {
     const { store, another } = await open()
     const other = await another()
     await store.append(
@@ -428,7 +428,7 @@ function describeSharing(open: OpenStore): void {
     expect(await shown(9)).toEqual(['one', 'two', 'three', 'four', 'five'])
   })
 
-  it('[P4] does not give what another process erased or purged', async () => {
+  it('[P4] a window gives nothing that another process erased or purged', async () => {
     const { store, another } = await open()
     const other = await another()
     const secret = messageAdded('secret')
@@ -445,7 +445,7 @@ function describeSharing(open: OpenStore): void {
     expect(await shown()).toEqual([])
   })
 
-  it('what is handed out to be sent cannot be changed for the next time', async () => {
+  it('messages that are handed out for sending cannot be changed for the next time', async () => {
     const { store } = await open()
     const parts: Part[] = [{ type: 'tool-call', callId: 'k', name: 'write', input: { path: 'a', at: { line: 1 } } }]
     await store.append(proposal('c', [conversationCreated(), messageAdded('', { role: 'assistant', parts })]))
@@ -459,7 +459,7 @@ function describeSharing(open: OpenStore): void {
     expect(await read()).toEqual(parts)
   })
 
-  it('what one caller does with its messages no other sees', async () => {
+  it('changes that one caller makes to its messages reach no other', async () => {
     const { store } = await open()
     const parts: Part[] = [
       { type: 'text', text: 'as it was' },
@@ -508,7 +508,7 @@ function describeSharing(open: OpenStore): void {
     },
   )
 
-  it('is what reading it anew gives, however windows and writers change', async () => {
+  it('a window equals a fresh read of it, however windows and writers change', async () => {
     const { store, another } = await open()
     const other = await another()
     await fc.assert(

@@ -33,7 +33,7 @@ async function idsIn(store: Store, query: Omit<Query, 'project'> & { project?: s
 
 export function describeWorkItems(name: string, open: OpenStore): void {
   describe(`work items on ${name}`, () => {
-    it('come by priority, the oldest first, a page at a time, through any handle', async () => {
+    it('work items come by priority, the oldest first, a page at a time, through any handle', async () => {
       const { store, another, clock } = await open()
       for (const [id, priority] of [
         ['a', 2],
@@ -49,7 +49,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       expect(await idsIn(await another(), { type: 'bead', limit: 1 })).toEqual(['b', 'e', 'd', 'a', 'c'])
     })
 
-    it('are found by the state they are in now, and by what their conversation is', async () => {
+    it('work items are found by their present state, and by what their conversation is', async () => {
       const { store } = await open()
       for (const id of ['a', 'b', 'c']) await store.append(proposal(id, described(id, 2)))
       await store.append(proposal('b', moved(bead('b'), 'open', 'done')))
@@ -63,14 +63,14 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       expect(await idsIn(store, { type: 'bead', states: ['open'], status: ['active'] })).toEqual(['a', 'b'])
     })
 
-    it('follow a new priority', async () => {
+    it('work items follow a new priority', async () => {
       const { store } = await open()
       for (const id of ['a', 'b']) await store.append(proposal(id, described(id, 2)))
       await store.append(proposal('b', { type: 'work.described', item: bead('b'), priority: 0 }))
       expect(await idsIn(store, { type: 'bead' })).toEqual(['b', 'a'])
     })
 
-    it('tasks are those of their feature, whatever its id is made of', async () => {
+    it('tasks are those of their feature, whatever characters its id has', async () => {
       const { store } = await open()
       const features = ['login', 'log', `it's "odd" – 登录 \\ %`, 'x'.repeat(500)]
       for (const [index, featureId] of features.entries()) {
@@ -91,14 +91,14 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       expect(await idsIn(store, { type: 'task' })).toHaveLength(8)
     })
 
-    it('are none where nobody made a work item of what a conversation is about', async () => {
+    it('a conversation about something is no work item until one is made of it', async () => {
       const { store } = await open()
       await store.append(proposal('a', [conversationCreated({ workItem: bead('a') }), messageAdded('hello')]))
       await store.append(proposal('t', conversationCreated()))
       for (const type of ['feature', 'task', 'bead'] as const) expect(await idsIn(store, { type })).toEqual([])
     })
 
-    it('[P12] nothing of another project', async () => {
+    it('[P12] work items of another project are not listed', async () => {
       const { store } = await open()
       await store.append(proposal('a', described('a', 2)))
       await store.append(proposal('b', described('b', 2), { project: 'bank' }))
@@ -107,7 +107,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       expect(await idsIn(store, { type: 'bead', project: 'nowhere' })).toEqual([])
     })
 
-    it('[P4] go with a purge and come back as they were', async () => {
+    it('[P4] work items go with a purge and come back as they were', async () => {
       const { store } = await open()
       const to = memoryArchives()
       const item = task('login', 'form')
@@ -122,7 +122,7 @@ export function describeWorkItems(name: string, open: OpenStore): void {
       expect(await idsIn(store, { type: 'task', featureId: 'login', states: ['in_dev'] })).toEqual(['f'])
     })
 
-    it('whatever was done, the lists say what the heads say', async () => {
+    it('work items in lists equal those in heads, whatever was done', async () => {
       const { store, another, clock } = await open()
       const handles = [store, await another()]
       const step = fc.record({
