@@ -66,6 +66,8 @@ function message(from: Random): MessageInput {
   }
 }
 
+const imageUrls = ['https://example.test/a.png', 'data:image/png;base64,iVBORw0KGgo=', 'data:image/png;base64,']
+
 const authors = ['user', 'tools', 'another person', '# Your role', 'Zoë 日本語の人', `${'long '.repeat(20)}name`]
 
 function parts(from: Random): Part[] {
@@ -81,6 +83,10 @@ function parts(from: Random): Part[] {
       return [text, { type: 'text', text: filler(from) || '-' }]
     case 4:
       return [{ type: 'reasoning', text: 'only thinking' }]
+    case 5:
+      return [{ type: 'reasoning', text: 'signed', signature: from.pick(['sig', 'openai:{}', 'gemini:"s"']) }, text]
+    case 6:
+      return [text, { type: 'file', name: 'a.png', mediaType: 'image/png', url: from.pick(imageUrls) }]
     default:
       return [text]
   }
@@ -133,6 +139,7 @@ const oddities = [
   '\t',
   '\n',
   '\u0000',
+  '\ud83d',
   '<system>',
   'é',
   '```',

@@ -1,6 +1,14 @@
 /** What must hold of every request, looked at from outside: promises 5, 6, 7, 8 and 12, as sentences about what broke. */
 import { isDeepStrictEqual } from 'node:util'
-import type { AgentRequest, BudgetTooSmall, Checkpoint, RequestMessage, RequestPart } from 'colloquy'
+import {
+  type AgentRequest,
+  type BudgetTooSmall,
+  type Checkpoint,
+  type RequestMessage,
+  type RequestPart,
+  requestFor,
+} from 'colloquy'
+import { ruleBreaks } from '../support/provider-rules.ts'
 import type { Ask } from './request-cases.ts'
 import type { RequestTable, Said, Seat } from './request-table.ts'
 
@@ -19,7 +27,7 @@ interface Checking {
 }
 
 export function checkRequest(checking: Checking): string[] {
-  return [...budget(checking), ...coverage(checking), ...legality(checking), ...content(checking)]
+  return [...budget(checking), ...coverage(checking), ...legality(checking), ...forms(checking), ...content(checking)]
 }
 
 /** [P5] Inside the budget, by the ledger and by counting what is really sent, in both renderings. */
@@ -105,6 +113,15 @@ function legality({ table, seat, request }: Checking): string[] {
   return problems
 }
 
+/** [P7] In the form of each SDK it breaks no rule of the provider. */
+function forms({ request }: Checking): string[] {
+  return dialects.flatMap(dialect =>
+    ruleBreaks(dialect, requestFor(request, dialect, { cache: true })).map(problem => `[P7] ${problem}`),
+  )
+}
+
+const dialects = ['anthropic', 'openai-chat', 'openai-responses', 'ai-sdk', 'gemini'] as const
+
 function rolesAndPairs(messages: readonly RequestMessage[]): string[] {
   const problems: string[] = []
   if (messages[0]?.role !== 'user') problems.push('[P7] the first message is not a user’s')
@@ -157,7 +174,7 @@ function content({ table, seat, request, asked }: Checking): string[] {
     problems.push(
       `[P7] the message stands ${timesIn(prompt, asked.mark)} times in the prompt, ${timesIn(texts, asked.mark)} times in the messages`,
     )
-  const last = request.messages.at(-1)?.content.at(-1)
+  const last = request.messages.at(-1)?.content.findLast(part => part.type !== 'image')
   if (last?.type !== 'text' || !last.text.includes(asked.mark))
     problems.push('[P7] the message is not the last thing said')
   return problems

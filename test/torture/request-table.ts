@@ -28,6 +28,9 @@ export interface Said {
   hidden: boolean
 }
 
+/** Providers take letters, digits, `_` and `-` only. */
+const toolNames = ['read_file', 'read_file', 'files.read', 'führe aus', '1st', `${'long'.repeat(20)}`]
+
 export interface Tally {
   asked: number
   refused: number
@@ -141,10 +144,15 @@ export class RequestTable {
   }
 
   async #call(seat: Seat, { calls: count, answered }: Extract<Step, { do: 'call' }>): Promise<void> {
-    const ids = Array.from({ length: count }, () => `toolu_01D7FLrfh4GYq7yT1U${++this.#calls}`)
-    const calls = ids.map(
-      (callId): Part => ({ type: 'tool-call', callId, name: 'read_file', input: { path: `${markPlace}.ts` } }),
-    )
+    const ids = Array.from({ length: count }, () => {
+      const number = ++this.#calls
+      return `${number % 3 === 0 ? 'functions.read:' : 'toolu_01D7FLrfh4GYq7yT1U'}${number}`
+    })
+    const calls = ids.map((callId, index): Part => {
+      const name = toolNames[(this.#calls + index) % toolNames.length]!
+      const path = `${markPlace}.ts`
+      return { type: 'tool-call', callId, name, input: this.#calls % 5 === 0 ? path : { path, odd: '\ud83d' } }
+    })
     const results = ids.map(
       (callId): Part => ({
         type: 'tool-result',

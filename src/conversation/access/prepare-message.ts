@@ -75,9 +75,11 @@ function wholeCount(tokens: TokenCount): TokenCount {
 
 /** The message an append recorded. */
 export function recordedMessage(appended: Appended): Message {
-  for (const recorded of appended.events) {
-    const message = messageOf(recorded)
-    if (message) return message
-  }
+  const [message] = recordedMessages(appended)
+  if (message) return message
   throw new NotFound('message', '', 'The call recorded none.')
+}
+
+export function recordedMessages(appended: Appended): Message[] {
+  return appended.events.flatMap(recorded => messageOf(recorded) ?? [])
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Decision } from '../../log/commands/decision.ts'
 import { parseInput } from '../../log/commands/input.ts'
 import { jsonCopy } from '../../log/commands/json.ts'
-import { addToSession } from '../../log/commands/message.ts'
+import { addAllToSession, addToSession } from '../../log/commands/message.ts'
 import type { MessageInput } from '../../log/commands/message-input.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
 import * as command from '../../log/commands/session.ts'
@@ -24,8 +24,10 @@ import type { Message } from '../../log/views/message.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/views/session.ts'
 import type { CheckpointDiff } from '../../request/compaction/diff.ts'
 import type { ContextInputs } from '../../request/context/gather.ts'
+import type { AnswerMessage } from '../../request/dialects/answer.ts'
+import { type Dialect, type ResponseForms, readResponse } from '../../request/dialects/index.ts'
 import { checkAsked, checkPage } from '../access/input-schemas.ts'
-import { recordedMessage, type Scribe } from '../access/prepare-message.ts'
+import { recordedMessage, recordedMessages, type Scribe } from '../access/prepare-message.ts'
 import { changeAsSeen } from '../access/retry-on-conflict.ts'
 import { type Session, type SessionStats, sessionFrom } from '../access/session.ts'
 import { type SessionAccess, sessionAccess } from '../access/session-access.ts'
@@ -35,6 +37,7 @@ import type { AgentRequest } from './agent-request.ts'
 import type { FoundItem } from './checkpoints.ts'
 import { type CompactOutcome, compactionLease } from './compaction-run.ts'
 import { checkedOptions, type RequestOptions } from './request-settings.ts'
+import { hasSubstituteNames, messageFromAnswer, withToolNames } from './sdk-answers.ts'
 import { type ListSessions, listedSessions } from './session-list.ts'
 import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
@@ -156,6 +159,26 @@ export class SessionManager {
     const prepared = await this.#scribe.prepare(message)
     const decide = addToSession(sessionId, prepared)
     return recordedMessage(await this.#execute(sessionId, decide, ['addMessage', sessionId, message], write))
+  }
+
+  /**
+   * Records what the SDK of a provider returned: text, reasoning with its signature, tool calls, usage, model and stop
+   * reason. One call and one write, also where the SDK took several steps.
+   *
+   * @param write `tools`: names of the tools that were offered, to find those whose names the provider does not take
+   * @throws {InvalidInput} when it is not what that SDK returns, or says nothing
+   */
+  async addResponse<D extends Dialect>(
+    sessionId: string,
+    dialect: D,
+    response: ResponseForms[D],
+    { tools = [], ...write }: WriteOptions & { tools?: readonly string[] } = {},
+  ): Promise<Message[]> {
+    const answers = readResponse(dialect, response)
+    const inputs = withToolNames(answers, await this.#toolNames(sessionId, answers, tools)).map(messageFromAnswer)
+    const placed = await Promise.all(inputs.map(input => this.#scribe.prepare(input)))
+    const asked = ['addResponse', sessionId, dialect, inputs]
+    return recordedMessages(await this.#execute(sessionId, addAllToSession(sessionId, placed), asked, write))
   }
 
   /** The newest messages a person would read: no internal ones, no system ones, and none whose content is missing. */
@@ -349,6 +372,21 @@ export class SessionManager {
   ): Promise<Session> {
     const parts = { engine: this.#engine, scope: this.#scope, settings: this.#settings, phases: this.#phases }
     return this.#session(await startSession(parts, decide, meant, { asked, write }))
+  }
+
+  /** Names of tools that a provider may have been told by a substitute: what the agent may call, and what it called. */
+  async #toolNames(
+    sessionId: string,
+    answers: readonly AnswerMessage[],
+    offered: readonly string[],
+  ): Promise<string[]> {
+    if (!hasSubstituteNames(answers)) return []
+    const { allowedTools } = await this.getAgentDescription(sessionId)
+    const messages = await this.getRecentMessages(sessionId, 200)
+    const called = messages.flatMap(({ parts }) =>
+      parts.flatMap(part => (part.type === 'tool-call' ? [part.name] : [])),
+    )
+    return [...offered, ...allowedTools, ...called]
   }
 
   #head(sessionId: string): Promise<SessionHead> {

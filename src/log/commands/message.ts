@@ -130,20 +130,31 @@ export interface PreparedMessage {
 }
 
 /** Adds a message through a session. */
-export function addToSession(sessionId: string, { message, messageId, tokens }: PreparedMessage): Decision {
+export function addToSession(sessionId: string, prepared: PreparedMessage): Decision {
+  return addAllToSession(sessionId, [prepared])
+}
+
+/** Adds messages through a session, in order, all of them or none. */
+export function addAllToSession(sessionId: string, messages: readonly PreparedMessage[]): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     const conversation = openConversationIn(heads, session.conversationId)
-    const added: MessageAdded = {
-      type: 'message.added',
-      messageId,
-      ...message,
-      author: message.author ?? (message.role === 'assistant' ? session.agentName : message.role),
-      audience: message.audience ?? audienceOf(session),
-      tokens,
-      sessionId,
+    const events: ConversationEvent[] = []
+    for (const { message, messageId, tokens } of messages) {
+      const added: MessageAdded = {
+        type: 'message.added',
+        messageId,
+        ...message,
+        author: message.author ?? (message.role === 'assistant' ? session.agentName : message.role),
+        audience: message.audience ?? audienceOf(session),
+        tokens,
+        sessionId,
+      }
+      const head = { ...conversation, version: conversation.version + events.length }
+      const isCompleted = events.some(event => event.type === 'completion.recorded')
+      events.push(...(isCompleted ? withPin(head.version, added) : withConsequences(head, added)))
     }
-    return withConsequences(conversation, added)
+    return events
   }
 }
 

@@ -1,8 +1,9 @@
 /** Claude through Anthropic's Messages API, or anything that speaks it. */
 import { createAnthropic } from '@ai-sdk/anthropic'
 import type { SharedV3ProviderMetadata, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import { anthropicSignature, fromAnthropicSignature } from '../../request/dialects/signature.ts'
+import { plainCallId } from '../../request/dialects/wire-names.ts'
 import type { Effort, Model } from '../model.ts'
-import { plainCallId } from './call-ids.ts'
 import { aiSdkModel } from './model.ts'
 import type { Dialect } from './prompt.ts'
 import type { ProviderOptions } from './provider-options.ts'
@@ -31,23 +32,22 @@ function dialectOf(model: string, effort: Effort | undefined): Dialect {
     callId: plainCallId,
     takesImages: true,
     reasoning({ text, signature }) {
-      // Unsigned thinking is not this provider's and would be refused.
-      if (signature === undefined) return undefined
-      return { type: 'reasoning', text, providerOptions: { anthropic: unpacked(signature) } }
+      // Unsigned thinking, or another provider's, would be refused.
+      const signed = fromAnthropicSignature(signature)
+      if (!signed) return undefined
+      return {
+        type: 'reasoning',
+        text,
+        providerOptions: { anthropic: 'data' in signed ? { redactedData: signed.data } : signed },
+      }
     },
   }
 }
 
-/** Thinking that the provider hides comes as data without text, and goes back as such. */
-const hidden = 'redacted:'
-
 function signatureOf({ anthropic }: SharedV3ProviderMetadata): string | undefined {
   if (typeof anthropic?.signature === 'string') return anthropic.signature
-  return typeof anthropic?.redactedData === 'string' ? `${hidden}${anthropic.redactedData}` : undefined
-}
-
-function unpacked(signature: string): SharedV3ProviderOptions[string] {
-  return signature.startsWith(hidden) ? { redactedData: signature.slice(hidden.length) } : { signature }
+  const data = anthropic?.redactedData
+  return typeof data === 'string' ? anthropicSignature({ data }) : undefined
 }
 
 /** Models from 4.6 on choose for themselves how long to think; older ones are given a number of tokens. */

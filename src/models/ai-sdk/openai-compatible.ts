@@ -1,7 +1,7 @@
 /** Chat completions as OpenAI defined them and many speak them: hosted (OpenAI, OpenRouter, Groq) or local (Ollama, vLLM). */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { nineCharacterCallId, shortCallId } from '../../request/dialects/wire-names.ts'
 import type { Effort, Model } from '../model.ts'
-import { nineCharacterCallId, shortCallId } from './call-ids.ts'
 import { aiSdkModel } from './model.ts'
 import type { Dialect } from './prompt.ts'
 import type { ProviderOptions } from './provider-options.ts'

@@ -27,6 +27,11 @@ export function wireToolName(name: string): string {
   return `${/^[a-z_]/i.test(readable) ? '' : 'tool_'}${readable}_${digest(name).slice(0, 8)}`
 }
 
+/** Whether a name may stand for another one. */
+export function isSubstituteName(wireName: string): boolean {
+  return /_[0-9a-f]{8}$/.test(wireName)
+}
+
 /** Finds the tool that a provider means by a name that `wireToolName` made. */
 export function toolNameFrom(wireName: string, names: Iterable<string>): string {
   for (const name of names) if (wireToolName(name) === wireName) return name
