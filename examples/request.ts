@@ -17,7 +17,6 @@ console.log(`${request.totalTokens} of ${request.budget} tokens, checkpoint ${re
 for (const { what, fate, tokens, why } of request.ledger.entries.slice(0, 3)) {
   console.log(`  ${what}: ${fate}, ${tokens} tokens (${why})`)
 }
-// send request.system and request.messages to a Messages API, or request.systemPrompt and request.userPrompt
 // #endregion request
 
 // #region describe
