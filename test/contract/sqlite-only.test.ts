@@ -18,7 +18,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { ConversationDamaged, PositionUnknown, type Store } from 'colloquy'
-import { salvage, sqliteStore } from 'colloquy/sqlite'
+import { salvage, sqliteStatus, sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import {
@@ -31,7 +31,6 @@ import {
   sessionCreated,
   textsIn,
 } from '../support/builders.ts'
-import { toFirstSchema } from '../support/first-schema.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { openSqlite } from './open-sqlite.ts'
 
@@ -251,7 +250,7 @@ describe('damage to rows', () => {
       )
     }
     await store.close()
-    const file = new DatabaseSync(path)
+    const file = new DatabaseSync(path, { defensive: false })
     file.exec('pragma foreign_keys = off')
     file.exec(sql)
     file.close()
@@ -339,11 +338,7 @@ describe('damage to rows', () => {
     ['a changed session', `update sessions set head = replace(head, 'dev', 'pm') where id = 'b s'`, undefined],
     ['a missing session', `delete from sessions where id = 'b s'`, undefined],
     ['a hash that is none', `update events set hash = 'none' where ${inB} and version = 3`, 3],
-    [
-      'a message out of its place',
-      `update places set lane = lane + 90 where lane in (select lane from lanes where ${inB})`,
-      undefined,
-    ],
+    ['messages of a lane that is not there', `update events set lane = lane + 90 where ${inB}`, 3],
     ['a lane for nobody', `update lanes set audience = substr(audience, 2) where ${inB}`, undefined],
   ])('[P13] verify finds %s and names its conversation', async (_what, sql, version) => {
     const store = await tampered(sql)
@@ -368,24 +363,52 @@ describe('damage to rows', () => {
     expect(events.map(one => one.event.type)).toEqual(Array.from({ length: 48 }, () => 'damaged'))
   })
 
-  it.each([
-    ['conversation', `update events set conversation = 99 where ${inB} and version = 4`],
-    ['version', `update events set version = 99 where ${inB} and version = 4`],
-    ['lane', `update events set lane = 99 where ${inB} and version = 4`],
-  ])('[P13] salvage rescues a message whose row has another %s than its place', async (_what, sql) => {
-    const path = await tamperedFile(sql)
+  it('[P13] salvage rescues a message whose row has another conversation than its lane', async () => {
+    const path = await tamperedFile(`update events set conversation = 99 where ${inB} and version = 4`)
     await salvage(path, `${path}-rescued`)
     const rescued = await openAt(`${path}-rescued`)
     expect(textsIn(await rescued.read({ project, conversationId: 'b' }))).toEqual(['b one', 'b two', 'b three'])
     expect((await rescued.verify()).damages).toEqual([])
   })
 
-  it('[P13] a message out of its place is named although another message is damaged, too', async () => {
-    const store = await tampered(`
-      update places set lane = lane + 90 where lane in (select lane from lanes where ${inB});
-      update events set actor = 'eve' where version = 3 and not (${inB})`)
-    const { damages } = await store.verify()
-    expect(new Set(damages.map(damage => damage.conversationId))).toEqual(new Set(['a', 'b', 'c']))
+  /** Changes rows behind the back of an index. */
+  async function withoutIndex(index: string, sql: string): Promise<Store> {
+    return tampered(`
+      pragma writable_schema = on;
+      create temp table saved as select * from sqlite_schema where name = '${index}';
+      delete from sqlite_schema where name = '${index}';
+      pragma writable_schema = reset;
+      ${sql};
+      pragma writable_schema = on;
+      insert into sqlite_schema select * from saved;
+      pragma writable_schema = reset`)
+  }
+
+  it.each([
+    ['version', 'events_by_version', `update events set version = 3 where ${inB} and version = 4`],
+    ['lane', 'events_by_lane', `update events set lane = 1 where ${inB} and version = 4`],
+    ['sums', 'events_by_lane', `update events set tokens = tokens + 1 where ${inB} and version = 4`],
+  ])('[P13] verify finds a message whose row has another %s than its index', async (_what, index, sql) => {
+    expect((await (await withoutIndex(index, sql)).verify()).clean).toBe(false)
+  })
+
+  it('[P12][P13] a message that an index leads to by mistake is not handed out for another', async () => {
+    const store = await withoutIndex(
+      'events_by_lane',
+      `update events set position = -position where ${inB} and version in (4, 5);
+      update events set position = -position - 1 where ${inB} and version = 5;
+      update events set position = -position + 1 where ${inB} and version = 4`,
+    )
+    const viewer = { sees: 'everything' } as const
+    const window = { project, conversationId: 'b', viewer, kinds: ['talk'], start: 0, kept: [] } as const
+    const messages = await store.messages(window, { limit: 10 })
+    expect(messages.map(message => message.missing?.because)).toEqual([undefined, 'damaged', 'damaged'])
+    await store.repair!()
+    expect((await store.messages(window, { limit: 10 })).map(message => message.content)).toEqual([
+      'b one',
+      'b two',
+      'b three',
+    ])
   })
 
   it('[P13] a head that lacks what every head has is folded from the log', async () => {
@@ -555,31 +578,22 @@ describe('the write-ahead log', () => {
   })
 })
 
-describe('a file of an earlier schema', () => {
-  /** As the first schema left it. */
-  async function ofSchema1(): Promise<string> {
+describe('a file of another schema', () => {
+  it.each([
+    [6, 'Export its conversations with the version that made it'],
+    [99, 'Update Colloquy'],
+  ])('is refused with what to do when its number is %i', async (number, remedy) => {
     const path = join(temporaryFolder(), 'colloquy.db')
-    const store = await sqliteStore(path, { clock: Date.now })
-    await store.append(proposal('c', [conversationCreated({ phase: 'chat' }), messageAdded('hello')]))
-    await store.close()
-    toFirstSchema(path)
-    return path
-  }
-
-  it('is brought up to date when it is opened, and nothing in it changes', async () => {
-    const store = await openAt(await ofSchema1())
-    expect(await store.verify()).toMatchObject({ clean: true, events: 2 })
-    await store.append(proposal('c', { type: 'phase.changed', to: 'plan', timeoutMs: 1 }))
-    const { items } = await store.due(project, Date.now() + 1000, { limit: 10 })
-    expect(items.map(head => head.info.id)).toEqual(['c'])
-  })
-
-  it('can be read as it is by those who may not write', async () => {
-    const store = await sqliteStore(await ofSchema1(), { clock: Date.now, readOnly: true })
-    onTestFinished(() => store.close())
-    expect(textsIn(await store.read({ project, conversationId: 'c' }))).toEqual(['hello'])
-    expect((await store.conversation(project, 'c'))?.info.phase).toBe('chat')
-    expect(await store.searchTitles({ project, text: 'login', since: '2026-01-01T00:00:00Z' })).toHaveLength(1)
+    await (await sqliteStore(path, { clock: Date.now })).close()
+    const file = new DatabaseSync(path)
+    file.exec(`pragma user_version = ${number}`)
+    file.close()
+    for (const readOnly of [true, false]) {
+      const opening = sqliteStore(path, { clock: Date.now, readOnly })
+      await expect(opening).rejects.toMatchObject({ code: 'store/unusable', facts: { found: number } })
+      await expect(opening).rejects.toThrow(remedy)
+    }
+    expect(await sqliteStatus(path)).toMatchObject({ schema: number, projects: [] })
   })
 
   it('may take the mark that a session expired for a use of it, as programs of before did', async () => {

@@ -26,11 +26,11 @@ export function addVerify(program: Command): void {
     .command('verify')
     .summary('check every record; repair heads and index; rescue a damaged file')
     .description(
-      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing, unless told to repair: then messages get their places back, heads that differ from the log are written anew from its valid events, and the full-text index is built again; the log itself stays as it is. Exits with 3 when there is damage (left), with 1 when there is no such project.',
+      'Checks every hash, refolds every head and reports each damaged record by conversation and version. Changes nothing, unless told to repair: then indexes are built again, heads that differ from the log are written anew from its valid events, and the full-text index is built again; the log itself stays as it is. Exits with 3 when there is damage (left), with 1 when there is no such project.',
     )
     .option('--all-projects', 'every project of the store')
     .addOption(
-      new Option('--repair', 'put places, heads and the full-text index right by the log').conflicts('salvage'),
+      new Option('--repair', 'put indexes, heads and the full-text index right by the log').conflicts('salvage'),
     )
     .option('--salvage <NEW>', 'write what can be read of the whole store to a new file, and verify that')
     .addHelpText(

@@ -12,15 +12,15 @@ import { type WorkItem, workItemKey } from '../../log/events/work-item.ts'
 import { infoIn, sessionHeadIn } from '../../log/fold.ts'
 import { frozen } from '../../log/freeze.ts'
 import { Recent } from '../../log/lru.ts'
-import { type Lane, type LaneKind, type LaneSums, largestSum, noSums } from '../../log/records/lane.ts'
+import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/records/lane.ts'
 import { isoTime } from '../../log/time.ts'
-import type { ConversationHead } from '../../log/views/conversation.ts'
+import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
 import { teamDueAt } from '../../log/views/conversation-state.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/views/session.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { Database } from './database.ts'
 import { damaged } from './errors.ts'
-import { inVersionOrder, lastUse, newestPosition, standing } from './read/places.ts'
+import { inVersionOrder, lastUse, newestPosition } from './read/event-queries.ts'
 import { refolder } from './refold.ts'
 
 export interface ConversationEntry {
@@ -29,16 +29,12 @@ export interface ConversationEntry {
   hash: Uint8Array
   /** The recency stored in the row, which lags behind by up to a minute. */
   recentAt: number
-  /** When somebody should look after it, as stored in the row; undefined where that is not known. */
-  dueAt?: number | null
   lanes: Map<string, LaneEntry>
 }
 
 export interface LaneEntry extends Lane {
   row: number
   sums: LaneSums
-  /** Version of its newest message; 0 if it has none. */
-  newest: number
 }
 
 /** A lane that a viewer sees, for reading. */
@@ -55,15 +51,12 @@ export interface SessionEntry {
 }
 
 /** How many heads are kept: of sessions as many as seed 003 asks for, of conversations some more. */
-const limits = { sessions: 100, conversations: 256, lanes: 1024 }
+const limits = { sessions: 100, conversations: 256 }
 
 const minute = 60_000
 
 /** As long as there are no more, all are looked at: a simpler question, sooner answered. */
 const fewLanes = 64
-
-/** Files of before may have sums that are larger than any number the driver gives. */
-const sums = ['messages', ...['tokens', 'input', 'output'].map(sum => `min(${sum}, ${largestSum})`)].join(', ')
 
 type LaneRow = [lane: number, kind: LaneKind, audienceKey: string]
 
@@ -76,8 +69,6 @@ export function headStore(database: Database) {
   /** Where conversations are; all that reading a window needs of them. */
   const rows = new Recent<number>(limits.conversations)
   const seenLanes = new Recent<SeenLane[]>(limits.sessions)
-  /** Lanes that were written to, by their rows. */
-  const written = new Recent<LaneEntry>(limits.lanes)
   let seenVersion = -1
   let generation = 0
   let fresh = false
@@ -97,12 +88,12 @@ export function headStore(database: Database) {
         and json_extract(info, '$.branchOf.conversationId') = ? limit 1`),
     byWork: database.prepare('select id from conversations where project = ? and work_key = ?'),
     insertConversation: database.prepare(`
-      insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info, due_at)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    // Apart from what indexes are made of: an index is written again whenever one of its columns is set.
-    updateInfo: database.prepare('update conversations set info = ? where conversation = ?'),
-    updateStatus: database.prepare('update conversations set status = ? where conversation = ?'),
-    updateDue: database.prepare('update conversations set due_at = ? where conversation = ?'),
+      insert into conversations (project, id, work_key, work_type, work_feature, created_at, recent_at,
+        status, info, due_at, work_state, work_priority)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+    updateInfo: database.prepare(`
+      update conversations set status = ?, info = ?, due_at = ?, work_state = ?, work_priority = ?
+      where conversation = ?`),
     updateRecency: database.prepare('update conversations set recent_at = ? where conversation = ?'),
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     insertLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
@@ -115,14 +106,11 @@ export function headStore(database: Database) {
       select lane, kind, audience_key from lanes where conversation = ?1 and audience_key < 'session '
       union all
       select lane, kind, audience_key from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
-    lastSums: database.prepare(`${standing(sums, { where: 'lane = ?1', direction: 'desc' })} limit 1`),
-    sumsUpTo: database.prepare(
-      `${standing(sums, { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1`,
-    ),
+    sumsUpTo: database.prepare(`
+      select messages, tokens, input, output from events
+      where conversation = ? and lane = ? and version <= ? order by version desc limit 1`),
     lastAt: database.prepare(`
-      select e.at from (
-        ${standing('position', { where: 'lane = ?1 and version <= ?2', direction: 'desc' })} limit 1) place
-      join events e on e.position = place.position`),
+      select at from events where conversation = ? and lane = ? and version <= ? order by version desc limit 1`),
     // No join: compiling one takes as long as finding the session, and who asks for one session compiles it for that.
     session: database.prepare(`
       select session, head, conversation, (select id from conversations c where c.conversation = s.conversation), project
@@ -148,7 +136,6 @@ export function headStore(database: Database) {
     projects.clear()
     rows.clear()
     seenLanes.clear()
-    written.clear()
   }
 
   /**
@@ -235,21 +222,19 @@ export function headStore(database: Database) {
   function createConversation(head: ConversationHead, hash: Uint8Array, now: number): ConversationEntry {
     const info = frozen(head.info)
     const recentAt = now - (now % minute)
-    const dueAt = teamDueAt(info) ?? null
     const row = Number(
       sql.insertConversation.run(
         ensureProject(info.project, now),
         info.id,
         workItemKey(info.workItem),
         info.workItem.type,
-        info.status,
+        'featureId' in info.workItem ? info.workItem.featureId : null,
         now,
         recentAt,
-        JSON.stringify(info),
-        dueAt,
+        ...infoColumns(info),
       ).lastInsertRowid,
     )
-    const entry: ConversationEntry = { row, recentAt, dueAt, hash, head, lanes: new Map() }
+    const entry: ConversationEntry = { row, recentAt, hash, head, lanes: new Map() }
     conversations.set(keyOf(info.project, info.id), entry)
     return entry
   }
@@ -258,11 +243,7 @@ export function headStore(database: Database) {
     const { info } = head
     if (info !== entry.head.info) {
       frozen(info)
-      sql.updateInfo.run(JSON.stringify(info), entry.row)
-      if (info.status !== entry.head.info.status) sql.updateStatus.run(info.status, entry.row)
-      const dueAt = teamDueAt(info) ?? null
-      if (dueAt !== entry.dueAt) sql.updateDue.run(dueAt, entry.row)
-      entry.dueAt = dueAt
+      sql.updateInfo.run(...infoColumns(info), entry.row)
     }
     const recentAt = now - (now % minute)
     const isUse = head.activeAt !== entry.head.activeAt
@@ -289,8 +270,8 @@ export function headStore(database: Database) {
     if (known) return known
     const found = sql.lane.get(entry.row, lane.audience, lane.kind) as [number] | undefined
     if (!found) return undefined
-    const last = sql.lastSums.get(found[0]) as [number] | undefined
-    return keepLane(entry, { ...lane, row: found[0], sums: sumsIn(last), newest: last?.[0] ?? 0 })
+    const sums = sumsIn(sql.sumsUpTo.get(entry.row, found[0], Number.MAX_SAFE_INTEGER))
+    return keepLane(entry, { ...lane, row: found[0], sums })
   }
 
   /** The lane for writing, made if it is new. */
@@ -301,12 +282,11 @@ export function headStore(database: Database) {
       sql.insertLane.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience)).lastInsertRowid,
     )
     seenLanes.clear()
-    return keepLane(entry, { ...lane, row, sums: noSums, newest: 0 })
+    return keepLane(entry, { ...lane, row, sums: noSums })
   }
 
   function keepLane(entry: ConversationEntry, lane: LaneEntry): LaneEntry {
     entry.lanes.set(`${lane.kind} ${lane.audience}`, lane)
-    written.set(String(lane.row), lane)
     return lane
   }
 
@@ -403,7 +383,7 @@ export function headStore(database: Database) {
   function lastActiveAt(conversationRow: number, head: SessionHead, viewer: Viewer): number {
     let last = changedAtMs(head)
     for (const { row } of lanesSeen(conversationRow, viewer)) {
-      const found = sql.lastAt.get(row, Number.MAX_SAFE_INTEGER) as [number] | undefined
+      const found = sql.lastAt.get(conversationRow, row, Number.MAX_SAFE_INTEGER) as [number] | undefined
       if (found && found[0] > last) last = found[0]
     }
     return last
@@ -436,16 +416,15 @@ export function headStore(database: Database) {
     branchOf(project: string, id: string): string | undefined {
       return (sql.branch.get(projectRow(project) ?? 0, id) as [string] | undefined)?.[0]
     },
-    lastSums: (row: number) => written.get(String(row))?.sums ?? sumsIn(sql.lastSums.get(row)),
-    /** Version of a lane's newest message, where it is known without asking. */
-    newestKnown: (row: number) => written.get(String(row))?.newest,
-    sumsUpTo: (row: number, version: number) => sumsIn(sql.sumsUpTo.get(row, version)),
+    sumsUpTo: (conversation: number, lane: number, version: number) =>
+      sumsIn(sql.sumsUpTo.get(conversation, lane, version)),
     session,
     sessionByKey,
     saveSession,
     lastActiveAt,
     /** When the newest message of a lane was written. */
-    lastAt: (lane: number, upTo: number) => (sql.lastAt.get(lane, upTo) as [number] | undefined)?.[0],
+    lastAt: (conversation: number, lane: number, upTo: number) =>
+      (sql.lastAt.get(conversation, lane, upTo) as [number] | undefined)?.[0],
     postponeExpiry(entry: SessionEntry, expiresAt: number) {
       sql.postponeExpiry.run(expiresAt, entry.row)
       entry.expiresAt = expiresAt
@@ -463,6 +442,13 @@ function isBefore(stored: number | null | undefined, real: number | null): boole
 
 function sumsIn(row: unknown): LaneSums {
   if (row === undefined) return noSums
-  const [, messages, tokens, input, output] = row as [number, number, number, number, number]
+  const [messages, tokens, input, output] = row as [number, number, number, number]
   return { messages, tokens, input, output }
+}
+
+/** The columns that say what a head says: status, info, due_at, work_state, work_priority. */
+export function infoColumns(info: ConversationInfo): [string, string, number | null, string | null, number | null] {
+  const { work, status } = info
+  const priority = work && ('priority' in work ? work.priority : 0)
+  return [status, JSON.stringify(info), teamDueAt(info) ?? null, work?.state ?? null, priority ?? null]
 }

@@ -17,14 +17,13 @@ import { type Database, openDatabase } from './database.ts'
 import { readEpoch } from './epoch.ts'
 import { asStoreError, isBusy } from './errors.ts'
 import { headStore } from './heads.ts'
-import { migrate, readAsToday, refuseForeign } from './migrate.ts'
+import { makeSchema, refuseOtherSchema } from './open-schema.ts'
 import { directory } from './read/directory.ts'
-import { filing } from './read/places.ts'
 import { reader } from './read/read.ts'
 import { feed } from './read/subscribe.ts'
 import { windowReader } from './read/windows.ts'
 import { sameFile } from './same-file.ts'
-import { inTransaction, snapshots } from './transaction.ts'
+import { snapshots } from './transaction.ts'
 import { archiveLines, purges, restoreLines } from './upkeep/archives.ts'
 import { eraser } from './upkeep/erase.ts'
 import { maintenance } from './upkeep/maintenance.ts'
@@ -58,7 +57,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const file = temporary ? join(temporary, 'colloquy.db') : realPath(path)
   const durability = temporary ? 'relaxed' : (options.durability ?? 'full')
   const { clock, readOnly = false, busyTimeoutMs = 10_000 } = options
-  const database = await whenFree(() => openMigrated(file, durability, readOnly), busyTimeoutMs)
+  const database = await whenFree(() => openStore(file, durability, readOnly), busyTimeoutMs)
   // Nobody expects to find a temporary one again.
   const refuseOther = temporary ? () => undefined : sameFile(file)
   let identity: string | undefined
@@ -95,7 +94,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     generation = heads.generation()
   }
   const housekeeping = keepHouse({ side, readOnly, standAsideFor: work => write.standAsideFor(work) })
-  const recent = filing(database)
   const write: Writer = writer({
     database,
     busyTimeoutMs,
@@ -108,7 +106,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     transactionsFirst: commitsBeforeGrowth,
     begun(transactions) {
       if (transactions === commitsBeforeGrowth && !temporary) growWal(file)
-      recent.moveIfDue()
     },
     refresh() {
       refuseOther()
@@ -124,7 +121,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     committed(writes) {
       wrote = true
-      recent.add(writes)
       events.wake()
       housekeeping.committed(writes)
     },
@@ -188,7 +184,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     append: (proposal: Proposal) =>
       writing(
         () => append(proposal),
-        () => (recent.isDue() ? undefined : appendLightly(proposal)),
+        () => appendLightly(proposal),
       ),
     read: range => reading(() => read(range)),
     subscribe(options) {
@@ -244,8 +240,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       for (const place of places) await side.call('expectErase', place)
       try {
         const erased = await writing(() => {
-          // Nobody is handed it any more, from when the log says that it is gone.
-          windows.forget()
           return erase(request, places)
         })
         return { ...erased, ...(await scrubbed()) }
@@ -254,8 +248,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
         // Who erased it before may have been cut off right behind it.
         if (error instanceof IllegalState) await scrubbed()
         throw error
-      } finally {
-        windows.forget()
       }
     },
     async rewrite(request) {
@@ -288,7 +280,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
       const recorded = () => reading(() => purges(database, project))
       const purged = await purgedInto({ to, archive, recorded }, () => side.call('purge', input))
       events.forget()
-      windows.forget()
       return { conversationId, events: purged.events, archive, ...(await scrubbed()) }
     },
     purges: project => reading(() => purges(database, project)),
@@ -329,7 +320,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     housekeeping.stop()
     events.close()
     await side.close()
-    if (wrote) settle(database, recent.move)
+    if (wrote) settle(database)
     database.close()
     if (temporary) rmSync(temporary, { recursive: true, force: true })
     // What hung on connections that were closed before is let go between two turns of the event loop.
@@ -353,15 +344,10 @@ function realPath(path: string): string {
   }
 }
 
-function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: boolean): Database {
-  let schema = 0
-  const inspect = (opened: Database) => {
-    schema = refuseForeign(opened)
-  }
-  const database = openDatabase({ path, durability, readOnly, inspect })
+function openStore(path: string, durability: 'full' | 'relaxed', readOnly: boolean): Database {
+  const database = openDatabase({ path, durability, readOnly, inspect: refuseOtherSchema })
   try {
-    if (readOnly) readAsToday(database)
-    else migrate(database, schema)
+    if (!readOnly) makeSchema(database)
     return database
   } catch (error) {
     database.close()
@@ -370,12 +356,11 @@ function openMigrated(path: string, durability: 'full' | 'relaxed', readOnly: bo
 }
 
 /**
- * Leaves everything in the one file and in its place, so that a copy of it is a backup, and notes how far the log went, so that `verify`
+ * Leaves everything in the one file, so that a copy of it is a backup, and notes how far the log went, so that `verify`
  * notices when its end is cut off. If others are at work, they will do it.
  */
-function settle(database: Database, moveRecent: () => void): void {
+function settle(database: Database): void {
   try {
-    inTransaction(database, moveRecent)
     database.exec(`
       update meta set value = (select max(coalesce(max(position), 0), cast(meta.value as integer)) from events)
       where name = 'position_floor' and cast(value as integer) < (select coalesce(max(position), 0) from events)`)

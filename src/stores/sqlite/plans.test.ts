@@ -7,7 +7,7 @@ import { everything } from '../../log/visibility.ts'
 import { type Database, openDatabase } from './database.ts'
 import { readEpoch } from './epoch.ts'
 import { headStore } from './heads.ts'
-import { migrate } from './migrate.ts'
+import { makeSchema } from './open-schema.ts'
 import { directory } from './read/directory.ts'
 import { reader } from './read/read.ts'
 import { windowReader } from './read/windows.ts'
@@ -23,7 +23,7 @@ function filledDatabase() {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-plans-'))
   const path = join(folder, 'colloquy.db')
   const database = openDatabase({ path, durability: 'relaxed' })
-  migrate(database, 0)
+  makeSchema(database)
   database.exec(`insert into projects (project, id, created_at) values (1, 'shop', 0)`)
   const epoch = readEpoch(database)
   const index = openSearchIndex({ path, durability: 'relaxed', epoch, readOnly: false, busyTimeoutMs: 1000 })

@@ -149,7 +149,7 @@ it('a store of a newer Colloquy is refused with the advice to update, and left a
   for (const readOnly of [false, true]) {
     await expect(openColloquy({ ...settings, store: `sqlite:${file}`, readOnly })).rejects.toMatchObject({
       code: 'store/unusable',
-      message: expect.stringMatching(/newer Colloquy.*Nothing was changed; update/),
+      message: expect.stringMatching(/schema 99.*Nothing was changed. Update Colloquy/),
     })
   }
   expect(readFileSync(file)).toEqual(before)

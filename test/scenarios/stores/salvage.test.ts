@@ -103,7 +103,6 @@ describe('a rescued file', () => {
     for (const content of ['one', 'two']) await rescued.sessions.addMessage(session.id, { role: 'user', content })
     await rescued.close()
     const connection = new DatabaseSync(`${file}-rescued`)
-    connection.exec('delete from places where position = (select max(position) from events)')
     connection.exec('delete from events where position = (select max(position) from events)')
     connection.close()
     const again = await openRescued()

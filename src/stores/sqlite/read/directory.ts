@@ -11,11 +11,10 @@ import type { SessionHead } from '../../../log/views/session.ts'
 import { byUse } from '../../common/recency-page.ts'
 import type { Database } from '../database.ts'
 import type { HeadStore } from '../heads.ts'
-import { isUnreadable, isWork, workColumns } from '../migrations/004-work.ts'
 import { preparedStatements } from '../prepared-statements.ts'
 import { refolder } from '../refold.ts'
 import type { Value } from '../statement.ts'
-import { lastUse, newestPosition } from './places.ts'
+import { lastUse, newestPosition } from './event-queries.ts'
 
 type ConversationRow = [
   conversation: number,
@@ -71,52 +70,30 @@ export function directory({ database, heads }: { database: Database; heads: Head
     const project = heads.projectRow(query.project)
     if (project === undefined) return { items: [] }
     const limit = query.limit ?? 50
-    const { state, priority, feature } = workColumns
-    // The type stands in the text: only so an index for some types is thought of.
-    const conditions = ['project = ?', `work_type = '${query.type}'`, isWork]
-    const values: Value[] = [project]
+    const conditions = ['project = ?', 'work_type = ?']
+    const values: Value[] = [project, query.type]
     if (query.featureId !== undefined) {
-      conditions.push(`${feature} = ?`)
+      conditions.push('work_feature = ?')
       values.push(query.featureId)
     }
-    if (query.states) conditions.push(`${state} in (${marks(query.states, values)})`)
-    else conditions.push(`${state} is not null`)
+    if (query.states) conditions.push(`work_state in (${marks(query.states, values)})`)
+    else conditions.push('work_state is not null')
     if (query.status) conditions.push(`status in (${marks(query.status, values)})`)
     if (query.cursor) {
-      conditions.push(`(${priority}, created_at, conversation) > (?, ?, ?)`)
+      conditions.push('(work_priority, created_at, conversation) > (?, ?, ?)')
       values.push(...numbersIn(query.cursor, 3))
     }
     const rows = statements
       .get(`
-        select c.conversation, c.priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version,
+        select c.conversation, c.work_priority || '.' || c.created_at || '.' || c.conversation, c.info, e.version,
           ${lastUse('c.conversation')}, c.id
         from (
-          select conversation, info, id, created_at, ${priority} as priority from conversations
-          where ${conditions.join(' and ')} order by ${priority}, created_at, conversation limit ?
+          select conversation, info, id, created_at, work_priority from conversations
+          where ${conditions.join(' and ')} order by work_priority, created_at, conversation limit ?
         ) c join events e on e.position = ${newestPosition('c.conversation')}
-        order by c.priority, c.created_at, c.conversation`)
+        order by c.work_priority, c.created_at, c.conversation`)
       .all(...values, limit + 1) as ConversationRow[]
-    const page = pageOf(query, rows, limit, ([, place]) => String(place))
-    return query.cursor ? page : { ...page, items: [...refoldedWork(query, project), ...page.items] }
-  }
-
-  /**
-   * Work items whose heads cannot be read are in no order: they stand before the first page. The `+` keeps SQLite from
-   * looking through the whole project by another index.
-   */
-  function refoldedWork({ project, type, featureId, states, status }: WorkQuery, row: number): ConversationHead[] {
-    const rows = statements
-      .get(`
-        select c.conversation, 0, c.info, e.version, ${lastUse('c.conversation')}, c.id
-        from (select conversation, info, id from conversations where +project = ? and ${isUnreadable}) c
-        join events e on e.position = ${newestPosition('c.conversation')}`)
-      .all(row) as ConversationRow[]
-    return pageOf({ project }, rows, rows.length, () => '').items.filter(({ info }) => {
-      const { work, workItem } = info
-      if (work?.type !== type || (states && !states.includes(work.state))) return false
-      if (featureId !== undefined && !('featureId' in workItem && workItem.featureId === featureId)) return false
-      return !status || status.includes(info.status)
-    })
+    return pageOf(query, rows, limit, ([, place]) => String(place))
   }
 
   function conversations(query: ConversationQuery): Listed<ConversationHead> {

@@ -1,11 +1,10 @@
 /** Reads the events of a range of versions. */
-
 import type { EventRange } from '../../../log/event-log.ts'
 import type { RecordedEvent } from '../../../log/events/recorded-event.ts'
 import type { Database } from '../database.ts'
-import type { ConversationEntry, HeadStore } from '../heads.ts'
+import type { HeadStore } from '../heads.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
-import { inVersionOrder } from './places.ts'
+import { inVersionOrder } from './event-queries.ts'
 
 export type ReadEvents = (range: EventRange) => RecordedEvent[]
 
@@ -20,12 +19,12 @@ export function reader({
 }): ReadEvents {
   const factsInOrder = (direction: 'asc' | 'desc') => `
     select ${eventColumns} from events e
-    where e.conversation = ? and e.version between ? and ? and e.lane is null order by e.version ${direction} limit ?`
+    where e.conversation = ?1 and e.lane is null and e.version between ?2 and ?3 order by e.version ${direction} limit ?4`
   const sql = {
     facts: database.prepare(factsInOrder('asc')),
     factsBackwards: database.prepare(factsInOrder('desc')),
-    forwards: database.prepare(inVersionOrder(eventColumns)),
-    backwards: database.prepare(inVersionOrder(eventColumns, 'desc')),
+    all: database.prepare(`${inVersionOrder(eventColumns)} limit ?4`),
+    allBackwards: database.prepare(`${inVersionOrder(eventColumns, 'desc')} limit ?4`),
   }
   const loadBlob = blobLoader(database)
 
@@ -38,33 +37,11 @@ export function reader({
     limit = 1000,
     facts = false,
   }) => {
-    const entry = heads.conversation(project, conversationId)
-    if (!entry) return []
-    const rows = facts
-      ? ((backwards ? sql.factsBackwards : sql.facts).all(entry.row, from, to, limit) as EventRow[])
-      : allRows(entry, { from, to, backwards, limit })
+    const conversation = heads.conversationRow(project, conversationId)
+    if (conversation === undefined) return []
+    const statement = facts ? sql[backwards ? 'factsBackwards' : 'facts'] : sql[backwards ? 'allBackwards' : 'all']
+    const rows = statement.all(conversation, from, to, limit) as EventRow[]
     const load = loadBlob(heads.projectRow(project)!)
     return rows.map(row => recordedEvent(row, { project, conversationId, epoch: epoch() }, load))
-  }
-
-  function allRows(
-    { row, head }: ConversationEntry,
-    { from, to, backwards, limit }: { from: number; to: number; backwards: boolean; limit: number },
-  ): EventRow[] {
-    const statement = backwards ? sql.backwards : sql.forwards
-    const rows: EventRow[] = []
-    // What comes before a branch point is the parent's.
-    let low = Math.max((head.info.branchOf?.version ?? 0) + 1, from)
-    let high = Math.min(to, head.version)
-    // No version is missing, so as many versions hold as many events; in a file that lost some we look further.
-    for (let size = limit; rows.length < limit && low <= high; size *= 2) {
-      const first = backwards ? Math.max(low, high - size + 1) : low
-      const last = backwards ? high : Math.min(high, low + size - 1)
-      rows.push(...(statement.all(row, first, last) as EventRow[]))
-      if (backwards) high = first - 1
-      else low = last + 1
-    }
-    if (rows.length > limit) rows.length = limit
-    return rows
   }
 }

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { archiveLines } from '../../../../test/support/archives.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { headStore } from '../heads.ts'
-import { migrate } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 import { importer } from '../upkeep/import.ts'
 import { feed } from './subscribe.ts'
 
@@ -16,7 +16,7 @@ const place = { project: 'shop', conversationId: 'c' }
 function busyDatabase(busy: number) {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-readers-'))
   const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
-  migrate(database, 0)
+  makeSchema(database)
   const body = { title: 'Login', workItem: { type: 'thread', threadId: 't' } }
   const lines = archiveLines(place, [{ type: 'conversation.created', schema: 1, body }])
   importer(database).page({ ticket: 't', project: place.project, lines, last: true, now: 0 })

@@ -6,7 +6,6 @@ import { pathToFileURL } from 'node:url'
 import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import { openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
-import { readAsToday } from '../migrate.ts'
 import type { WorkerSettings } from '../worker/protocol.ts'
 import { type SearchIndex, searchIndex } from './search-index.ts'
 import { prepareSchema } from './search-tables.ts'
@@ -72,7 +71,6 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
     prepareSchema(database, settings.epoch)
     // The tables of the two files have different names, but for `meta`: what is asked of the log may leave its name out.
     database.prepare('attach ? as log').run(logAddress(settings.path))
-    readAsToday(database, 'log')
     return searchIndex(database, settings.path)
   } catch (error) {
     database.close()

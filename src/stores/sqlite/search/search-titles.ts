@@ -5,7 +5,7 @@ import type { TitleHit, TitleQuery } from '../../../log/search.ts'
 import { lastMomentOf } from '../../../log/time.ts'
 import { titleScore, trigramsOf } from '../../common/search-text/search-terms.ts'
 import type { Database } from '../database.ts'
-import { usedSince } from '../read/places.ts'
+import { lastUse } from '../read/event-queries.ts'
 import { conditions, conversationConditions } from './searched-conversations.ts'
 
 /** As many as can be paged through; whoever needs more asks more exactly. */
@@ -31,7 +31,7 @@ export function titleSearcher(database: Database) {
       const since = Date.parse(query.since)
       // Never before the minute of the last use, and in the row: only of those behind it the log is asked.
       where('c.recent_at >= ?', Math.floor(since / minute) * minute)
-      where(usedSince('c.conversation'), since)
+      where(`${lastUse('c.conversation')} >= ?`, since)
     }
     if (query.until !== undefined) where('c.created_at <= ?', lastMomentOf(query.until))
     // Nothing was asked for at all.

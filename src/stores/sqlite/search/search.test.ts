@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { archiveLines } from '../../../../test/support/archives.ts'
 import { openDatabase } from '../database.ts'
 import { readEpoch } from '../epoch.ts'
-import { migrate } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 import { importer } from '../upkeep/import.ts'
 import { openSearchIndex } from './open-search-index.ts'
 import { searcher } from './search.ts'
@@ -19,7 +19,7 @@ async function filledStore() {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
   const path = join(folder, 'colloquy.db')
   const log = openDatabase({ path, durability: 'relaxed' })
-  migrate(log, 0)
+  makeSchema(log)
   const lines = archiveLines({ project, conversationId: 'c' }, [
     {
       type: 'conversation.created',

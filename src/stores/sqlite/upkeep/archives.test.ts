@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../database.ts'
-import { migrate } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 import type { Beside } from '../worker/client.ts'
 import { restoreLines } from './archives.ts'
 import { importer } from './import.ts'
@@ -15,7 +15,7 @@ const blob = JSON.stringify({ blob: 'x', json: '"y"' })
 function workerSide(): { side: Beside; underWay: () => number } {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-archives-'))
   const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
-  migrate(database, 0)
+  makeSchema(database)
   onTestFinished(() => {
     database.close()
     rmSync(folder, { recursive: true })

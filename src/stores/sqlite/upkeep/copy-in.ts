@@ -10,7 +10,6 @@ import {
 } from '../../../log/upkeep/copy.ts'
 import type { Database } from '../database.ts'
 import { lastPosition } from '../position.ts'
-import { filing } from '../read/places.ts'
 import { inTransaction } from '../transaction.ts'
 import { copySource } from './copy-out.ts'
 
@@ -39,10 +38,13 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
     conversation: database.prepare('select conversation from conversations where project = ? and id = ?'),
     putConversation: database.prepare(`
-      insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info, due_at)
-      values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      insert into conversations (project, id, work_key, work_type, work_state, work_priority, work_feature, status,
+        created_at, recent_at, info, due_at)
+      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       on conflict (project, id) do update set work_key = excluded.work_key, work_type = excluded.work_type,
-        status = excluded.status, recent_at = excluded.recent_at, info = excluded.info, due_at = excluded.due_at`),
+        work_state = excluded.work_state, work_priority = excluded.work_priority,
+        work_feature = excluded.work_feature, status = excluded.status, recent_at = excluded.recent_at,
+        info = excluded.info, due_at = excluded.due_at`),
     lane: database.prepare('select lane from lanes where conversation = ? and audience_key = ? and kind = ?'),
     putLane: database.prepare('insert into lanes (conversation, audience_key, kind, audience) values (?, ?, ?, ?)'),
     putEvent: database.prepare(`
@@ -62,7 +64,6 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
       insert or ignore into keys (project, key, digest, conversation_id, first_version, last_version, session_id)
       values (?, ?, ?, ?, ?, ?, ?)`),
   }
-  const recent = filing(database)
   const rowOf = (id: string) => (sql.project.get(id) as [number] | undefined)?.[0]
   const { row, done } = inTransaction(database, begin)
 
@@ -150,8 +151,21 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
     done,
     async putConversations(conversations) {
       inTransaction(database, () => {
-        for (const { id, workItem, workType, status, createdAt, recentAt, info, dueAt } of conversations) {
-          sql.putConversation.run(row, id, workItemKey(workItem), workType, status, createdAt, recentAt, info, dueAt)
+        for (const { id, workItem, workType, work, status, createdAt, recentAt, info, dueAt } of conversations) {
+          sql.putConversation.run(
+            row,
+            id,
+            workItemKey(workItem),
+            workType,
+            work?.state ?? null,
+            work?.priority ?? null,
+            'featureId' in workItem ? workItem.featureId : null,
+            status,
+            createdAt,
+            recentAt,
+            info,
+            dueAt,
+          )
         }
       })
     },
@@ -159,7 +173,6 @@ export function copyTarget(database: Database, project: string, from: CopyBeginn
       inTransaction(database, () => {
         let [position] = sql.position.get() as [number]
         for (const event of events) putEvent(event, ++position)
-        recent.move()
       })
     },
     async putSessions(sessions) {
@@ -202,9 +215,7 @@ export function discardCopy(database: Database, project: string): void {
       if (row === undefined) return
       const within = 'conversation in (select conversation from conversations where project = ?1)'
       const run = (statement: string) => database.prepare(statement).run(row)
-      const lanes = `lane in (select lane from lanes where ${within})`
       run(`delete from blob_uses where blob in (select blob from blobs where project = ?1)`)
-      for (const table of ['places', 'recent']) run(`delete from ${table} where ${lanes}`)
       database.exec(`update meta set value = ${lastPosition()} where name = 'position_floor'`)
       const events = Number(run(`delete from events where ${within}`).changes)
       run(`delete from lanes where ${within}`)

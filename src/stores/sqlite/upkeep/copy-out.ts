@@ -5,7 +5,7 @@ import { type ArchiveRow, archiveColumns } from '../../../log/upkeep/archived-ro
 import { copiedConversation, copiedEvent, copiedSession, type LaneColumns } from '../../../log/upkeep/copied-rows.ts'
 import { type CopiedKey, type CopySource, copyPageSize } from '../../../log/upkeep/copy.ts'
 import type { Database } from '../database.ts'
-import { lastUse, newestPosition } from '../read/places.ts'
+import { lastUse, newestPosition } from '../read/event-queries.ts'
 import { refolder } from '../refold.ts'
 import { blobLoader } from '../rows.ts'
 

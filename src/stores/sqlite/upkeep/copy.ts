@@ -4,7 +4,7 @@ import { type CopyableStore, type CopyableTarget, type CopyTarget, copiedName } 
 import { type Database, openDatabase } from '../database.ts'
 import { newEpoch } from '../epoch.ts'
 import { asStoreError } from '../errors.ts'
-import { migrate, readAsToday, refuseForeign } from '../migrate.ts'
+import { makeSchema, refuseOtherSchema } from '../open-schema.ts'
 import { copyTarget, discardCopy } from './copy-in.ts'
 import { copySource } from './copy-out.ts'
 
@@ -44,15 +44,10 @@ export async function sqliteCopyTarget(path: string): Promise<CopyableTarget> {
 }
 
 function open(path: string, { readOnly }: { readOnly: boolean }): Database {
-  let schema = 0
-  const inspect = (opened: Database) => {
-    schema = refuseForeign(opened)
-  }
-  const database = openDatabase({ path, durability: 'full', readOnly, busyTimeoutMs, inspect })
+  const database = openDatabase({ path, durability: 'full', readOnly, busyTimeoutMs, inspect: refuseOtherSchema })
   try {
-    if (readOnly) readAsToday(database)
-    else {
-      migrate(database, schema)
+    if (!readOnly) {
+      makeSchema(database)
       database.prepareToWrite()
     }
     return database

@@ -5,7 +5,7 @@ import type { ArchiveEnd, ArchiveHeading } from '../../../log/upkeep/archive.ts'
 import { type ArchiveRow, archiveColumns, archivist } from '../../../log/upkeep/archived-rows.ts'
 import type { Database } from '../database.ts'
 import { headStore } from '../heads.ts'
-import { inVersionOrder } from '../read/places.ts'
+import { inVersionOrder } from '../read/event-queries.ts'
 import { blobLoader } from '../rows.ts'
 import { snapshots } from '../transaction.ts'
 import type { Operations } from '../worker/protocol.ts'
@@ -60,7 +60,7 @@ export function exporter(
         const audience = audienceOfKey(audienceKey)
         return audience && { audienceKey, kind, audience }
       },
-      sumsBefore: (lane, version) => heads.sumsUpTo(lane, version - 1),
+      sumsBefore: (lane, version) => heads.sumsUpTo(entry.row, lane, version - 1),
       blobOf: blobs(heads.projectRow(project)!),
     })
     let last = after

@@ -8,7 +8,8 @@
 import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs'
 import { openDatabase } from '../database.ts'
 import { isBroken } from '../errors.ts'
-import { applicationId, newestSchema } from '../migrate.ts'
+import { applicationId } from '../open-schema.ts'
+import { schemaNumber } from '../schema.ts'
 import { pageSize, pagesOf, rowsIn } from './table-leaves.ts'
 
 const headerSize = 100
@@ -101,7 +102,7 @@ function headerFor(pages: number): Buffer {
   header.writeUInt32BE(pages, place.pages)
   header.writeUInt32BE(4, place.schemaFormat)
   header.writeUInt32BE(1, place.encoding)
-  header.writeUInt32BE(newestSchema, place.userVersion)
+  header.writeUInt32BE(schemaNumber, place.userVersion)
   header.writeUInt32BE(applicationId, place.applicationId)
   return header
 }

@@ -13,7 +13,6 @@ import { evolveSession, sessionOf } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
 import { lastPosition } from '../position.ts'
-import { filing } from '../read/places.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from '../worker/protocol.ts'
 import { eventInserter } from '../write/insert-event.ts'
@@ -71,7 +70,6 @@ export function conversationImporter(database: Database) {
   }
 
   const insert = eventInserter(database, heads)
-  const recent = filing(database)
 
   return function write(asked: ConversationImport): string {
     const { project, lines, now, strict } = asked
@@ -87,7 +85,6 @@ export function conversationImporter(database: Database) {
           refuseOlder(purged && { hash: purged[0], archive: purged[1] }, lines.at(-1)!)
         }
         writeAll(conversationId, asked)
-        recent.move()
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)
       })
     } finally {

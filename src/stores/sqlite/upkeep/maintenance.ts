@@ -10,10 +10,10 @@ import { viewerOf } from '../../../log/visibility.ts'
 import type { Access } from '../access.ts'
 import type { Database } from '../database.ts'
 import type { HeadStore } from '../heads.ts'
-import { lastUse, newestPosition } from '../read/places.ts'
+import { lastUse } from '../read/event-queries.ts'
 
 /** A head is read with the newest event. */
-const hasHead = `exists (select 1 from events e where e.position = ${newestPosition('c.conversation')})`
+const hasHead = 'exists (select 1 from events e where e.conversation = c.conversation)'
 
 /** Looked through for one page, whoever's they are: some 5 ms. What is due behind them is found with the next. */
 const lookedThrough = 5000
@@ -32,7 +32,7 @@ export function maintenance({ database, heads, reading, writing }: { database: D
         (c.status = 'completed' and ?2)
         or (?3 is not null and c.created_at <= ?3)
         or (?4 is not null and c.recent_at <= ?4
-            and (select ${lastUse('c.conversation')} from events e where e.position = ${newestPosition('c.conversation')}) <= ?4))
+            and ${lastUse('c.conversation')} <= ?4))
       order by c.conversation limit ?5`),
     due: database.prepare(`
       select c.conversation, c.id, c.due_at from conversations c

@@ -3,21 +3,17 @@ import { IllegalState } from '../../../errors.ts'
 import type { Database } from '../database.ts'
 import { type HeadStore, headStore } from '../heads.ts'
 import { lastPosition } from '../position.ts'
-import { inVersionOrder } from '../read/places.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Operations } from '../worker/protocol.ts'
 
 export function purger(database: Database) {
   const heads = headStore(database)
   const sql = {
-    uses: database.prepare(`delete from blob_uses where position in (${inVersionOrder('e.position')})`),
+    uses: database.prepare(
+      'delete from blob_uses where position in (select position from events where conversation = ?)',
+    ),
     blobs: database.prepare('delete from blobs where not exists (select 1 from blob_uses u where u.blob = blobs.blob)'),
-    events: database.prepare(`delete from events where position in (${inVersionOrder('e.position')})`),
-    strayUses: database.prepare(`
-      delete from blob_uses where position in (select position from events where conversation = ?)`),
-    strayEvents: database.prepare('delete from events where conversation = ?'),
-    places: database.prepare('delete from places where lane in (select lane from lanes where conversation = ?)'),
-    recent: database.prepare('delete from recent where lane in (select lane from lanes where conversation = ?)'),
+    events: database.prepare('delete from events where conversation = ?'),
     lanes: database.prepare('delete from lanes where conversation = ?'),
     sessions: database.prepare('delete from sessions where conversation = ?'),
     conversation: database.prepare('delete from conversations where conversation = ?'),
@@ -46,18 +42,12 @@ export function purger(database: Database) {
     try {
       return inTransaction(database, () => {
         const row = find(input)
-        const { hash, head } = heads.conversation(project, conversationId)!
+        const { hash } = heads.conversation(project, conversationId)!
         // Positions are never used again, even if the newest events are the ones that go.
         sql.floor.run()
-        sql.uses.run(row, 1, head.version)
-        let events = Number(sql.events.run(row, 1, head.version).changes)
-        // A branch begins behind what it shares with its parent.
-        if (events !== head.version - (head.info.branchOf?.version ?? 0)) {
-          // Some of it stands where no place leads: the whole log is looked through, so that nothing is left behind.
-          sql.strayUses.run(row)
-          events += Number(sql.strayEvents.run(row).changes)
-        }
-        for (const step of [sql.places, sql.recent, sql.lanes, sql.sessions, sql.conversation]) step.run(row)
+        sql.uses.run(row)
+        const events = Number(sql.events.run(row).changes)
+        for (const step of [sql.lanes, sql.sessions, sql.conversation]) step.run(row)
         sql.blobs.run()
         const { lastInsertRowid } = sql.record.run(
           heads.projectRow(project)!,

@@ -188,12 +188,10 @@ type Place = [lane: number, version: number]
 
 /** Where messages stand, by the position of their rows: it says again what a row says of that. */
 function placesIn(source: Database): Map<number, Place> {
-  const places = new Map<number, Place>()
-  for (const table of ['places', 'recent']) {
-    const sql = `select position, lane, version from ${table}`
-    for (const [position, ...place] of inOrderOf<[number, ...Place]>(source, sql)) places.set(position, place)
-  }
-  return places
+  const sql = `
+    select position, lane, version from events indexed by events_by_lane
+    where lane is not null order by conversation, lane, version`
+  return new Map(inOrderOf<[number, ...Place]>(source, sql).map(([position, ...place]) => [position, place]))
 }
 
 function asPlaced(row: ArchiveRow, place: Place | undefined): ArchiveRow {
@@ -265,12 +263,8 @@ function scan<R extends unknown[]>(source: Database, name: TableName, losses: st
 function foundByIndex<R extends unknown[]>(source: Database, known: readonly R[], sql: string): R[] {
   const missing = new Set<number>()
   for (const one of [
-    'places',
-    'recent',
-    'events indexed by facts_by_version where lane is null order by conversation, version',
-    // The indexes of schema 1.
     'events indexed by events_by_version order by conversation, version',
-    'events indexed by events_by_lane where lane is not null order by lane, version',
+    'events indexed by events_by_lane order by conversation, lane, version',
   ]) {
     for (const [position] of inOrderOf<[number]>(source, `select position from ${one}`)) missing.add(position)
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../database.ts'
-import { migrate } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 import { repairer } from './repair.ts'
 
 it('fails when another process has the write lock', async () => {
@@ -19,7 +19,7 @@ it('fails when another process has the write lock', async () => {
     database.close()
     rmSync(folder, { recursive: true })
   })
-  migrate(database, 0)
+  makeSchema(database)
   database.exec(`
     insert into projects (project, id, created_at) values (1, 'shop', 0);
     insert into conversations (project, id, work_key, work_type, status, created_at, recent_at, info)

@@ -1,6 +1,5 @@
 /**
- * Folds every head anew from the log and writes those that differ. The log itself is only read, by its places: they are
- * put right before (`repair-places.ts`).
+ * Folds every head anew from the log and writes those that differ. The log itself is only read.
  *
  * Most of a conversation is folded without a lock; what came meanwhile is folded under the write lock, in which the
  * heads are compared and written.
@@ -12,11 +11,11 @@ import { workItemKey } from '../../../log/events/work-item.ts'
 import { type HeadFold, headFold, parsedOr } from '../../../log/fold.ts'
 import type { Progress, RepairedHead } from '../../../log/upkeep.ts'
 import type { ConversationInfo } from '../../../log/views/conversation.ts'
-import { teamDueAt } from '../../../log/views/conversation-state.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
 import { isUnwritable } from '../errors.ts'
-import { inVersionOrder, newestPosition } from '../read/places.ts'
+import { infoColumns } from '../heads.ts'
+import { inVersionOrder } from '../read/event-queries.ts'
 import { blobLoader, type EventRow, eventColumns, recordedEvent } from '../rows.ts'
 import { inTransaction } from '../transaction.ts'
 import { isMeant } from './checked.ts'
@@ -49,12 +48,13 @@ export function repairer(database: Database) {
       select c.conversation, p.project, p.id, c.id from conversations c join projects p using (project)
       where ${isMeant} order by c.conversation`),
     events: database.prepare(inVersionOrder(eventColumns)),
-    newest: database.prepare(`select version from events where position = ${newestPosition('?1')}`),
+    newest: database.prepare('select version from events where conversation = ? order by version desc limit 1'),
     first: database.prepare(`
       select version from events where conversation = ? and lane is null order by version limit 1`),
     conversation: database.prepare('select info, status, work_key from conversations where conversation = ?'),
     saveInfo: database.prepare(
-      'update conversations set status = ?, work_type = ?, info = ?, due_at = ? where conversation = ?',
+      `update conversations set status = ?, info = ?, due_at = ?, work_state = ?, work_priority = ?, work_type = ?,
+        work_feature = ? where conversation = ?`,
     ),
     // Another conversation may have come to be about the same; then that one keeps the key.
     saveWork: database.prepare('update or ignore conversations set work_key = ? where conversation = ?'),
@@ -150,7 +150,8 @@ export function repairer(database: Database) {
     const what =
       differs(text, info, isDamaged) ?? (other && !isDamaged ? `its ${other} was another than its log says` : undefined)
     if (what === undefined) return []
-    sql.saveInfo.run(info.status, info.workItem.type, JSON.stringify(info), teamDueAt(info) ?? null, row)
+    const feature = 'featureId' in info.workItem ? info.workItem.featureId : null
+    sql.saveInfo.run(...infoColumns(info), info.workItem.type, feature, row)
     sql.saveWork.run(workItemKey(info.workItem), row)
     return [{ project, conversationId, what }]
   }

@@ -27,7 +27,7 @@ import { archivist } from '../../../log/upkeep/archived-rows.ts'
 import { makeFolder } from '../../common/make-folder.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { asStoreError, isBroken } from '../errors.ts'
-import { migrate } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 import { hasSoundHeader, isShorterThanAPage, mendFirstPage } from './first-page.ts'
 import { conversationImporter } from './import.ts'
 import { inOrderOf, isWhole, type Readable, readable, type SalvagedRow, tables, tablesIn } from './readable-rows.ts'
@@ -56,7 +56,7 @@ export async function salvage(from: string, to: string): Promise<Salvaged> {
   let target: Database | undefined
   try {
     target = openDatabase({ path: draft, durability: 'full' })
-    migrate(target, 0)
+    makeSchema(target)
     const salvaged = bringOver(rows, target)
     // A write-ahead log would stay behind under the other name, and closing says nothing of one that it cannot empty.
     target.exec('pragma wal_checkpoint(truncate)')

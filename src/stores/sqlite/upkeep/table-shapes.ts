@@ -4,7 +4,7 @@
  */
 import { type Database, openDatabase } from '../database.ts'
 import { isBroken } from '../errors.ts'
-import { migrate, newestSchema, schemaVersion } from '../migrate.ts'
+import { makeSchema } from '../open-schema.ts'
 
 interface Shape {
   /** Columns, types and keys. */
@@ -17,9 +17,7 @@ type Shapes = ReadonlyMap<string, Shape>
 
 /** Tables of ours that the file describes differently, or not at all. */
 export function misshapenTables(database: Database): string[] {
-  return [...shapesOf(schemaVersion(database))].flatMap(([table, { looks }]) =>
-    looksOf(database, table) === looks ? [] : [table],
-  )
+  return [...shapesOfToday()].flatMap(([table, { looks }]) => (looksOf(database, table) === looks ? [] : [table]))
 }
 
 /** Describes them as they were made. Writes to the file: it must be a copy, and nobody's but ours. */
@@ -27,7 +25,7 @@ export function mendShapes(file: string): void {
   try {
     const database = openDatabase({ path: file, durability: 'relaxed', cutOff: true })
     try {
-      const shapes = shapesOf(schemaVersion(database))
+      const shapes = shapesOfToday()
       const misshapen = misshapenTables(database)
       // Somebody else's, that has a table of the same name.
       if (misshapen.length > shapes.size / 2) return
@@ -43,20 +41,17 @@ export function mendShapes(file: string): void {
   }
 }
 
-const known = new Map<number, Shapes>()
+let cachedShapes: Shapes | undefined
 
-/** A version that no file of ours has is damage too; then it is most likely one of today. */
-function shapesOf(version: number): Shapes {
-  const likely = version >= 1 && version <= newestSchema ? version : newestSchema
-  const shapes = known.get(likely) ?? madeAnew(likely)
-  known.set(likely, shapes)
-  return shapes
+function shapesOfToday(): Shapes {
+  cachedShapes ??= readShapes()
+  return cachedShapes
 }
 
-function madeAnew(version: number): Shapes {
+function readShapes(): Shapes {
   const database = openDatabase({ path: ':memory:', durability: 'relaxed' })
   try {
-    migrate(database, 0, version)
+    makeSchema(database)
     const tables = database.prepare(
       `select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite_%'`,
     )

@@ -4,7 +4,7 @@
  */
 import type { ProjectTotals } from '../../../log/directory.ts'
 import type { Database } from '../database.ts'
-import { newestPosition } from '../read/places.ts'
+import { newestPosition } from '../read/event-queries.ts'
 
 export function totaller(database: Database) {
   const sql = {
@@ -21,9 +21,8 @@ export function totaller(database: Database) {
     sums: database.prepare(`
       select total(e.messages), total(e.tokens), total(e.input), total(e.output)
       from conversations c join lanes l using (conversation)
-      join events e on e.position = coalesce(
-        (select position from recent where lane = l.lane order by version desc limit 1),
-        (select position from places where lane = l.lane order by version desc limit 1))
+      join events e on e.position = (
+        select position from events where conversation = c.conversation and lane = l.lane order by version desc limit 1)
       where c.project = ?`),
   }
 

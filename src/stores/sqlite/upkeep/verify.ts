@@ -16,12 +16,12 @@ import type { Database } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { headStore } from '../heads.ts'
 import { lastPosition } from '../position.ts'
-import { inVersionOrder, newestPosition } from '../read/places.ts'
+import { inVersionOrder } from '../read/event-queries.ts'
 import { blobLoader } from '../rows.ts'
-import { isLaneless, isMeant, isUnplaced, sameAsEvent } from './checked.ts'
+import { isLaneless, isMeant } from './checked.ts'
 import { misshapenTables } from './table-shapes.ts'
 
-type VerifiedRow = [...ArchiveRow, crc: number, placedAt: number]
+type VerifiedRow = [...ArchiveRow, crc: number]
 
 type ConversationRow = [
   conversation: number,
@@ -52,22 +52,17 @@ export function verifier(database: Database) {
       where ${isMeant} order by c.conversation`),
     conversation: database.prepare(`
       select c.conversation, c.id, c.info, c.status, c.work_key, p.project, p.id,
-        coalesce((select version from events where position = ${newestPosition('c.conversation')}), 0)
+        coalesce((select max(version) from events where conversation = c.conversation), 0)
       from conversations c join projects p using (project) where c.conversation = ?`),
-    events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc, place.version`)),
+    events: database.prepare(inVersionOrder(`${archiveColumns}, e.crc`)),
     lanes: database.prepare('select lane, audience_key, kind, audience from lanes where conversation = ?'),
     sessions: database.prepare('select id, status, head, session_key, project from sessions where conversation = ?'),
     orphans: database.prepare(`
       select count(*) from events e where not exists (select 1 from conversations c where c.conversation = e.conversation)`),
     ofNoProject: database.prepare(`
       select count(*) from conversations c where not exists (select 1 from projects p where p.project = c.project)`),
-    unplaced: database.prepare(`
-      select e.conversation, count(*) from events e where (${isUnplaced}) or (${isLaneless}) group by e.conversation`),
-    misplaced: database.prepare(`
-      select l.conversation, count(*) from (select * from places union all select * from recent) p
-      left join lanes l on l.lane = p.lane
-      where not exists (select 1 from events e where ${sameAsEvent})
-      group by l.conversation`),
+    laneless: database.prepare(`
+      select e.conversation, count(*) from events e where ${isLaneless} group by e.conversation`),
     // Indexes too: what they do not lead to is looked for in vain, though it is there.
     structure: database.prepare('pragma integrity_check(20)'),
   }
@@ -113,7 +108,7 @@ export function verifier(database: Database) {
         what: `${missing} events were removed from the end of conversations`,
       })
     }
-    damages.push(...misplacedIn(places, damages))
+    damages.push(...lanelessIn(places, damages))
     const [orphans] = sql.orphans.get() as [number]
     if (orphans > 0)
       damages.push({ project: '', conversationId: '', what: `${orphans} events belong to no conversation` })
@@ -123,25 +118,14 @@ export function verifier(database: Database) {
     return { conversations: places.length, events, damages, clean: damages.length === 0 }
   }
 
-  /** Where nothing else is wrong: of a damaged row or a missing one it goes without saying. */
-  function misplacedIn(checked: ReadonlyArray<[number, string, string]>, damages: readonly Damage[]): Damage[] {
-    const counts = new Map<number | null, number>()
-    for (const question of [sql.unplaced, sql.misplaced]) {
-      for (const [conversation, count] of question.all() as Array<[number | null, number]>) {
-        counts.set(conversation, Math.max(count, counts.get(conversation) ?? 0))
-      }
-    }
-    const found: Damage[] = []
-    for (const [conversation, project, conversationId] of checked) {
+  /** Messages whose lane is not there. Left out where a conversation has other damages, which name them already. */
+  function lanelessIn(checked: ReadonlyArray<[number, string, string]>, damages: readonly Damage[]): Damage[] {
+    const counts = new Map(sql.laneless.all() as Array<[number, number]>)
+    return checked.flatMap(([conversation, project, conversationId]) => {
       const count = counts.get(conversation)
-      if (count === undefined || damages.some(one => one.conversationId === conversationId)) continue
-      found.push({ project, conversationId, what: `${count} messages are not where the lanes say` })
-    }
-    const lost = counts.get(null)
-    if (lost !== undefined && damages.length === 0 && found.length === 0) {
-      found.push({ project: '', conversationId: '', what: `${lost} places are of lanes that are not there` })
-    }
-    return found
+      if (count === undefined || damages.some(damage => damage.conversationId === conversationId)) return []
+      return [{ project, conversationId, what: `${count} messages are not where the lanes say` }]
+    })
   }
 
   async function verifyConversation(
@@ -162,14 +146,7 @@ export function verifier(database: Database) {
         await breathe()
       }
       const rows = sql.events.all(conversation, first, first + sliceSize - 1) as VerifiedRow[]
-      for (const row of rows) {
-        const placedAt = row[row.length - 1] as number
-        if (row[0] !== placedAt) {
-          const what = `version ${row[0]} stands in its place`
-          check.damages.push({ project, conversationId, version: placedAt, what })
-        }
-        check.take(row.slice(0, -1) as [...ArchiveRow, number])
-      }
+      for (const row of rows) check.take(row)
     }
     for (const [, key, , audience] of laneRows) {
       if (!isAudienceOf(audience, key)) {

@@ -7,7 +7,6 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sqliteCode } from '../errors.ts'
-import { readAsToday } from '../migrate.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex } from '../search/open-search-index.ts'
 import { searcher } from '../search/search.ts'
 import type { SearchIndex } from '../search/search-index.ts'
@@ -17,7 +16,7 @@ import { importer } from '../upkeep/import.ts'
 import { landmarkEvery } from '../upkeep/landmarks.ts'
 import { purger } from '../upkeep/purge.ts'
 import { repairer } from '../upkeep/repair.ts'
-import { placeRepairer } from '../upkeep/repair-places.ts'
+import { repairIndexes } from '../upkeep/repair-indexes.ts'
 import { totaller } from '../upkeep/totals.ts'
 import { verifier } from '../upkeep/verify.ts'
 import { checkpointer } from './checkpoint.ts'
@@ -40,7 +39,6 @@ function log(): Database {
   if (!openLog) {
     const opened = openDatabase({ ...settings, busyTimeoutMs })
     try {
-      if (settings.readOnly) readAsToday(opened)
       opened.prepareToWrite()
     } catch (error) {
       opened.close()
@@ -116,7 +114,6 @@ const handlers: Handlers = {
     // A connection of its own: each conversation is read in one transaction, which the others must not meet.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
     try {
-      readAsToday(database)
       return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
     } finally {
       database.close()
@@ -127,11 +124,11 @@ const handlers: Handlers = {
     const database = openDatabase({ ...settings, busyTimeoutMs })
     try {
       database.prepareToWrite()
-      const places = placeRepairer(database)(project)
+      repairIndexes(database)
       const heads = await repairer(database)({ ...(project !== undefined && { project }), onProgress })
       await indexed(() => index().startOver())
       await index().feed()
-      return { heads: [...places, ...heads], indexed: index().size() }
+      return { heads, indexed: index().size() }
     } finally {
       database.close()
     }

@@ -35,10 +35,7 @@ export function eventInserter(database: Database, heads: HeadStore) {
   return function insert(entry: ConversationEntry, projectRow: number, header: Header, content: EventContent): void {
     const { adds } = header
     const lane = header.lane && adds && content.audience ? heads.lane(entry, header.lane, content.audience) : undefined
-    if (lane && adds) {
-      lane.sums = addSums(lane.sums, adds)
-      lane.newest = header.version
-    }
+    if (lane && adds) lane.sums = addSums(lane.sums, adds)
     sql.insert.putLater(
       content.position,
       entry.row,

@@ -1,5 +1,14 @@
-/** The log, its heads and everything beside it. */
-export const log = `
+/**
+ * Every table of the store.
+ *
+ * Foreign keys restrict and nothing cascades: rows go by purge and erase only.
+ */
+
+/** The number of the schema below. It grows with every change; a file with another number is refused. */
+export const schemaNumber = 7
+
+/** The statements that make the schema, in order. */
+export const schema = `
 create table meta (name text primary key, value text not null) without rowid;
 
 create table projects (
@@ -9,21 +18,29 @@ create table projects (
 );
 
 create table conversations (
-  -- Never used again: the index knows conversations by it.
+  -- Never used again: the search index knows conversations by it.
   conversation integer primary key autoincrement,
   project integer not null references projects,
   id text not null,
   work_key text not null,
   work_type text not null,
+  work_state text,
+  work_priority integer,
+  work_feature text,
   status text not null,
   created_at integer not null,
   -- To the minute, so that a busy conversation does not move in this index with every message.
   recent_at integer not null,
   info text not null,
+  due_at integer,
   unique (project, id)
 );
 create unique index conversations_by_work on conversations (project, work_key);
 create index conversations_by_recency on conversations (project, recent_at);
+create index conversations_due on conversations (project, due_at) where due_at is not null;
+create index conversations_by_work_state on conversations
+  (project, work_type, work_state, work_priority, created_at, conversation) where work_state is not null;
+create index tasks_by_feature on conversations (project, work_feature, conversation) where work_feature is not null;
 
 create table lanes (
   lane integer primary key,
@@ -62,7 +79,8 @@ create table events (
 );
 -- The newest entry is the conversation's version, hash and last activity: an append writes no other row for them.
 create unique index events_by_version on events (conversation, version);
-create unique index events_by_lane on events (lane, version, messages, tokens, input, output) where lane is not null;
+-- Covers the sums of any window. Facts that are not messages have no lane, and are found here too.
+create index events_by_lane on events (conversation, lane, version, messages, tokens, input, output);
 
 create table sessions (
   session integer primary key,
@@ -131,4 +149,12 @@ create table purges (
   restored_at integer
 );
 create index purges_by_conversation on purges (project, conversation_id);
+
+-- The processes that serve this store.
+create table nodes (
+  id text primary key not null,
+  facts text not null,
+  seen_at integer not null,
+  expires_at integer not null
+) without rowid, strict;
 `
