@@ -1,14 +1,16 @@
 /**
- * Copies regions of the examples into the documentation, so that what people read is what the tests run, and the list of
- * errors, so that none is missing.
+ * Copies regions of the examples into the documentation, so that what people read is what the tests run; also the errors
+ * from their comments, and the options from their schemas, so that none is missing.
  *
- * A place to fill looks like `<!-- example: first.ts#first -->` followed by a code block, or `<!-- errors: store/ -->`
- * followed by a table of those whose code begins like that. `--check` changes nothing and fails when a copy is out of
- * date.
+ * A place to fill looks like `<!-- example: first.ts#first -->` followed by a code block, `<!-- errors: store/ -->`
+ * followed by a table of those whose code begins like that, or `<!-- options: store project -->` followed by a table of
+ * these options; `requests.*` stands for all options of a group. `--check` changes nothing and fails when a copy is out
+ * of date.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readOptions } from './options-table.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const check = process.argv.includes('--check')
@@ -19,6 +21,7 @@ const pages = [
     .map(name => join('docs', name)),
 ]
 const errors = readErrors()
+const options = await readOptions()
 let stale = 0
 
 for (const page of pages) {
@@ -29,6 +32,10 @@ for (const page of pages) {
       return `${marker}\`\`\`ts\n${regionOf(file, region)}\n\`\`\``
     })
     .replace(/(<!-- errors: (.+) -->\n)(?:\|.*\n)*/g, (_, marker, begins) => `${marker}${tableOf(begins.split(' '))}`)
+    .replace(
+      /(<!-- options: (.+) -->\n)(?:\|.*\n)*/g,
+      (_, marker, names) => `${marker}${options.table(names.split(' '))}`,
+    )
   if (filled === text) continue
   stale++
   if (check) console.error(`${page} is out of date: run npm run docs`)
@@ -36,6 +43,7 @@ for (const page of pages) {
 }
 const unnamed = errors.filter(({ isShown }) => !isShown).map(({ name }) => name)
 if (unnamed.length > 0) throw new Error(`docs/errors.md has no place for ${unnamed.join(', ')}`)
+if (options.missing.length > 0) throw new Error(`docs/options.md has no place for ${options.missing.join(', ')}`)
 if (check && stale > 0) process.exit(1)
 
 function regionOf(file, region) {

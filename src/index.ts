@@ -12,18 +12,21 @@ export {
   type DispatchUnderWay,
   type ParkedItem,
 } from './agents/scheduling/dispatch-manager.ts'
-export type { DispatchSettings, DispatchSettingsInput } from './agents/scheduling/dispatch-settings.ts'
+export type { DispatchSettings, DispatchSettingsInput, GuardSettings } from './agents/scheduling/dispatch-settings.ts'
 export type { DispatchCounts, Dispatcher, DispatchStatus, DispatchUpdate } from './agents/scheduling/dispatcher.ts'
-export { defaultGuards, type GuardSettings } from './agents/scheduling/guards.ts'
 export type { OrchestrateOptions } from './agents/scheduling/orchestrations.ts'
 export type { FoundLoop, OrchestrationResult } from './agents/scheduling/orchestrator.ts'
 export type { DispatchedItem, Job, WorkDone, Worker } from './agents/scheduling/worker.ts'
 export { type Tool, type ToolCall, type ToolLimits, type ToolOutput, ToolRefused, tool } from './agents/tools/tool.ts'
 export type { Colloquy, Queues } from './app/colloquy.ts'
-export { Configuration } from './app/configuration/configuration.ts'
+export {
+  Configuration,
+  type OpenOptions,
+  type ProjectFeatures,
+  type ProjectOptions,
+} from './app/configuration/options.ts'
 export { type ReadConfiguration, readConfiguration } from './app/configuration/read-configuration.ts'
-export { type OpenOptions, openColloquy } from './app/open.ts'
-export type { ProjectFeatures, ProjectOptions } from './app/project-settings.ts'
+export { openColloquy } from './app/open.ts'
 export {
   type CopiedAndVerified,
   type CopiedProject,
@@ -53,10 +56,9 @@ export type { UnresolvedReference } from './conversation/references/references.t
 export type { AgentRequest } from './conversation/sessions/agent-request.ts'
 export type { FoundItem } from './conversation/sessions/checkpoints.ts'
 export type { CompactOutcome } from './conversation/sessions/compaction-run.ts'
-export {
-  defaultRequestSettings,
-  type RequestOptions,
-  type RequestSettings,
+export type {
+  RequestOptions,
+  RequestSettings,
 } from './conversation/sessions/request-settings.ts'
 export type { ListSessions } from './conversation/sessions/session-list.ts'
 export { type SessionLinks, SessionManager } from './conversation/sessions/session-manager.ts'
@@ -68,7 +70,7 @@ export type { Execution, ExecutionTime } from './conversation/turns/execution-ti
 export type { CurrentPhase, PhaseChange } from './conversation/turns/phases.ts'
 export type { Question } from './conversation/turns/questions.ts'
 export type { WritePermission } from './conversation/turns/read-files.ts'
-export type { TeamSettingsInput, TurnSettings } from './conversation/turns/team-settings.ts'
+export type { TurnSettings } from './conversation/turns/team-settings.ts'
 export type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './conversation/turns/turns.ts'
 export type { Bead, BeadMove, BeadSummary } from './conversation/work/beads.ts'
 export type { Feature, FeatureSummary, WorkPage } from './conversation/work/features.ts'

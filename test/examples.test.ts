@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { OpenOptions } from 'colloquy'
 import { expect, it } from 'vitest'
 import { runCli as colloquy } from './support/cli.ts'
 
@@ -34,47 +33,6 @@ it('shows no TypeScript in the documentation that no example runs', () => {
     return blocks.filter(block => !block.startsWith('<!-- example')).map(() => page)
   })
   expect(loose).toEqual([])
-})
-
-it('names every option of openColloquy in docs/options.md', () => {
-  // The compiler finds one that is missing here.
-  const options = {
-    actor: true,
-    agents: true,
-    archive: true,
-    archives: true,
-    busyTimeoutMs: true,
-    channel: true,
-    clock: true,
-    configuration: true,
-    dispatch: true,
-    durability: true,
-    executionLeaseMs: true,
-    features: true,
-    ids: true,
-    maxMessageBytes: true,
-    model: true,
-    phases: true,
-    project: true,
-    projects: true,
-    readOnly: true,
-    redact: true,
-    references: true,
-    requests: true,
-    resolvers: true,
-    root: true,
-    sessionExpiresInMs: true,
-    sharing: true,
-    store: true,
-    sweepEveryMs: true,
-    tokens: true,
-    tracer: true,
-    turns: true,
-    work: true,
-  } satisfies Record<keyof OpenOptions, true>
-  const rows = readFileSync(join(root, 'docs/options.md'), 'utf8').match(/^\| `.*?\|/gm) ?? []
-  const named = rows.flatMap(row => row.match(/(?<=`)\w+(?=`)/g) ?? [])
-  expect(named.sort()).toEqual(Object.keys(options).sort())
 })
 
 it('names every command in docs/cli.md', async () => {

@@ -1,45 +1,47 @@
-/** Settings of the team that codes. They are read with the other settings of a project; the team is loaded later. */
-import { withoutUndefined } from '../log/commands/omit-undefined.ts'
-import type { RalphLimits } from '../log/events/work/ralph.ts'
+/** Settings of the team that codes, with their defaults. They are read with the other settings; the team is loaded later. */
+import { z } from 'zod'
+import { DurationMs } from '../log/commands/duration.ts'
+import { RalphLimits } from '../log/events/work/ralph.ts'
 
-/**
- * Who answers when an agent wants to run a command that its allow-list does not name: a person, the agent `harness`, or
- * always the same answer. A person's answer counts in any case, if it comes first.
- */
-export type Approvals = 'person' | 'agent' | 'yes' | 'no'
+const Name = z.string().min(1)
+const { iterations, tokens, unchanged } = RalphLimits.shape
 
-export interface BuildSettings {
-  /** Commands by name that decide whether a task is done. Undefined: those found in the project's own files. */
-  checks: Readonly<Record<string, string>> | undefined
-  /** Commands that prepare a new worktree, such as `npm ci`. */
-  setup: readonly string[]
-  /** How long each check may take. Default 10 minutes. */
-  checkMs: number
-  limits: RalphLimits
-  /** How often QA may return a task before a person has to look at it. Default 3. */
-  returns: number
-  /** Where worktrees are made, relative to the project's root. */
-  worktrees: string
-  /** Whether a clean checkout of the base branch moves along with a merge. Otherwise a person updates it. */
-  movesCheckouts: boolean
-  approvals: Approvals
-  /** How long a team may be silent before it counts as dead; its process renews the lease. Default 30 seconds. */
-  leaseMs: number
-}
+/** Answers a command that no allow-list names. A person's answer counts in any case, if it comes first. */
+export const Approvals = z.enum(['person', 'agent', 'yes', 'no'])
+export type Approvals = z.output<typeof Approvals>
 
-export type BuildSettingsInput = Partial<Omit<BuildSettings, 'limits'>> & { limits?: Partial<RalphLimits> }
-
-export function completeBuildSettings({ limits, ...input }: BuildSettingsInput = {}): BuildSettings {
-  return {
-    checks: undefined,
-    setup: [],
-    checkMs: 10 * 60_000,
-    returns: 3,
-    worktrees: '.colloquy/worktrees',
-    movesCheckouts: true,
-    approvals: 'person',
-    leaseMs: 30_000,
-    ...withoutUndefined(input),
-    limits: { iterations: 10, tokens: null, unchanged: 3, ...limits },
-  }
-}
+export const BuildSettings = z.strictObject({
+  checks: z
+    .record(Name, Name)
+    .readonly()
+    .optional()
+    .describe("Commands by name that tell whether work is done. Default: those of the project's own files."),
+  setup: z.array(Name).readonly().default([]).describe('Commands that prepare a new worktree, such as `npm ci`.'),
+  checkMs: DurationMs.default(10 * 60_000).describe('Time that each check may take.'),
+  limits: z
+    .strictObject({
+      iterations: iterations.default(10).describe('Maximum number of iterations of a Ralph loop.'),
+      tokens: tokens.default(null).describe('Maximum tokens of all its requests and answers; `null` for no limit.'),
+      unchanged: unchanged
+        .default(3)
+        .describe('Maximum number of consecutive iterations that change neither the work nor the failures.'),
+    })
+    .prefault({})
+    .describe('Limits of a Ralph loop.'),
+  returns: z
+    .int()
+    .positive()
+    .default(3)
+    .describe('Number of times QA may send a task back before a person has to look at it.'),
+  worktrees: Name.default('.colloquy/worktrees').describe("Folder of worktrees, from the project's root."),
+  movesCheckouts: z
+    .boolean()
+    .default(true)
+    .describe('Moves a clean checkout of the base branch forward when work is merged into it.'),
+  approvals: Approvals.default('person').describe(
+    'Answers what no allow-list names: a person, the agent `harness`, or always `yes` or `no`.',
+  ),
+  leaseMs: DurationMs.default(30_000).describe('Time without a sign of life after which a team counts as dead.'),
+})
+export type BuildSettings = z.output<typeof BuildSettings>
+export type BuildSettingsInput = z.input<typeof BuildSettings>

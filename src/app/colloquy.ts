@@ -17,7 +17,7 @@ import type { WriteQueue } from '../log/store.ts'
 import type { Progress, RepairReport, VerifyReport } from '../log/upkeep.ts'
 import type { Update, UpdateNamed } from '../log/views/update.ts'
 import type { ModelQueue } from '../models/open.ts'
-import type { ProjectOptions } from './project-settings.ts'
+import type { ProjectOptions } from './configuration/options.ts'
 import type { Swept } from './sweep.ts'
 import type { TotalsPage, UsageTotals } from './usage-totals.ts'
 

@@ -7,12 +7,8 @@ import type { Engine } from '../log/engine.ts'
 import { fileResolver } from '../request/context/file-resolver.ts'
 import type { ReferenceResolver } from '../request/context/resolver.ts'
 import type { TokenEstimator } from '../request/text/tokens.ts'
-import {
-  type AllProjectSettings,
-  completeProjectSettings,
-  type ProjectOptions,
-  type ProjectSettings,
-} from './project-settings.ts'
+import type { ProjectOptions } from './configuration/options.ts'
+import { type AllProjectSettings, type ProjectSettings, projectSettings } from './project-settings.ts'
 
 export interface ProjectParts extends ProjectSettings {
   readonly scribe: Scribe
@@ -49,7 +45,7 @@ export function projectParts(all: AllProjectSettings, shared: Shared): AllProjec
   return {
     of: project => partsOf(all.of(project)),
     made(options) {
-      const parts = made.get(options) ?? new Parts(completeProjectSettings(options), shared)
+      const parts = made.get(options) ?? new Parts(projectSettings(options), shared)
       made.set(options, parts)
       return parts
     },

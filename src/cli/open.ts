@@ -52,7 +52,7 @@ async function using<T>(
   const configuration = await configurationOf(options)
   const { url } = storePlace(options.store ?? configuration.store, { mayMake })
   const colloquy = await open({
-    ...(configuration as OpenOptions),
+    ...configuration,
     store: url,
     ...(options.project !== undefined && { project: options.project }),
     ...(options.archives !== undefined && { archives: options.archives }),

@@ -5,22 +5,27 @@
  * Unlike limits, a price is never guessed from a related name: `gpt-5.9` is not priced like `gpt-5`. Only the date at
  * the end of a name is looked past.
  */
+import { z } from 'zod'
 import type { Usage } from '../log/events/message.ts'
 
 /** US dollars per million tokens. */
-export interface Price {
-  readonly input: number
-  readonly output: number
-  /** Tokens read from the provider's cache; as `input` where it is left out. */
-  readonly cacheRead?: number
-  /** Tokens written to it; as `input` where it is left out. */
-  readonly cacheWrite?: number
-  /** What long requests cost instead, in whole. */
-  readonly above?: Price & { readonly inputTokens: number }
-}
+const Rate = z.strictObject({
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  /** Tokens read from the provider's cache; default: as `input`. */
+  cacheRead: z.number().nonnegative().optional(),
+  /** Tokens written to it; default: as `input`. */
+  cacheWrite: z.number().nonnegative().optional(),
+})
+const Price = Rate.extend({
+  /** Price of a request with more tokens than this, for all of its tokens. */
+  above: Rate.extend({ inputTokens: z.int().positive() }).optional(),
+})
+export type Price = Readonly<z.output<typeof Price>>
 
 /** Prices by `provider:model`, or by `model` alone for every provider. */
-export type PriceTable = Readonly<Record<string, Price>>
+export const PriceTable = z.record(z.string().min(1), Price).readonly()
+export type PriceTable = z.output<typeof PriceTable>
 
 type Row = readonly [names: string, input: number, output: number, cacheRead?: number, cacheWrite?: number]
 

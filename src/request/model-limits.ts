@@ -5,15 +5,19 @@
  * are listed with what the smallest member can take: a budget that is too small costs a little, one that is too
  * large fails the call.
  */
+import { z } from 'zod'
 
-export interface ModelLimits {
+const Count = z.int().positive()
+
+export const ModelLimits = z.strictObject({
   /** Tokens of request and answer together. */
-  readonly contextWindow: number
-  /** Most tokens of one answer. */
-  readonly outputLimit: number
-  /** Most tokens of a request, where the provider bounds it by itself, however short the answer is to be. */
-  readonly inputLimit?: number
-}
+  contextWindow: Count,
+  /** Maximum tokens of one answer. */
+  outputLimit: Count,
+  /** Maximum tokens of a request, where the provider limits it apart from the window. */
+  inputLimit: Count.optional(),
+})
+export type ModelLimits = Readonly<z.output<typeof ModelLimits>>
 
 export interface KnownLimits extends ModelLimits {
   /** False when the model is in no list and these are the stated default. */

@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { getPath } from 'hono/utils/url'
+import type { ServerOptions } from '../app/configuration/server-settings.ts'
 import { AccessRequired, NoSuchRoute, ServerStopping } from '../errors.ts'
 import type { Colloquy } from '../index.ts'
 import { idProblem } from '../log/events/id.ts'
@@ -36,7 +37,7 @@ import { runHandlers } from './resources/runs.ts'
 import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
 import { workHandlers } from './resources/work.ts'
-import { completeServerSettings, type ServerSettings, type ServerSettingsInput } from './settings.ts'
+import { type ServerSettings, serverSettings } from './settings.ts'
 import { streams } from './streams.ts'
 import { version } from './version.ts'
 import { writeOptions } from './write-options.ts'
@@ -47,7 +48,7 @@ export interface CreateServer {
   owner: Owner
   /** Further tokens, each with its projects and scope. */
   book?: TokenBook
-  configuration?: ServerSettingsInput
+  configuration?: ServerOptions
 }
 
 export interface ColloquyServer {
@@ -70,7 +71,7 @@ type Variables = {
 }
 
 export function createServer({ colloquy, owner, book, configuration }: CreateServer): ColloquyServer {
-  const settings = completeServerSettings(configuration)
+  const settings = serverSettings(configuration)
   const { trace } = settings
   const entry = tickets(owner.token)
   const door = gate({ settings, owner, tickets: entry, book })

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
+import type { Limits } from '../app/configuration/server-settings.ts'
 import { BodyTooLarge, InvalidInput, NotJson } from '../errors.ts'
-import type { Limits } from './settings.ts'
 
 /** Undefined when there is none. */
 export async function readBody(context: Context, { bodyBytes, depth }: Limits): Promise<unknown> {

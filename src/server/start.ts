@@ -2,19 +2,16 @@
 import type { Server } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import { z } from 'zod'
+import { ServeSettings } from '../app/configuration/server-settings.ts'
 import { ServerRefused } from '../errors.ts'
+import { parseInput } from '../log/commands/input.ts'
 import { longEnough } from './access/tokens.ts'
 import type { ColloquyServer } from './app.ts'
 
-export interface Listen {
-  /** Default 127.0.0.1: nobody but this machine. */
-  host?: string
-  /** Default 7333; 0 for any that is free. */
-  port?: number
-  /** Must be said to listen where others can reach it. */
-  allowOutside?: boolean
-  token: string
-}
+const { host, port, allowOutside } = ServeSettings.shape
+const Listen = z.strictObject({ host, port, allowOutside, token: z.string() })
+export type Listen = z.input<typeof Listen>
 
 export interface RunningServer {
   host: string
@@ -35,7 +32,7 @@ const backlog = 4096
 
 /** @throws {ServerRefused} when it would listen where others can reach it without being told, or with a short token */
 export async function listen(server: ColloquyServer, options: Listen): Promise<RunningServer> {
-  const { host = '127.0.0.1', port = 7333, allowOutside = false, token } = options
+  const { host, port, allowOutside, token } = parseInput(Listen, options)
   refuseOutside(host, allowOutside, token)
   const http = createAdaptorServer({
     fetch: server.app.fetch,

@@ -8,7 +8,7 @@ import {
   listen,
   newToken,
   type RunningServer,
-  type ServerSettingsInput,
+  type ServerOptions,
   type TokenBook,
   tokenBook,
 } from 'colloquy/server'
@@ -38,7 +38,7 @@ export interface FreshServer extends FreshColloquy {
 }
 
 export async function freshServer(
-  options: { open?: OpenOptions; configuration?: ServerSettingsInput } = {},
+  options: { open?: OpenOptions; configuration?: ServerOptions } = {},
 ): Promise<FreshServer> {
   const store = await freshColloquy(options.open)
   const token = newToken()

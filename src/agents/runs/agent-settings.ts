@@ -1,74 +1,84 @@
-/** How agents are run, where a caller does not say otherwise. */
-
-import { checkDurations, DurationMs } from '../../log/commands/duration.ts'
-import { withoutUndefined } from '../../log/commands/omit-undefined.ts'
+/** Settings for running agents, with their defaults. */
+import { z } from 'zod'
+import { DurationMs } from '../../log/commands/duration.ts'
 import type { Model } from '../../models/model.ts'
-import type { PriceTable } from '../../models/prices.ts'
-import type { McpServer } from '../tools/mcp/tools.ts'
-import type { Tool, ToolLimits } from '../tools/tool.ts'
-
-export interface AgentSettings {
-  /** The model agents run on, by name or opened. Default: the one whose limits requests keep to. */
-  model: Model | string | undefined
-  /** Other models for some types of agents. */
-  models: Readonly<Record<string, Model | string>>
-  /** What models cost, by their names, before the built-in prices. US dollars per million tokens. */
-  prices: PriceTable
-  /** Calls at a time of this process to one model: for all that are opened by name, or by their names. */
-  concurrency: number | Readonly<Record<string, number>>
-  /** Commands that need no leave, by the agent's type, each the first words of a command line; under `*` for every type. */
-  commands: Readonly<Record<string, readonly string[]>>
-  /** Tools beside the built-in ones. An agent has those that its description allows. */
-  tools: readonly Tool[]
-  /** MCP servers by name: their tools are `mcp__NAME__TOOL`. */
-  mcp: Readonly<Record<string, McpServer>>
-  limits: Omit<ToolLimits, 'commands'>
-  /** Calls of the model in one run. Default 100. */
-  maxSteps: number
-  /** How long a run may be silent before it counts as dead; renewed by the process it runs in. Default a minute. */
-  leaseMs: number
-  /** Every message starts with an empty window: what was said before is kept, and not sent. */
-  singleShot: boolean
-  /** Whether what people say starts a run by itself: of the agents it is addressed to, else of `defaultAgent`. */
-  autorun: boolean
-  /** Who answers what is addressed to nobody: an agent, or `orchestrator`, which routes it and says nothing itself. */
-  defaultAgent: string | undefined
-  orchestrator: OrchestratorSettings
-}
-
-export interface OrchestratorSettings {
-  /** Whom it may route to, and what each is for. Default: the built-in agents. */
-  agents: Readonly<Record<string, string>> | undefined
-  /** Of those, whom somebody else runs: their completions are waited for. */
-  outside: readonly string[]
-}
-
-export type AgentSettingsInput = Partial<Omit<AgentSettings, 'limits' | 'orchestrator'>> & {
-  limits?: Partial<AgentSettings['limits']>
-  orchestrator?: Partial<OrchestratorSettings>
-}
+import { PriceTable } from '../../models/prices.ts'
+import { McpServer } from '../tools/mcp/tools.ts'
+import type { Tool } from '../tools/tool.ts'
 
 const minute = 60_000
+const Count = z.int().positive()
+const Name = z.string().min(1)
 
-/** @throws {InvalidInput} naming a duration that is none */
-export function completeAgentSettings({ limits, orchestrator, ...given }: AgentSettingsInput = {}): AgentSettings {
-  const durations = { leaseMs: DurationMs, commandMs: DurationMs, answerWithinMs: DurationMs }
-  checkDurations({ ...limits, leaseMs: given.leaseMs }, durations)
-  return {
-    model: undefined,
-    models: {},
-    prices: {},
-    concurrency: {},
-    commands: {},
-    tools: [],
-    mcp: {},
-    singleShot: false,
-    maxSteps: 100,
-    leaseMs: minute,
-    autorun: false,
-    defaultAgent: undefined,
-    ...withoutUndefined(given),
-    orchestrator: { agents: undefined, outside: [], ...orchestrator },
-    limits: { commandMs: 2 * minute, characters: 30_000, answerWithinMs: 24 * 60 * minute, ...limits },
-  }
-}
+/** A model by its name, as `provider:model`, or opened. */
+export const ModelChoice = z.custom<Model | string>(
+  value => (typeof value === 'string' ? value !== '' : typeof (value as Model | null)?.stream === 'function'),
+  'must be the name of a model, such as provider:model, or a model',
+)
+
+const isTool = (value: unknown) => typeof (value as Tool | null)?.run === 'function'
+
+export const AgentSettings = z.strictObject({
+  model: ModelChoice.optional().describe('Model that agents run on. Default: `requests.model`.'),
+  models: z.record(Name, ModelChoice).readonly().default({}).describe('Models by type of agent, over `model`.'),
+  prices: PriceTable.default({}).describe(
+    'Prices of models by name, over the built-in ones; US dollars per million tokens.',
+  ),
+  concurrency: z
+    .union([Count, z.record(Name, Count).readonly()])
+    .default({})
+    .describe('Maximum number of calls at a time from this process to one model: for all models, or by name.'),
+  commands: z
+    .record(Name, z.array(Name).readonly())
+    .readonly()
+    .default({})
+    .describe(
+      'Commands that need no approval, by type of agent; `*` for all types. Each is the first words of a line.',
+    ),
+  tools: z
+    .array(z.custom<Tool>(isTool, 'must be a tool'))
+    .readonly()
+    .default([])
+    .describe('Tools of your own, in code only. An agent has those that its description allows.'),
+  mcp: z
+    .record(z.string().regex(/^[\w-]+$/), McpServer)
+    .readonly()
+    .default({})
+    .describe('MCP servers by name; their tools are called `mcp__NAME__TOOL`.'),
+  limits: z
+    .strictObject({
+      commandMs: DurationMs.default(2 * minute).describe('Time-out of a command.'),
+      characters: Count.default(30_000).describe('Maximum characters of a result; fewer with a small budget.'),
+      answerWithinMs: DurationMs.default(24 * 60 * minute).describe('Time that a person has to answer a question.'),
+    })
+    .prefault({})
+    .describe('Limits of the built-in tools.'),
+  maxSteps: Count.default(100).describe('Maximum number of calls of the model in one run.'),
+  leaseMs: DurationMs.default(minute).describe('Time without a sign of life after which a run counts as dead.'),
+  singleShot: z
+    .boolean()
+    .default(false)
+    .describe('Starts every message with an empty window; older messages are kept, and not sent.'),
+  autorun: z
+    .boolean()
+    .default(false)
+    .describe('Starts a run for every message of a person: of the agents it addresses, else of `defaultAgent`.'),
+  defaultAgent: Name.optional().describe('Agent that answers messages without an addressee, or `orchestrator`.'),
+  orchestrator: z
+    .strictObject({
+      agents: z
+        .record(Name, z.string())
+        .readonly()
+        .optional()
+        .describe('Agents it may route to, and what each is for. Default: the built-in ones.'),
+      outside: z
+        .array(Name)
+        .readonly()
+        .default([])
+        .describe('Agents that run outside of Colloquy; their completions are waited for.'),
+    })
+    .prefault({})
+    .describe('Settings of the built-in orchestrator.'),
+})
+export type AgentSettings = z.output<typeof AgentSettings>
+export type AgentSettingsInput = z.input<typeof AgentSettings>

@@ -7,7 +7,8 @@ import type { DispatchOutcome } from '../../log/events/work/dispatch.ts'
 import { type ConversationHead, evolveConversation } from '../../log/views/conversation.ts'
 import { printOf } from '../../log/views/text-sketch.ts'
 import { dispatchesRemembered } from '../../log/views/work/dispatches.ts'
-import { defaultGuards, findGuard, type GuardSettings, waitsUntil } from './guards.ts'
+import { GuardSettings } from './dispatch-settings.ts'
+import { findGuard, waitsUntil } from './guards.ts'
 
 const item = { type: 'bead', beadId: 'b' } as const
 
@@ -67,7 +68,7 @@ const words = (() => {
   return () => Array.from({ length: 12 }, () => `word${number++}`).join(' ')
 })()
 
-const settings: GuardSettings = { ...defaultGuards, backOffMs: 0 }
+const settings = GuardSettings.parse({ backOffMs: 0 })
 
 describe('an item is kept from agents', () => {
   it('when it was given to them too often', () => {

@@ -8,37 +8,7 @@
 import type { GuardTripped } from '../../log/events/work/dispatch.ts'
 import { likeness, wordsIn } from '../../log/views/text-sketch.ts'
 import type { DispatchesState, PastDispatch } from '../../log/views/work/dispatches.ts'
-
-export interface GuardSettings {
-  /** An item is given to agents this often at the most. */
-  hopLimit: number
-  /** Two agents that hand it to each other this often. */
-  alternations: number
-  /** This many dispatches in a row that brought nothing new. */
-  noProgress: number
-  /** From which share of words in common two answers count as the same. */
-  likeness: number
-  /** This many failures in a row; and this many deaths of the process that had it. */
-  failures: number
-  crashes: number
-  /** This long between two dispatches of an item. */
-  coolDownMs: number
-  /** After a failure: this long, twice as long after each further one, up to the most. */
-  backOffMs: number
-  mostBackOffMs: number
-}
-
-export const defaultGuards: GuardSettings = {
-  hopLimit: 20,
-  alternations: 4,
-  noProgress: 2,
-  likeness: 0.7,
-  failures: 5,
-  crashes: 5,
-  coolDownMs: 0,
-  backOffMs: 1_000,
-  mostBackOffMs: 10 * 60_000,
-}
+import type { GuardSettings } from './dispatch-settings.ts'
 
 type GuardFinding = Pick<GuardTripped, 'kind' | 'finding'> & { evidence: readonly number[] }
 

@@ -4,7 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { ConfigurationInvalid } from '../../errors.ts'
 import { isAddress } from './archive-places.ts'
-import { type Configuration, checkConfiguration } from './configuration.ts'
+import { checkConfiguration } from './configuration.ts'
+import { Configuration, ProjectOptions } from './options.ts'
+import { overlay, withoutOverridden } from './overlay.ts'
 import { projectRoot } from './project-root.ts'
 
 /** In the project root, so that it is committed with the project; `.colloquy/` holds its data. JSON is YAML, too. */
@@ -45,38 +47,18 @@ export async function configurationSources({
   return [...fromFile, ...environmentSources(env)]
 }
 
-/** The later of two wins key by key, inside `requests` and `server` too. */
-function merged(one: Configuration, other: Configuration): Configuration {
-  const requests = { ...one.requests, ...other.requests }
-  const server = { ...one.server, ...other.server }
+function merged(file: Configuration, environment: Configuration): Configuration {
   return {
-    ...one,
-    ...other,
-    ...(one.projects && { projects: { ...withoutOverridden(one.projects, other), ...other.projects } }),
-    ...(Object.keys(requests).length > 0 && { requests }),
-    ...(Object.keys(server).length > 0 && { server }),
+    ...overlay(Configuration, file, environment),
+    ...(file.projects && { projects: projectsUnder(file.projects, environment) }),
   }
 }
 
-type Projects = NonNullable<Configuration['projects']>
-
-/** What is said over a file holds in all projects: also where the file has something else for one of them. */
-export function withoutOverridden(projects: Projects, stronger: object): Projects {
-  const rest = Object.entries(projects).map(([project, own]) => [project, without(own, stronger)])
-  return Object.fromEntries(rest) as Projects
-}
-
-function without(own: object, stronger: object): object {
-  const kept = Object.entries(own).flatMap(([key, value]) => {
-    const over = (stronger as Record<string, unknown>)[key]
-    if (over === undefined) return [[key, value]]
-    return isGroup(over) && isGroup(value) && key !== 'strategy' ? [[key, without(value, over)]] : []
-  })
-  return Object.fromEntries(kept)
-}
-
-function isGroup(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** What stands over a file holds in all projects: also where the file has something else for one of them. */
+export function projectsUnder(projects: NonNullable<Configuration['projects']>, over: object) {
+  return Object.fromEntries(
+    Object.entries(projects).map(([project, own]) => [project, withoutOverridden(ProjectOptions, own, over)]),
+  )
 }
 
 function inProjectRoot(): string | undefined {

@@ -22,7 +22,7 @@ export async function demoSettings(folder: string, { paceMs = 0 } = {}): Promise
   return {
     root: folder,
     agents: { models: demoModels({ paceMs }), leaseMs },
-    work: { ...(work as BuildSettingsInput), leaseMs, approvals: 'yes' },
+    work: { ...work, leaseMs, approvals: 'yes' },
   }
 }
 

@@ -2,7 +2,7 @@
 import { basename, join, relative, resolve } from 'node:path'
 import { configurationFiles, readConfiguration } from '../../app/configuration/read-configuration.ts'
 import { addDemoFeature, demoRepository, demoSettings, runDemo } from '../../app/demo/index.ts'
-import { type OpenOptions, openColloquy } from '../../index.ts'
+import { openColloquy } from '../../index.ts'
 import { exitCode } from '../failure.ts'
 import { userName } from '../open.ts'
 import type { GlobalOptions } from '../options.ts'
@@ -16,7 +16,7 @@ export async function runDemoIn(directory: string, { json = false }: GlobalOptio
   await demoRepository(folder)
   const configuration = await readConfiguration({ file: join(folder, configurationFiles[0]), env: {} })
   const colloquy = await openColloquy({
-    ...(configuration as OpenOptions),
+    ...configuration,
     ...(await demoSettings(folder)),
     store: `sqlite:${join(folder, '.colloquy', 'colloquy.db')}`,
     actor: userName(),

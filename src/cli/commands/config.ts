@@ -1,4 +1,5 @@
 /** `colloquy config`: the settings that hold here, and where each comes from. */
+import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
 import { withoutPassword } from '../../log/store-address.ts'
@@ -44,51 +45,24 @@ export function addConfig(program: Command): void {
 }
 
 async function effective({ config, store, project }: GlobalOptions): Promise<Setting[]> {
-  const [
-    { configurationSources },
-    { defaultSettings },
-    { defaultRequestSettings },
-    { completeAgentSettings },
-    { defaultFeatures },
-    { defaultLimits },
-  ] = await Promise.all([
+  const [{ configurationSources }, { Configuration }] = await Promise.all([
     import('../../app/configuration/read-configuration.ts'),
-    import('../../conversation/access/settings.ts'),
-    import('../../conversation/sessions/request-settings.ts'),
-    import('../../agents/runs/agent-settings.ts'),
-    import('../../app/project-settings.ts'),
-    import('../../server/settings.ts'),
+    import('../../app/configuration/options.ts'),
   ])
   const root = projectRoot()
-  const { tools: _, ...agents } = completeAgentSettings()
   const defaults = {
-    store: defaultStore(root),
-    project: root.split(/[\\/]/).at(-1),
-    root,
-    ...defaultSettings,
-    redact: false,
-    features: defaultFeatures,
-    requests: defaultRequestSettings,
-    agents,
-    server: {
-      host: '127.0.0.1',
-      port: 7333,
-      allowOutside: false,
-      basePath: '',
-      traceLevel: 'info',
-      spans: false,
-      limits: defaultLimits,
-    },
+    ...Configuration.parse({ store: defaultStore(root), project: basename(root), root, server: {} }),
+    projects: {},
   }
   const sources = await configurationSources(config === undefined ? {} : { file: config })
   const name = project ?? sources.findLast(({ settings }) => settings.project !== undefined)?.settings.project
-  const meant = name ?? defaults.project ?? ''
+  const shownProject = name ?? defaults.project
   const layers = [
     { from: 'default', settings: defaults as object },
     ...sources.flatMap(({ from, settings: { projects = {}, ...settings } }) => [
       { from, settings },
       ...Object.entries(projects).map(([project, own]) =>
-        project === meant
+        project === shownProject
           ? { from: `${from} (projects.${project})`, settings: own }
           : { from, settings: { projects: { [project]: own } } },
       ),

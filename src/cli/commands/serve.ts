@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
-import type { Configuration, DispatchUpdate, OpenOptions, Tracer } from '../../index.ts'
+import type { Configuration, DispatchUpdate, Tracer } from '../../index.ts'
 import { withoutPassword } from '../../log/store-address.ts'
 import { configurationOf, userName } from '../open.ts'
 import { examples, type GlobalOptions } from '../options.ts'
@@ -52,20 +52,21 @@ export function addServe(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  const [{ openColloquy }, server, { pino }, configuration] = await Promise.all([
+  const [{ openColloquy }, server, { pino }, { ServeSettings }, configuration] = await Promise.all([
     import('../../index.ts'),
     import('../../server/index.ts'),
     import('pino'),
+    import('../../app/configuration/server-settings.ts'),
     configurationOf(options),
   ])
   const root = projectRoot()
   const store = options.store ?? configuration.store ?? defaultStore(root)
-  const settings: NonNullable<Configuration['server']> = configuration.server ?? {}
+  const settings = ServeSettings.parse(configuration.server ?? {})
   const tokenFile = options.tokenFile ?? settings.tokenFile ?? server.tokenPlace(store, root)
   const token = server.ownersToken(tokenFile)
-  const trace = pino({ level: options.traceLevel ?? settings.traceLevel ?? 'info' }, pino.destination(2))
+  const trace = pino({ level: options.traceLevel ?? settings.traceLevel }, pino.destination(2))
   const colloquy = await openColloquy({
-    ...(configuration as OpenOptions),
+    ...configuration,
     store,
     ...(options.project !== undefined && { project: options.project }),
     actor: userName(),
@@ -79,10 +80,10 @@ async function serve(options: ServeOptions): Promise<void> {
     owner: { token, name: userName() },
     book: server.tokenBook(tokenFile),
     configuration: {
-      hosts: [...(settings.hosts ?? []), ...(options.allowHost ?? [])],
-      origins: [...(settings.origins ?? []), ...(options.origin ?? [])],
-      ...(settings.limits && { limits: settings.limits }),
-      basePath: options.basePath ?? settings.basePath ?? '',
+      hosts: [...settings.hosts, ...(options.allowHost ?? [])],
+      origins: [...settings.origins, ...(options.origin ?? [])],
+      limits: settings.limits,
+      basePath: options.basePath ?? settings.basePath,
       ...(configuration.sweepEveryMs !== undefined && { sweepEveryMs: configuration.sweepEveryMs }),
       root: configuration.root ?? root,
       trace,
@@ -90,9 +91,9 @@ async function serve(options: ServeOptions): Promise<void> {
   })
   const listening = await server
     .listen(made, {
-      host: options.host ?? settings.host ?? '127.0.0.1',
-      port: options.port ?? settings.port ?? 7333,
-      allowOutside: options.allowOutside ?? settings.allowOutside ?? false,
+      host: options.host ?? settings.host,
+      port: options.port ?? settings.port,
+      allowOutside: options.allowOutside ?? settings.allowOutside,
       token,
     })
     .catch(async error => {

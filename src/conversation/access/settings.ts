@@ -1,52 +1,44 @@
-/** How Colloquy behaves where a caller does not say otherwise. */
-import type { Sharing } from '../../log/events/session.ts'
-import type { WorkItem } from '../../log/events/work-item.ts'
+/** Settings of sessions, messages and the maintenance sweep, with their defaults. */
+import { z } from 'zod'
+import { DurationMs } from '../../log/commands/duration.ts'
+import { Sharing } from '../../log/events/session.ts'
 
 const hour = 60 * 60 * 1000
 
-export interface Settings {
-  /** How long a session lives without use; null for ever. Default 24 hours. */
-  sessionExpiresInMs: number | null
-  /** The largest message taken, in bytes. Default 16 MB. */
-  maxMessageBytes: number
-  /** What the sessions of one work item share, by its type. */
-  sharing: Record<WorkItem['type'], Sharing>
-  /** How often the maintenance sweep runs; null never. Default hourly. */
-  sweepEveryMs: number | null
-  archive: ArchiveSettings
-}
+export const ArchiveSettings = z.strictObject({
+  onCompletion: z.boolean().default(true).describe('Archives a conversation when it is completed.'),
+  afterMs: DurationMs.nullable()
+    .default(null)
+    .describe('Archives a conversation this long after it was created or restored; `null` for never.'),
+  inactiveForMs: DurationMs.nullable()
+    .default(null)
+    .describe('Archives a conversation after this long without use. An expired session does not count as use.'),
+})
+export type ArchiveSettings = z.output<typeof ArchiveSettings>
 
-/**
- * When a conversation is archived by the sweep. One that was restored is left alone for as long again: until it is
- * completed anew, and by age or inactivity counted from its restoring.
- */
-export interface ArchiveSettings {
-  /** As soon as it is completed. Default true. */
-  onCompletion: boolean
-  /** This long after it was created; null never (the default). */
-  afterMs: number | null
-  /** After this long without use; that a session expired meanwhile is none. Null never (the default). */
-  inactiveForMs: number | null
-}
+const SharingByType = z.strictObject({
+  feature: Sharing.default('checkpoint'),
+  task: Sharing.default('checkpoint'),
+  bead: Sharing.default('checkpoint'),
+  thread: Sharing.default('messages'),
+})
 
-export const defaultSettings: Settings = {
-  sessionExpiresInMs: 24 * hour,
-  maxMessageBytes: 16 * 1024 * 1024,
-  sharing: { feature: 'checkpoint', task: 'checkpoint', bead: 'checkpoint', thread: 'messages' },
-  sweepEveryMs: hour,
-  archive: { onCompletion: true, afterMs: null, inactiveForMs: null },
-}
-
-export type SettingsInput = Partial<Omit<Settings, 'sharing' | 'archive'>> & {
-  sharing?: Partial<Settings['sharing']>
-  archive?: Partial<ArchiveSettings>
-}
-
-export function completeSettings(input: SettingsInput = {}): Settings {
-  return {
-    ...defaultSettings,
-    ...input,
-    sharing: { ...defaultSettings.sharing, ...input.sharing },
-    archive: { ...defaultSettings.archive, ...input.archive },
-  }
-}
+export const Settings = z.strictObject({
+  sessionExpiresInMs: DurationMs.nullable()
+    .default(24 * hour)
+    .describe('Time after its last use when a session expires; `null` for never.'),
+  maxMessageBytes: z
+    .int()
+    .positive()
+    .default(16 * 1024 * 1024)
+    .describe('Maximum size of a message.'),
+  sharing: SharingByType.prefault({})
+    .describe('What the sessions of a work item share, by its type: `separate`, `checkpoint` or `messages`.')
+    .meta({ shownDefault: '`messages` for threads, `checkpoint` for others' }),
+  sweepEveryMs: DurationMs.nullable()
+    .default(hour)
+    .describe('Time between two runs of the maintenance sweep; `null` for never.'),
+  archive: ArchiveSettings.prefault({}).describe('Rules for archiving conversations in the sweep.'),
+})
+export type Settings = z.output<typeof Settings>
+export type SettingsInput = z.input<typeof Settings>

@@ -1,82 +1,70 @@
-/** How requests are put together where a caller does not say otherwise. */
+/** Settings for building requests, with their defaults: of a project, a session, or one request. */
 import { z } from 'zod'
+import { DurationMs } from '../../log/commands/duration.ts'
 import { parseInput } from '../../log/commands/input.ts'
 import { SessionConfigured } from '../../log/events/session.ts'
-import { defaultStrategy, type Strategy } from '../../log/events/strategy.ts'
+import { defaultStrategy, Strategy } from '../../log/events/strategy.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import type { SettingSource } from '../../request/assembly/ledger.ts'
-import type { ModelLimits } from '../../request/model-limits.ts'
-
-/** What one request may have otherwise than its session and project. */
-export interface RequestOptions {
-  budget?: number
-  strategy?: Strategy
-  recall?: boolean
-  /** `provider:model`: whose limits and whose way of counting hold. */
-  model?: string
-  /** Tokens of the budget that whoever sends it adds, such as the definitions of tools. */
-  reserve?: number
-  /** Only what was there at this version of the conversation. Default: all there is. */
-  asOf?: number
-}
+import { ModelLimits } from '../../request/model-limits.ts'
 
 const { strategy, budget, model, recall } = SessionConfigured.shape.requests.shape
 
-/** Of a caller's own. */
-const GivenOptions = z.strictObject({
-  strategy: strategy.unwrap().unwrap().optional(),
+/** Settings of one request, over those of its session and project. */
+const RequestOptions = z.strictObject({
   budget: budget.unwrap().unwrap().optional(),
-  model: model.unwrap().unwrap().optional(),
+  strategy: strategy.unwrap().unwrap().optional(),
   recall: recall.unwrap().unwrap().optional(),
+  /** `provider:model`: its limits and its way of counting apply. */
+  model: model.unwrap().unwrap().optional(),
+  /** Tokens of the budget that the sender adds, such as the definitions of tools. */
   reserve: z.int().nonnegative().optional(),
+  /** Builds the request as of this version of the conversation. Default: its newest. */
   asOf: z.int().nonnegative().optional(),
 })
+export type RequestOptions = z.output<typeof RequestOptions>
 
-/** @throws {InvalidInput} naming an option that cannot be */
+/** @throws {InvalidInput} naming the option */
 export function checkedOptions(options: RequestOptions | undefined): RequestOptions {
-  return options === undefined ? {} : (parseInput(GivenOptions, options) as RequestOptions)
+  return options === undefined ? {} : parseInput(RequestOptions, options)
 }
 
-export interface RequestSettings {
-  /** Tokens a request may have, if the model's window allows. Default 100,000. */
-  budget: number
-  /** The model whose limits count, as `provider:model`. */
-  model: string | undefined
-  /** Limits of models by name, beside and over the built-in table. */
-  models: Readonly<Record<string, ModelLimits>>
-  /** Room for the answer. */
-  outputReserve: number
-  /** Room for what providers add on their own. */
-  buffer: number
-  strategy: Strategy
-  /** Shares of the budget: say so past `warn`; compact past `trigger` down to `target`; with a model, in the background from `background`. */
-  warn: number
-  trigger: number
-  target: number
-  background: number
-  /** Compact after so many new messages, too; null for never. */
-  everyMessages: number | null
-  /** How long a summary may take; a model that stalls is cancelled then, and the compaction failed. Default 90 seconds. */
-  answerWithinMs: number
-  /** Quote older messages that have the words of the new one. */
-  recall: boolean
-}
+const Count = z.int().positive()
+const Share = z.number().gt(0).lte(1)
+const [checkpoint, slidingWindow, summarization, recent] = Strategy.options
 
-export const defaultRequestSettings: RequestSettings = {
-  budget: 100_000,
-  model: undefined,
-  models: {},
-  outputReserve: 8_192,
-  buffer: 1_024,
-  strategy: defaultStrategy,
-  warn: 0.8,
-  trigger: 0.9,
-  target: 0.6,
-  background: 0.75,
-  everyMessages: null,
-  answerWithinMs: 90_000,
-  recall: true,
-}
+/** A name alone stands for the strategy with its default numbers. */
+const NamedStrategy = z.preprocess(
+  value => (typeof value === 'string' ? { name: value } : value),
+  z.discriminatedUnion('name', [checkpoint.strict(), slidingWindow.strict(), summarization.strict(), recent.strict()]),
+) as unknown as z.ZodType<Strategy, z.input<typeof Strategy> | Strategy['name']>
+
+export const RequestSettings = z.strictObject({
+  budget: Count.default(100_000).describe("Maximum tokens of a request, if the model's window allows."),
+  model: z.string().min(1).optional().describe('Model whose limits apply, as `provider:model`.'),
+  models: z
+    .record(z.string().min(1), ModelLimits)
+    .readonly()
+    .default({})
+    .describe('Limits of models by name, over the built-in table.'),
+  outputReserve: z.int().nonnegative().default(8_192).describe('Tokens kept free for the answer.'),
+  buffer: z.int().nonnegative().default(1_024).describe('Tokens kept free for what a provider adds to a request.'),
+  strategy: NamedStrategy.default(defaultStrategy).describe(
+    'Way of fitting history into the budget: `checkpoint`, `sliding_window`, `summarization` or `recent`.',
+  ),
+  warn: Share.default(0.8).describe('Share of the budget from which metrics warn.'),
+  trigger: Share.default(0.9).describe('Share of the budget from which a request is compacted before it is built.'),
+  target: Share.default(0.6).describe('Share of the budget that a compaction aims at; must be below `trigger`.'),
+  background: Share.default(0.75).describe(
+    'Share of the budget from which compaction starts in the background, with a model.',
+  ),
+  everyMessages: Count.nullable()
+    .default(null)
+    .describe('Compacts after this many new messages, too; `null` for never.'),
+  answerWithinMs: DurationMs.default(90_000).describe('Time that a summary may take before the model is cancelled.'),
+  recall: z.boolean().default(true).describe('Quotes older messages that share words with the new one.'),
+})
+export type RequestSettings = z.output<typeof RequestSettings>
 
 /** What holds for one request: what it asks for itself, else what its session has, else what the project has. */
 export interface EffectiveSettings extends RequestSettings {

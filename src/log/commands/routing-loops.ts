@@ -4,39 +4,39 @@
  * Only turns for the same message of a person count, and only those after the last cleared loop. So a new message of a
  * person starts the count again, and a cleared loop is not found again.
  */
+import { z } from 'zod'
 import type { LoopDetected } from '../events/routing-loop.ts'
 import { likeness, printOf, wordsIn } from '../views/text-sketch.ts'
 import type { PastTurn, TurnsState } from '../views/turns.ts'
+import { DurationMs } from './duration.ts'
 
-export interface LoopSettings {
-  /** The same agents get the same instruction this often. */
-  repeats: number | null
-  /** Two routes alternate this often. */
-  alternations: number | null
-  /** This many turns in a row bring nothing new. */
-  noProgress: number | null
-  /** This many turns without a message of a person. */
-  hopLimit: number | null
-  /** Share of common words from which two texts count as the same. */
-  likeness: number
-  /** Clears a loop without a call of `clearLoop`. */
-  clearOn: {
-    /** A new message of a person. */
-    request: boolean
-    /** At the next route, when the loop is this old; null never. */
-    afterMs: number | null
-  }
-}
+const Limit = z.int().positive().nullable()
 
-/** Tuned on recorded runs of a real orchestrator: docs/internals/teams.md has the figures. */
-export const defaultLoopSettings: LoopSettings = {
-  repeats: 4,
-  alternations: 4,
-  noProgress: 2,
-  hopLimit: 50,
-  likeness: 0.7,
-  clearOn: { request: false, afterMs: null },
-}
+/** The defaults are tuned on recorded runs of a real orchestrator: docs/internals/teams.md has the figures. */
+export const LoopSettings = z.strictObject({
+  repeats: Limit.default(4).describe('Number of times that the same agents are asked for the same.'),
+  alternations: Limit.default(4).describe('Number of times that two routes take turns.'),
+  noProgress: Limit.default(2).describe('Number of consecutive turns without anything new.'),
+  hopLimit: Limit.default(50).describe('Number of turns without a message of a person.'),
+  likeness: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .default(0.7)
+    .describe('Share of words in common from which two texts count as the same.'),
+  clearOn: z
+    .strictObject({
+      request: z.boolean().default(false).describe('A new message of a person clears a loop.'),
+      afterMs: DurationMs.nullable()
+        .default(null)
+        .describe('Time after which the next route clears a loop; `null` for never.'),
+    })
+    .prefault({})
+    .describe('Events that clear a loop besides `clearLoop`.'),
+})
+export type LoopSettings = z.output<typeof LoopSettings>
+
+export const defaultLoopSettings: LoopSettings = LoopSettings.parse({})
 
 /** Number of past turns compared. */
 const comparedTurns = 8

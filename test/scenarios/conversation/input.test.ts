@@ -664,6 +664,9 @@ describe('options', () => {
     ['phases', { phases: 5 }],
     ['phases.initial', { phases: { initial: 5, phases: {} } }],
     ['durabilty', { durabilty: 'relaxed' }],
+    ['agents.modle', { agents: { modle: 'x' } }],
+    ['dispatch.guards.hoplimit', { dispatch: { guards: { hoplimit: 3 } } }],
+    ['projects.bank.requests.buget', { projects: { bank: { requests: { buget: 3 } } } }],
     ['readOnly', { readOnly: 'false' }],
     ['redact', { redact: 'false' }],
     ['resolvers', { resolvers: 5 }],
@@ -763,8 +766,8 @@ describe('opening', () => {
   )
 
   it.each<[string, OpenOptions]>([
-    ['leaseMs', { dispatch: { leaseMs: -1 } }],
-    ['project', { projects: { '': { agents: { autorun: true } } } }],
+    ['dispatch.leaseMs', { dispatch: { leaseMs: -1 } }],
+    ['projects', { projects: { '': { agents: { autorun: true } } } }],
   ])('opening that is refused for its %s leaves no store open', async (field, options) => {
     const folder = temporaryFolder()
     vi.stubEnv('TMPDIR', folder)

@@ -109,12 +109,12 @@ describe('durations', () => {
     ['sessionExpiresInMs', { sessionExpiresInMs: largest }],
     ['sweepEveryMs', { sweepEveryMs: largest }],
     ['archive.afterMs', { archive: { afterMs: largest } }],
-    ['timeoutMs', { turns: { timeoutMs: largest } }],
-    ['leaseMs', { turns: { leaseMs: Number.NaN } }],
+    ['turns.timeoutMs', { turns: { timeoutMs: largest } }],
+    ['turns.leaseMs', { turns: { leaseMs: Number.NaN } }],
     ['executionLeaseMs', { executionLeaseMs: 0 }],
     ['phases.phases.chat.timeoutMs', { phases: { initial: 'chat', phases: { chat: { to: [], timeoutMs: largest } } } }],
-    ['answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
-    ['backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
+    ['agents.limits.answerWithinMs', { agents: { limits: { answerWithinMs: largest } } }],
+    ['dispatch.guards.backOffMs', { dispatch: { guards: { backOffMs: largest } } }],
   ])('durations in %s that no date holds are refused by name', async (field, options) => {
     await expect(freshColloquy(options)).rejects.toMatchObject({ code: 'input/invalid', field })
   })

@@ -5,6 +5,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { z } from 'zod'
 
 export interface McpConnection {
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<unknown>
@@ -12,11 +13,12 @@ export interface McpConnection {
   close(): void
 }
 
-export interface McpProgram {
-  command: string
-  args?: readonly string[]
-  env?: Readonly<Record<string, string>>
-}
+export const McpProgram = z.strictObject({
+  command: z.string().min(1),
+  args: z.array(z.string()).readonly().optional(),
+  env: z.record(z.string(), z.string()).readonly().optional(),
+})
+type McpProgram = z.output<typeof McpProgram>
 
 interface Pending {
   resolve(result: unknown): void

@@ -1,12 +1,14 @@
 /** The tools of an MCP server as tools of ours, named `mcp__SERVER__TOOL`. */
+import { z } from 'zod'
 import { ToolServerFailed } from '../../../errors.ts'
 import { shortened, type Tool } from '../tool.ts'
-import { type McpConnection, type McpProgram, mcpConnection } from './connection.ts'
+import { type McpConnection, McpProgram, mcpConnection } from './connection.ts'
 
-export interface McpServer extends McpProgram {
+export const McpServer = McpProgram.extend({
   /** The types of agents that get its tools. Default: all. */
-  agents?: readonly string[]
-}
+  agents: z.array(z.string().min(1)).readonly().optional(),
+})
+export type McpServer = z.output<typeof McpServer>
 
 export interface McpTools {
   readonly tools: readonly Tool[]
@@ -28,7 +30,7 @@ interface Called {
 const protocolVersion = '2025-06-18'
 
 /** @throws {ToolServerFailed} when it cannot be started, or does not speak the protocol */
-export async function mcpTools(server: string, program: McpProgram, folder: string): Promise<McpTools> {
+export async function mcpTools(server: string, program: McpServer, folder: string): Promise<McpTools> {
   const connection = mcpConnection(program, folder)
   try {
     const clientInfo = { name: 'colloquy', version: '0' }

@@ -1,4 +1,4 @@
-/** Seed 003's `conversation:` block, with its names, and the settings of ours that it stands for. */
+/** Loom's `conversation:` block, with its names, and the settings of ours that it stands for. */
 import { z } from 'zod'
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -19,7 +19,7 @@ const Duration = z.union([
     .pipe(z.int().positive().max(Number.MAX_SAFE_INTEGER)),
 ])
 
-export const SeedConversationInput = z
+export const LoomSettings = z
   .strictObject({
     session_expiration: Duration,
     cleanup_interval: Duration,
@@ -29,9 +29,9 @@ export const SeedConversationInput = z
   })
   .partial()
 
-/** Ours for theirs. The sliding window keeps as many of the newest as fit, so there it has no number to keep. */
-export function fromSeedConfiguration(seed: z.output<typeof SeedConversationInput>) {
-  const { session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages } = seed
+/** Translates the block. The sliding window keeps as many of the newest messages as fit, so it takes no number. */
+export function fromLoom(settings: z.output<typeof LoomSettings>) {
+  const { session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages } = settings
   const strategy = token_strategy && strategyOf(token_strategy, keep_recent_messages)
   return {
     ...(session_expiration !== undefined && { sessionExpiresInMs: session_expiration }),
