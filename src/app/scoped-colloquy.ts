@@ -13,7 +13,6 @@ import { runOrchestrator } from '../agents/scheduling/orchestrations.ts'
 import type { TaskWorker } from '../agents/scheduling/worker.ts'
 import { type RunningShift, type TeamParts, teamParts } from '../agents/team-access.ts'
 import { checkAsked } from '../conversation/access/input-schemas.ts'
-import { keepingAlive } from '../conversation/access/keep-process-alive.ts'
 import { updates } from '../conversation/access/updates.ts'
 import { branches } from '../conversation/lifecycle/branches.ts'
 import { ConversationManager } from '../conversation/lifecycle/conversation-manager.ts'
@@ -171,8 +170,7 @@ export class Scoped implements Colloquy {
 
   readonly onRecorded: Colloquy['onRecorded'] = listener => this.#opened.engine.onRecorded(listener)
 
-  readonly subscribe: Colloquy['subscribe'] = options =>
-    keepingAlive(updates(this.#opened.store, this.project, options ?? {}))
+  readonly subscribe: Colloquy['subscribe'] = options => updates(this.#opened.store, this.project, options ?? {})
 
   readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#looksAfter(options))
 

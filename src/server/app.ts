@@ -38,7 +38,7 @@ import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
 import { workHandlers } from './resources/work.ts'
 import { type ServerSettings, serverSettings } from './settings.ts'
-import { streams } from './streams.ts'
+import { streams } from './live/streams.ts'
 import { version } from './version.ts'
 import { writeOptions } from './write-options.ts'
 

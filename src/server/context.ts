@@ -4,7 +4,7 @@ import type { Jobs } from './operation/jobs.ts'
 import type { Metrics } from './operation/metrics.ts'
 import type { NodeRegister } from './operation/nodes.ts'
 import type { ServerSettings } from './settings.ts'
-import type { Streams } from './streams.ts'
+import type { Streams } from './live/streams.ts'
 
 export interface ServerParts {
   /** As it was opened: in the project that is meant unless a request says otherwise. */

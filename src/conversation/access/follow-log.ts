@@ -1,17 +1,17 @@
 /**
- * The events of a project from now on, also when the log cannot be followed for a while: for whoever works by itself, whom
- * nobody would tell that a subscription ended.
+ * The events of a project from now on, for parts that work by themselves. When the log cannot be read for a while, they go
+ * on afterwards where they were.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Store } from '../../log/store.ts'
 
-const tryAgainMs = 1000
+const retryMs = 1000
 
 interface FollowOptions {
   signal: AbortSignal
-  /** Told when it goes on from now because where it was is not known any more: anything may have come meanwhile. */
+  /** Called when its position is unknown and it goes on from now: events may be missed. */
   onGap?: () => void
 }
 
@@ -30,10 +30,9 @@ export async function* followed(
       }
       return
     } catch (error) {
-      // In a store that was put back there is no such place to go on from.
+      // A restored store does not know the position.
       from = error instanceof PositionUnknown ? undefined : (from ?? (await start))
-      await wait(tryAgainMs, undefined, { signal, ref: false }).catch(() => undefined)
-      // Right before the log is asked again, which is where it goes on from.
+      await wait(retryMs, undefined, { signal, ref: false }).catch(() => undefined)
       if (from === undefined) onGap?.()
     }
   }

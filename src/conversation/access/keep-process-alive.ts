@@ -1,24 +1,12 @@
 /**
- * A program that waits for what comes is not over: while somebody waits for the next of a subscription the process goes
- * on, as it does for a read of a socket. Whoever breaks off, aborts or closes lets it end. What only helps, such as
- * starting agents by themselves, subscribes without this.
+ * Keeps the process alive while it waits, as a read of a socket does. A program that waits for the next event of a
+ * subscription is not over. A process that only helps, such as one that starts agents by itself, waits without this.
  */
-export function keepingAlive<T>(events: AsyncIterableIterator<T>): AsyncIterableIterator<T> {
-  return {
-    async next() {
-      const alive = setInterval(() => undefined, 2 ** 30)
-      try {
-        return await events.next()
-      } finally {
-        clearInterval(alive)
-      }
-    },
-    async return() {
-      await events.return?.()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+export async function keepProcessAlive<T>(result: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, 2 ** 30)
+  try {
+    return await result
+  } finally {
+    clearInterval(timer)
   }
 }

@@ -1,9 +1,10 @@
-/** What subscribers of the library and of the server are told of a project. */
+/** The updates of a project that subscribers of the library and of the server receive. */
 import { InvalidInput } from '../../errors.ts'
 import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Store } from '../../log/store.ts'
 import { type Update, type UpdateNamed, updateNames, updateOf } from '../../log/views/update.ts'
 import { checkAsked } from './input-schemas.ts'
+import { keepProcessAlive } from './keep-process-alive.ts'
 
 export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
   /** 'start', 'now' (default), or the position of the last update seen. */
@@ -15,21 +16,19 @@ export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
   signal?: AbortSignal
 }
 
-/** Subscribers at the end of the log are handed the same events, and so the same updates. */
-const made = new WeakMap<RecordedEvent, Update>()
+/** Subscribers at the end of the log share the same events, and so the same updates. */
+const cachedUpdates = new WeakMap<RecordedEvent, Update>()
 
 export function sharedUpdate(event: RecordedEvent): Update {
-  const known = made.get(event)
-  if (known) return known
-  const update = updateOf(event)
-  made.set(event, update)
+  const update = cachedUpdates.get(event) ?? updateOf(event)
+  cachedUpdates.set(event, update)
   return update
 }
 
 /**
- * The log's own subscription, named and filtered. It starts where the log is when this is called.
+ * The log's subscription as named and filtered updates. It starts where the log is when this is called.
  *
- * @throws {InvalidInput} naming an option that cannot be, such as a name that no update has
+ * @throws {InvalidInput} naming the wrong option, such as a name that no update has
  */
 export function updates<Name extends Update['name']>(
   store: Store,
@@ -46,24 +45,29 @@ export function updates<Name extends Update['name']>(
     ...(from !== undefined && { from }),
     ...(signal && { signal }),
   })
-  const isWanted = (update: Update): update is UpdateNamed<Name> =>
-    (name === undefined || update.name === name) &&
-    (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId))
-  return {
-    async next() {
-      for (;;) {
-        const { done, value } = await events.next()
-        if (done) return { done: true, value: undefined }
-        const update = sharedUpdate(value)
-        if (isWanted(update)) return { done: false, value: update }
-      }
-    },
-    async return() {
-      await events.return?.()
-      return { done: true, value: undefined }
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
+  const named = updatesOf(
+    events,
+    (update): update is UpdateNamed<Name> =>
+      (name === undefined || update.name === name) &&
+      (sessionId === undefined || ('sessionId' in update && update.sessionId === sessionId)),
+  )
+  const finish = named.return.bind(named)
+  // A generator ends after its pending `next`, which may wait for the next event: the subscription ends at once.
+  named.return = async value => {
+    await events.return?.()
+    return finish(value)
+  }
+  return named
+}
+
+async function* updatesOf<T extends Update>(
+  events: AsyncIterableIterator<RecordedEvent>,
+  isWanted: (update: Update) => update is T,
+): AsyncGenerator<T, undefined> {
+  for (;;) {
+    const { done, value } = await keepProcessAlive(events.next())
+    if (done) return
+    const update = sharedUpdate(value)
+    if (isWanted(update)) yield update
   }
 }

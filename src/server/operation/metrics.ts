@@ -1,7 +1,7 @@
 /** The metrics of a server: requests, events, streams, queues, memory, and the totals of each project. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy, ModelQueue, ProjectTotals } from '../../index.ts'
-import type { Streams } from '../streams.ts'
+import type { Streams } from '../live/streams.ts'
 import { version } from '../version.ts'
 import { nodeName } from './nodes.ts'
 import { counter, durations, metric } from './prometheus.ts'

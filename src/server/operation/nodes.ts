@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Colloquy, LivingNode } from '../../index.ts'
-import type { Streams } from '../streams.ts'
+import type { Streams } from '../live/streams.ts'
 import { version } from '../version.ts'
 
 const everyMs = 10_000
