@@ -1,10 +1,10 @@
 /** What handlers share beside the store. */
 import type { Colloquy } from '../index.ts'
+import type { Streams } from './live/streams.ts'
 import type { Jobs } from './operation/jobs.ts'
 import type { Metrics } from './operation/metrics.ts'
 import type { NodeRegister } from './operation/nodes.ts'
 import type { ServerSettings } from './settings.ts'
-import type { Streams } from './live/streams.ts'
 
 export interface ServerParts {
   /** As it was opened: in the project that is meant unless a request says otherwise. */

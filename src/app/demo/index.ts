@@ -3,7 +3,6 @@
  * CLI runs it in a store of its own, a server in the store it serves. Loaded on demand.
  */
 import { join } from 'node:path'
-import type { BuildSettingsInput } from '../../agents/build-settings.ts'
 import { type TeamOptions, type TeamResult, team } from '../../agents/building/index.ts'
 import { NotFound } from '../../errors.ts'
 import type { Colloquy, ProjectOptions } from '../../index.ts'
