@@ -56,10 +56,6 @@ export type { UnresolvedReference } from './conversation/references/references.t
 export type { AgentRequest } from './conversation/sessions/agent-request.ts'
 export type { FoundItem } from './conversation/sessions/checkpoints.ts'
 export type { CompactOutcome } from './conversation/sessions/compaction-run.ts'
-export type {
-  RequestOptions,
-  RequestSettings,
-} from './conversation/sessions/request-settings.ts'
 export type { ListSessions } from './conversation/sessions/session-list.ts'
 export { type SessionLinks, SessionManager } from './conversation/sessions/session-manager.ts'
 export type { SessionMetrics } from './conversation/sessions/session-metrics.ts'
@@ -189,12 +185,13 @@ export { type ModelQueue, type ModelSettings, openModel } from './models/open.ts
 export { type ProviderTokensOptions, providerTokens } from './models/provider-tokens.ts'
 export { isProvidersModel } from './models/providers.ts'
 export type { Fate, Ledger, LedgerEntry } from './request/assembly/ledger.ts'
+export type { ModelLimits } from './request/assembly/model-limits.ts'
+export type { RequestOptions, RequestSettings } from './request/assembly/settings.ts'
 export type { CheckpointDiff } from './request/compaction/diff.ts'
 export type { ContextInputs } from './request/context/gather.ts'
 export type { ReferenceResolver, Resolved, ResolverOptions } from './request/context/resolver.ts'
 export { type Dialect, type RequestForms, type ResponseForms, requestFor } from './request/dialects/index.ts'
 export type { RequestForOptions, ToolDefinition } from './request/dialects/request-form.ts'
-export type { ModelLimits } from './request/model-limits.ts'
 export type { RequestMessage, RequestPart } from './request/text/provider-message.ts'
 export { fastEstimator, type TokenEstimator } from './request/text/tokens.ts'
 export type { Span, SpanAttributes, Tracer } from './tracing.ts'

@@ -111,12 +111,11 @@ export function past({
     const then = await pastHeads(store, { project, conversationId, version: version - 1 })
     const head = then.sessions.get(session.id)!
     const trigger = manifest.trigger === undefined ? undefined : await messageAt(head, manifest.trigger)
-    const request = await requests.previewOf(
-      head,
-      trigger ? { messageId: trigger.id } : '',
-      { asOf: manifest.asOf ?? version - 1, budget: manifest.budget, recall: manifest.recall !== undefined },
-      then,
-    )
+    const request = await requests.previewOf({ session: head, ...then }, trigger ? { messageId: trigger.id } : '', {
+      asOf: manifest.asOf ?? version - 1,
+      budget: manifest.budget,
+      recall: manifest.recall !== undefined,
+    })
     return { version, manifest, request, isExact: request.totalTokens === manifest.tokens }
   }
 

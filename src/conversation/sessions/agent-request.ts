@@ -1,43 +1,43 @@
-/** A request as callers get it. Each rendering is made when it is first looked at: hardly anybody sends both. */
-
+/** A request as callers get it. Each rendering is made when it is first read, because few callers use both. */
 import type { Strategy } from '../../log/events/strategy.ts'
+import type { FittedRequest } from '../../request/assembly/fitted-request.ts'
 import type { Ledger } from '../../request/assembly/ledger.ts'
 import { type ExplainedRequest, explainRequest, renderMessages, renderPrompt } from '../../request/assembly/render.ts'
 import type { RequestMessage } from '../../request/text/provider-message.ts'
-import type { PackedRequest } from './request-packing.ts'
 
-/** A request ready to be sent, in both renderings, with the account of how it came to be. */
+/** A request ready to be sent, in both renderings, with its ledger. */
 export interface AgentRequest {
   sessionId: string
   strategy: Strategy['name']
-  /** Seeds 001 and 002: everything but the message, and the message. */
+  /** Everything but the message, for callers that send two texts. */
   systemPrompt: string
+  /** The message. */
   userPrompt: string
   /** For a Messages API: the system text and the messages, the user's last. */
   system: string
   messages: RequestMessage[]
   /** By the stored counts. */
   totalTokens: number
-  /** What the provider is expected to count, from what it counted before. */
+  /** The provider's expected count, from its counts of earlier requests. */
   calibratedTokens: number
   budget: number
   ledger: Ledger
-  /** Messages left out, and said so in the request. */
+  /** Number of messages left out. The request says so too. */
   omitted: number
-  /** What came while the agent was away, if it ever acknowledged anything. */
+  /** Messages since the agent's cursor. Absent for an agent that never acknowledged anything. */
   catchUp: { since: number; messages: number; omitted: number } | undefined
-  /** Number of the checkpoint it stands on. */
+  /** Number of the checkpoint that the request starts from. */
   checkpoint: number | undefined
-  /** Both renderings in pieces that say where each comes from. */
+  /** Returns both renderings in pieces that say where each comes from. */
   explain(): ExplainedRequest
 }
 
-export function agentRequest({ head, settings, packed, ledger }: PackedRequest): AgentRequest {
-  const options = { agentName: head.agentName, place: head.id }
+export function agentRequest({ inputs: { session, settings }, packed, ledger }: FittedRequest): AgentRequest {
+  const options = { agentName: session.agentName, place: session.id }
   const asPrompt = once(() => renderPrompt(packed, options))
   const asMessages = once(() => renderMessages(packed, options))
   const request = {
-    sessionId: head.id,
+    sessionId: session.id,
     strategy: settings.strategy.name,
     get systemPrompt() {
       return asPrompt().systemPrompt
@@ -63,15 +63,15 @@ export function agentRequest({ head, settings, packed, ledger }: PackedRequest):
     },
     checkpoint: packed.checkpoint?.number,
   }
-  // Out of sight: a request is data, to be compared, copied and sent.
+  // Not enumerable, because a request is data that is compared, copied and sent.
   Object.defineProperty(request, 'explain', { value: () => explainRequest(packed, options) })
   return request as AgentRequest
 }
 
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
+function once<T>(render: () => T): () => T {
+  let cached: { value: T } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    cached ??= { value: render() }
+    return cached.value
   }
 }

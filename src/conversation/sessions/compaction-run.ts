@@ -16,7 +16,6 @@ import type { SessionHead } from '../../log/views/session.ts'
 import { type Window, windowOf } from '../../log/windows.ts'
 import { answerOf } from '../../models/answer.ts'
 import type { Model, ModelPriority } from '../../models/model.ts'
-import { messageSize } from '../../request/assembly/budget.ts'
 import { chunkMessages } from '../../request/compaction/chunks.ts'
 import {
   boundCarried,
@@ -30,6 +29,7 @@ import { mergeDelta } from '../../request/compaction/merge.ts'
 import { summariseOffline } from '../../request/compaction/offline/offline-summary.ts'
 import { compactionPrompt } from '../../request/compaction/prompt.ts'
 import { renderCheckpoint } from '../../request/compaction/render-checkpoint.ts'
+import { messageSize } from '../../request/text/sizes.ts'
 import type { TokenEstimator } from '../../request/text/tokens.ts'
 import { timerMs } from '../../timers.ts'
 

@@ -1,34 +1,34 @@
-/** When a session is compacted, and with what: the run itself is the agent's. */
+/** When a session is compacted, and with which limits. `compaction-run.ts` does it. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { CompactionReason } from '../../log/events/checkpoint.ts'
 import type { Model } from '../../models/model.ts'
-import { messageSize, overhead, sectionSize } from '../../request/assembly/budget.ts'
 import { catchUpSize } from '../../request/assembly/catch-up.ts'
+import type { FittedRequest } from '../../request/assembly/fitted-request.ts'
+import { modelLimits } from '../../request/assembly/model-limits.ts'
+import { defaultShares } from '../../request/assembly/pack.ts'
+import type { RequestSettings } from '../../request/assembly/settings.ts'
 import type { ComputedSections } from '../../request/compaction/computed-sections.ts'
-import { modelLimits } from '../../request/model-limits.ts'
+import { overhead, sectionSize, sizeOf } from '../../request/text/sizes.ts'
 import type { TokenEstimator } from '../../request/text/tokens.ts'
 import type { SessionAccess } from '../access/session-access.ts'
 import { type CompactInput, type CompactOutcome, compact, compactionLease } from './compaction-run.ts'
-import type { Gathered } from './request-input.ts'
-import type { PackedRequest } from './request-packing.ts'
-import type { RequestSettings } from './request-settings.ts'
 
-/** The items of a checkpoint may take this share of the budget, and what code carries on this one. */
+/** Max shares of the budget: the items of a checkpoint, and the sections that code carries on. */
 const checkpointShare = 0.15
 const carriedShare = 0.08
-const longestWaitMs = 120_000
-/** After the latch: this share of the budget has to be said before compaction is tried again. */
-const worthAnotherTry = 0.1
+const maxWaitMs = 120_000
+/** After the latch, new messages must take this share of the budget before compaction is retried. */
+const minNewShare = 0.1
 
-/** What stays as it is: so many tokens of the newest messages, or so many messages. */
+/** The newest messages that stay as they are: tokens of them, or their number. */
 export type Keep = { tokens: number } | { messages: number }
 
 export interface SessionCompaction {
-  /** Why it should be compacted before it is sent, if it should. */
-  dueFor(made: PackedRequest): CompactionReason | undefined
-  run(made: PackedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome>
-  /** Starts one that nobody waits for, if it is worth it by now. */
-  inBackground(made: PackedRequest): void
+  /** The reason to compact the session before the request is sent, if there is one. */
+  dueFor(request: FittedRequest): CompactionReason | undefined
+  run(request: FittedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome>
+  /** Starts a compaction in the background once the request is large enough. */
+  inBackground(request: FittedRequest): void
 }
 
 export function sessionCompaction({
@@ -44,31 +44,31 @@ export function sessionCompaction({
 }): SessionCompaction {
   const { engine, scope } = access
 
-  async function run(made: PackedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome> {
-    const { head, gathered, packed, settings } = made
-    const { material, checkpoint, kept } = gathered
+  async function run(request: FittedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome> {
+    const { inputs, sections, packed, kept } = request
+    const { session, settings, checkpoint } = inputs
     // Where the provider counts more than we do, less of our own measure fits.
-    const budget = Math.floor(made.budget * Math.min(1, packed.tokens / made.size))
+    const budget = Math.floor(inputs.budget * Math.min(1, packed.tokens / request.size))
     const fixed =
-      sectionSize(material.description.tokens) +
-      Math.min(sectionSize(material.context.tokens), Math.floor(budget * 0.4)) +
-      sectionSize(material.state.tokens) +
-      sectionSize(material.changes.tokens) +
+      sectionSize(sections.description.tokens) +
+      Math.min(sectionSize(sections.context.tokens), Math.floor(budget * defaultShares.context)) +
+      sectionSize(sections.state.tokens) +
+      sectionSize(sections.changes.tokens) +
       catchUpSize(packed.catchUp) +
-      material.trigger.tokens +
+      sections.trigger.tokens +
       overhead.message
     const maxCheckpointTokens = Math.floor(budget * checkpointShare)
     const maxCarriedTokens = Math.floor(budget * carriedShare)
     const target = Math.floor(budget * settings.target) - fixed - maxCheckpointTokens - maxCarriedTokens
-    // After the latch no model is asked: what it said did not help.
-    const author = head.latched ? undefined : model
+    // After the latch no model is called, because its summaries did not help.
+    const author = session.latched ? undefined : model
     const outcome = await compacted({
-      head,
+      head: session,
       base: checkpoint,
       reason,
       estimator: await estimator(),
       model: author,
-      isSecondFailure: reason !== 'forced' && (head.failed?.times ?? 0) > 0,
+      isSecondFailure: reason !== 'forced' && (session.failed?.times ?? 0) > 0,
       modelWindow: modelLimits(author?.name ?? '', settings.models).contextWindow,
       keep: keep ?? usualKeep(settings, reason, Math.max(0, target), budget),
       maxCheckpointTokens,
@@ -77,7 +77,7 @@ export function sessionCompaction({
       kept,
       answerWithinMs: settings.answerWithinMs,
     })
-    if (outcome.outcome === 'held') await untilReleased(head.id)
+    if (outcome.outcome === 'held') await untilReleased(session.id)
     return outcome
   }
 
@@ -97,31 +97,35 @@ export function sessionCompaction({
     })
   }
 
-  /** Another run compacts this session: its checkpoint will do. */
+  /** Waits for another run that compacts this session. Its checkpoint will do. */
   async function untilReleased(sessionId: string): Promise<void> {
     const lease = { project: scope.project, name: compactionLease(sessionId) }
-    const deadline = performance.now() + longestWaitMs
+    const deadline = performance.now() + maxWaitMs
     while (performance.now() < deadline && (await engine.store.holderOf(lease))) await wait(20)
   }
 
   return {
     run,
-    dueFor({ packed, settings, head, gathered, size, budget }) {
+    dueFor({ inputs, messages, packed, size }) {
+      const { session, settings, budget, known, unseen } = inputs
       const { everyMessages, trigger, strategy } = settings
       if (strategy.name !== 'checkpoint' && strategy.name !== 'summarization') return undefined
-      // What made no progress will make none before something new was said.
-      if (head.latched && saidSince(head.failed?.version ?? 0, gathered) < budget * worthAnotherTry) return undefined
-      if (packed.overflows || (!head.latched && packed.omitted.messages > 0)) return 'overflow'
-      if (size > budget * trigger || (head.latched && packed.omitted.messages > 0)) return 'trigger'
-      return everyMessages !== null && gathered.window.messages >= everyMessages ? 'every-n' : undefined
+      // After a compaction without progress, the next one needs new messages.
+      const newest = messages.filter(message => message.version > (session.failed?.version ?? 0))
+      if (session.latched && sizeOf(newest) < budget * minNewShare) return undefined
+      if (packed.overflows || (!session.latched && packed.omitted.messages > 0)) return 'overflow'
+      if (size > budget * trigger || (session.latched && packed.omitted.messages > 0)) return 'trigger'
+      const total = known.sums.messages + (unseen?.sums.messages ?? 0)
+      return everyMessages !== null && total >= everyMessages ? 'every-n' : undefined
     },
-    inBackground(made) {
-      const { head, settings, budget, size } = made
-      const isDue = settings.strategy.name === 'checkpoint' && !head.latched && size > budget * settings.background
+    inBackground(request) {
+      const { session, settings, budget } = request.inputs
+      const isDue =
+        settings.strategy.name === 'checkpoint' && !session.latched && request.size > budget * settings.background
       // Without a model it takes milliseconds, and the request that needs it can wait for it.
       if (!isDue || !model) return
-      // Its failure is in the log already; nobody waits for it here.
-      run(made, 'background').catch(() => undefined)
+      // The log has its failure, and no caller waits for it.
+      run(request, 'background').catch(() => undefined)
     },
   }
 }
@@ -133,11 +137,7 @@ function usualKeep(
   budget: number,
 ): Keep {
   if (strategy.name === 'summarization') return { messages: strategy.keepRecentMessages }
-  // However small they are, some of them go, or the next request would ask again.
+  // Some of them go however small they are, or the next request would be due again.
   if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 3) }
   return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
-}
-
-function saidSince(version: number, { messages }: Gathered): number {
-  return messages.reduce((sum, message) => sum + (message.version > version ? messageSize(message) : 0), 0)
 }

@@ -1,30 +1,32 @@
-/** What the log keeps of a request that was built: enough to render it again. */
+/** The fourth stage of a request: its manifest in the log, enough to render the request again. */
 import { createHash } from 'node:crypto'
+import { recordRequest } from '../../log/commands/request.ts'
 import type { RequestBuilt } from '../../log/events/request.ts'
 import type { Message } from '../../log/views/message.ts'
-import type { PackedRequest } from './request-packing.ts'
+import type { FittedRequest } from '../../request/assembly/fitted-request.ts'
+import type { SessionAccess } from '../access/session-access.ts'
 
-export function manifestOf({
-  made: { head, packed, settings, usage, asOf },
-  requestId,
-}: {
-  made: PackedRequest
-  requestId: string
-}): RequestBuilt {
+export async function recordManifest(access: SessionAccess, request: FittedRequest): Promise<void> {
+  const manifest = manifestOf(request, access.engine.newId())
+  await access.execute(request.inputs.session, recordRequest(manifest))
+}
+
+function manifestOf({ inputs, packed, usage }: FittedRequest, requestId: string): RequestBuilt {
+  const { session, settings, asOf } = inputs
   const { history, pinned, recall, trigger, catchUp } = packed
   const range = rangeOf(history)
   const configuration = createHash('sha256').update(JSON.stringify(settings)).digest('base64url').slice(0, 16)
   return {
     type: 'request.built',
-    sessionId: head.id,
+    sessionId: session.id,
     requestId,
     strategy: settings.strategy.name,
     ...(trigger.version !== undefined && { trigger: trigger.version }),
     ...(range && { kept: { ...range, messages: history.length } }),
     ...(pinned.length > 0 && { pinned: pinned.map(message => message.version) }),
-    ...(head.describedAt !== undefined && { description: head.describedAt }),
-    ...(head.contextAt !== undefined && { context: head.contextAt }),
-    ...(packed.checkpoint && head.checkpoint && { checkpoint: head.checkpoint.version }),
+    ...(session.describedAt !== undefined && { description: session.describedAt }),
+    ...(session.contextAt !== undefined && { context: session.contextAt }),
+    ...(packed.checkpoint && session.checkpoint && { checkpoint: session.checkpoint.version }),
     ...(recall.length > 0 && { recall: recall.map(quote => quote.version) }),
     ...(asOf !== undefined && { asOf }),
     ...(catchUp && {
@@ -39,7 +41,7 @@ export function manifestOf({
   }
 }
 
-/** A loop: what a call takes as its arguments is bounded, and a window may be longer. */
+/** A loop, because a call takes a bounded number of arguments and a window may be longer. */
 function rangeOf(messages: readonly Message[]): { from: number; to: number } | undefined {
   const [first] = messages
   if (!first) return undefined

@@ -22,6 +22,12 @@ import type { WorkItem } from '../../log/events/work-item.ts'
 import { type LaneKind, laneKinds } from '../../log/records/lane.ts'
 import type { Message } from '../../log/views/message.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/views/session.ts'
+import {
+  checkedOptions,
+  checkedTrigger,
+  type RequestOptions,
+  type RequestTrigger,
+} from '../../request/assembly/settings.ts'
 import type { CheckpointDiff } from '../../request/compaction/diff.ts'
 import type { ContextInputs } from '../../request/context/gather.ts'
 import type { AnswerMessage } from '../../request/dialects/answer.ts'
@@ -36,14 +42,12 @@ import type { MessagePage } from '../access/sliced-lists.ts'
 import type { AgentRequest } from './agent-request.ts'
 import type { FoundItem } from './checkpoints.ts'
 import { type CompactOutcome, compactionLease } from './compaction-run.ts'
-import { checkedOptions, type RequestOptions } from './request-settings.ts'
 import { hasSubstituteNames, messageFromAnswer, withToolNames } from './sdk-answers.ts'
 import { type ListSessions, listedSessions } from './session-list.ts'
 import { firstSystemMessage, newestReadable, pageOf } from './session-messages.ts'
 import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import { startSession } from './start-session.ts'
-import { checkedTrigger } from './trigger.ts'
 
 /** Which sessions worked on an item, by the item's state at the time (seed 002). */
 export interface SessionLinks {
@@ -295,20 +299,12 @@ export class SessionManager {
    *
    * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
    */
-  async buildRequest(
-    sessionId: string,
-    message: string | { messageId: string },
-    options?: RequestOptions,
-  ): Promise<AgentRequest> {
+  async buildRequest(sessionId: string, message: RequestTrigger, options?: RequestOptions): Promise<AgentRequest> {
     return this.#requests().build(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
   /** The same without any side effect: nothing is compacted, gathered or recorded. */
-  async previewRequest(
-    sessionId: string,
-    message: string | { messageId: string },
-    options?: RequestOptions,
-  ): Promise<AgentRequest> {
+  async previewRequest(sessionId: string, message: RequestTrigger, options?: RequestOptions): Promise<AgentRequest> {
     return this.#requests().preview(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 

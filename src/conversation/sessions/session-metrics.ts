@@ -1,9 +1,8 @@
-/** A session in numbers: totals, what compaction saved, the last request, how far the next compaction is. */
-
+/** A session in numbers: totals, tokens saved by compaction, the last request, the distance to the next compaction. */
 import type { SessionHead } from '../../log/views/session.ts'
 import { lifeOf } from '../../log/windows.ts'
+import type { FittedRequest } from '../../request/assembly/fitted-request.ts'
 import type { SessionAccess } from '../access/session-access.ts'
-import type { RequestPacking } from './request-packing.ts'
 
 export interface SessionMetrics {
   /** Messages and tokens over the session's whole life, as `stats.total` has them. */
@@ -17,9 +16,9 @@ export interface SessionMetrics {
   budget: number
   /** Tokens a request would have now, without a message. */
   used: number
-  /** What the provider is expected to count for it; the larger of the two decides. */
+  /** The provider's expected count of it. The larger of the two counts. */
   calibrated: number
-  /** Whether that goes on from what the provider really counted; otherwise its next answer tells. */
+  /** Whether that continues a real count of the provider. Otherwise its next answer brings one. */
   isMeasured: boolean
   /** 'warn' from 80 % of the budget, 'compact' once compaction is due. */
   level: 'ok' | 'warn' | 'compact'
@@ -28,28 +27,25 @@ export interface SessionMetrics {
   latched: boolean
 }
 
-export async function metricsOf(
-  sessionId: string,
-  access: SessionAccess,
-  packing: RequestPacking,
-): Promise<SessionMetrics> {
-  const head = await access.head(sessionId)
-  const total = await access.engine.store.measure(lifeOf(head))
-  const { packed, budget, size, ledger, settings } = await packing.pack(head, '', { recall: false }, false)
+/** `request` is the session's request now, without a message. */
+export async function metricsOf(access: SessionAccess, request: FittedRequest): Promise<SessionMetrics> {
+  const { inputs, packed, size, ledger } = request
+  const { session, settings, budget } = inputs
+  const total = await access.engine.store.measure(lifeOf(session))
   return {
     messages: total.messages,
     tokens: total.tokens,
     tokensIn: total.input,
     tokensOut: total.output,
-    compactions: head.compactions,
-    tokensSaved: head.checkpoint?.totalSaved ?? 0,
-    lastRequest: head.lastRequest,
+    compactions: session.compactions,
+    tokensSaved: session.checkpoint?.totalSaved ?? 0,
+    lastRequest: session.lastRequest,
     budget,
     used: packed.tokens,
     calibrated: ledger.calibrated,
     isMeasured: ledger.isMeasured,
     level: size > budget * settings.trigger ? 'compact' : size > budget * settings.warn ? 'warn' : 'ok',
     untilTrigger: Math.max(0, Math.floor(budget * settings.trigger) - size),
-    latched: head.latched ?? false,
+    latched: session.latched ?? false,
   }
 }

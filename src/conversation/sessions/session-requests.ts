@@ -1,38 +1,40 @@
-/** Requests of a session: built, previewed, compacted when they have to be. Its parts do one thing each. */
+/**
+ * Requests of a session. Each goes through four stages: load (all reads), render (sections as text), fit (into the
+ * budget), and, unless it is a preview, record (its manifest).
+ */
 import { z } from 'zod'
 import { BudgetTooSmall } from '../../errors.ts'
 import { parseInput } from '../../log/commands/input.ts'
-import { recordRequest } from '../../log/commands/request.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
-import type { SessionHead } from '../../log/views/session.ts'
 import type { Model } from '../../models/model.ts'
+import { type FittedRequest, fitRequest } from '../../request/assembly/fitted-request.ts'
+import type { RequestInputs } from '../../request/assembly/inputs.ts'
+import { renderSections, sectionCounter } from '../../request/assembly/rendered-sections.ts'
+import type { RequestOptions, RequestSettings, RequestTrigger } from '../../request/assembly/settings.ts'
 import type { ComputedSections } from '../../request/compaction/computed-sections.ts'
 import type { TokenEstimator } from '../../request/text/tokens.ts'
-import type { PastHeads } from '../access/heads-at.ts'
 import { sessionAccess } from '../access/session-access.ts'
 import { type AgentRequest, agentRequest } from './agent-request.ts'
 import { type SessionCheckpoints, sessionCheckpoints } from './checkpoints.ts'
 import { type Keep, sessionCompaction } from './compaction.ts'
 import type { CompactOutcome } from './compaction-run.ts'
-import { materialGatherer } from './request-input.ts'
-import { manifestOf } from './request-manifest.ts'
-import { type Asked, type PackedRequest, type PackingOptions, requestPacking } from './request-packing.ts'
-import type { RequestOptions, RequestSettings } from './request-settings.ts'
+import { type LoadOptions, loadInputs, type RequestHeads } from './request-inputs.ts'
+import { recordManifest } from './request-manifest.ts'
 import { type SessionContexts, sessionContexts, type WorkInputsReader } from './session-context.ts'
 import { metricsOf, type SessionMetrics } from './session-metrics.ts'
 
 export interface CompactOptions {
-  /** So many tokens of the newest messages stay as they are, or so many messages. Default: a tenth of the budget. */
+  /** Tokens of the newest messages that stay as they are, or their number. Default: a tenth of the budget. */
   keep?: Keep
-  /** As in a request: what share of it a checkpoint may take. */
+  /** The budget that the size of the checkpoint is a share of. Default: that of the session's requests. */
   budget?: number
 }
 
 export interface SessionRequests {
-  build(sessionId: string, message: Asked, options?: PackingOptions): Promise<AgentRequest>
-  preview(sessionId: string, message: Asked, options?: RequestOptions): Promise<AgentRequest>
-  /** The same for a head that is not in the store as it stands: of another time, or of an agent without a session. */
-  previewOf(head: SessionHead, message: Asked, options?: RequestOptions, then?: PastHeads): Promise<AgentRequest>
+  build(sessionId: string, trigger: RequestTrigger, options?: LoadOptions): Promise<AgentRequest>
+  preview(sessionId: string, trigger: RequestTrigger, options?: RequestOptions): Promise<AgentRequest>
+  /** A preview from heads that the store does not hold: of an earlier version, or of an agent without a session. */
+  previewOf(heads: RequestHeads, trigger: RequestTrigger, options?: RequestOptions): Promise<AgentRequest>
   forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
   readonly checkpoints: SessionCheckpoints
@@ -65,66 +67,79 @@ export function sessionRequests({
 }): SessionRequests {
   const access = sessionAccess(engine, scope)
   const contexts = sessionContexts(access, estimator, workInputs)
-  const packing = requestPacking({
-    access,
-    project: settings,
-    estimator,
-    material: materialGatherer(engine, estimator, computed),
-  })
   const compaction = sessionCompaction({ access, model, estimator, computed })
+  const countSection = sectionCounter()
 
-  /** For compacting: what is too large to be sent is all the more to be compacted. */
-  async function packedAnyway(head: SessionHead, options: RequestOptions): Promise<PackedRequest> {
-    try {
-      return await packing.pack(head, '', options, true)
-    } catch (error) {
-      if (!(error instanceof BudgetTooSmall)) throw error
-      const { needed, budget } = error.facts as { needed: number; budget: number }
-      return { ...(await packing.pack(head, '', { ...options, budget: needed * 2 }, true)), budget }
+  /** Loads, renders and fits. `mayOmit` false keeps the checkpoint strategy from leaving messages out before its latch. */
+  async function assemble(
+    heads: RequestHeads,
+    trigger: RequestTrigger,
+    options: LoadOptions,
+    { mayOmit }: { mayOmit: boolean },
+  ): Promise<FittedRequest> {
+    const counter = await estimator()
+    const render = (inputs: RequestInputs) =>
+      renderSections(inputs, { computed, estimator: counter, count: text => countSection(text, counter) })
+    const fit = (inputs: RequestInputs) => fitRequest(render(inputs), { estimator: counter, mayOmit })
+    return fit(await loadInputs({ engine, project: settings, heads, trigger, options, fit }))
+  }
+
+  async function build(sessionId: string, trigger: RequestTrigger, options: LoadOptions): Promise<AgentRequest> {
+    let heads = await contexts.refresh(sessionId)
+    let request = await assemble(heads, trigger, options, { mayOmit: false })
+    const reason = compaction.dueFor(request)
+    if (reason) {
+      await compaction.run(request, reason)
+      heads = await access.heads(sessionId)
+      request = await assemble(heads, trigger, options, { mayOmit: false })
     }
+    // The request fits even if the compaction did not help. It counts and says what it leaves out.
+    if (request.packed.overflows) request = await assemble(heads, trigger, options, { mayOmit: true })
+    await recordManifest(access, request)
+    compaction.inBackground(request)
+    return agentRequest(request)
   }
 
   async function previewOf(
-    head: SessionHead,
-    message: Asked,
+    heads: RequestHeads,
+    trigger: RequestTrigger,
     options: RequestOptions = {},
-    then?: PastHeads,
   ): Promise<AgentRequest> {
-    const made = await packing.pack(head, message, options, true, then)
-    if (compaction.dueFor(made)) made.ledger.notes.push('older messages would be compacted before it is sent')
-    return agentRequest(made)
+    const request = await assemble(heads, trigger, options, { mayOmit: true })
+    if (compaction.dueFor(request)) request.ledger.notes.push('older messages would be compacted before it is sent')
+    return agentRequest(request)
   }
 
-  async function built(sessionId: string, message: Asked, options: PackingOptions): Promise<AgentRequest> {
-    await access.markedHead(sessionId)
-    await contexts.refresh(sessionId)
-    let made = await packing.pack(await access.head(sessionId), message, options, false)
-    const reason = compaction.dueFor(made)
-    if (reason) {
-      await compaction.run(made, reason)
-      made = await packing.pack(await access.head(sessionId), message, options, false)
+  /** A window that is too large to be sent can still be compacted. */
+  async function forCompaction(heads: RequestHeads, options: RequestOptions): Promise<FittedRequest> {
+    try {
+      return await assemble(heads, '', options, { mayOmit: true })
+    } catch (error) {
+      if (!(error instanceof BudgetTooSmall)) throw error
+      const { needed, budget } = error.facts as { needed: number; budget: number }
+      const request = await assemble(heads, '', { ...options, budget: needed * 2 }, { mayOmit: true })
+      return { ...request, inputs: { ...request.inputs, budget } }
     }
-    // Whatever the compaction did, the request fits: what is left out then is counted and said.
-    if (made.packed.overflows) made = await packing.pack(made.head, message, options, true)
-    await access.execute(made.head, recordRequest(manifestOf({ made, requestId: engine.newId() })))
-    compaction.inBackground(made)
-    return agentRequest(made)
   }
 
   return {
     contexts,
     checkpoints: sessionCheckpoints(access),
-    metrics: sessionId => metricsOf(sessionId, access, packing),
 
-    preview: async (sessionId, message, options) => previewOf(await access.head(sessionId), message, options),
+    async metrics(sessionId) {
+      const heads = await access.heads(sessionId)
+      return metricsOf(access, await assemble(heads, '', { recall: false }, { mayOmit: false }))
+    },
+
+    preview: async (sessionId, trigger, options) => previewOf(await access.heads(sessionId), trigger, options),
     previewOf,
 
-    async build(sessionId, message, options = {}) {
+    async build(sessionId, trigger, options = {}) {
       const { traced } = engine
-      if (!traced) return built(sessionId, message, options)
+      if (!traced) return build(sessionId, trigger, options)
       const attributes = { 'colloquy.project': scope.project, 'colloquy.session': sessionId }
       return traced('colloquy.assemble', attributes, async note => {
-        const request = await built(sessionId, message, options)
+        const request = await build(sessionId, trigger, options)
         const { strategy, budget, totalTokens, omitted } = request
         note({
           'colloquy.strategy': strategy,
@@ -136,10 +151,12 @@ export function sessionRequests({
       })
     },
 
-    async forceCompact(sessionId, asked = {}) {
-      const { keep, budget } = parseInput(CompactInput, asked)
+    async forceCompact(sessionId, input = {}) {
+      const { keep, budget } = parseInput(CompactInput, input)
       const options = { recall: false, ...(budget !== undefined && { budget }) }
-      return compaction.run(await packedAnyway(await access.markedHead(sessionId), options), 'forced', keep)
+      const session = await access.markedHead(sessionId)
+      const heads = { session, conversation: await access.conversationOf(session) }
+      return compaction.run(await forCompaction(heads, options), 'forced', keep)
     },
   }
 }

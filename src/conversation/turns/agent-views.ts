@@ -14,14 +14,13 @@ import { isInLine } from '../../log/lineage.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
 import { type SessionHead, sessionKey } from '../../log/views/session.ts'
+import { checkedOptions, checkedTrigger, type RequestOptions } from '../../request/assembly/settings.ts'
 import { continuation, leftBehind, type PastHeads } from '../access/heads-at.ts'
 import type { Settings } from '../access/settings.ts'
 import { type References, type UnresolvedReference, unresolvedLine } from '../references/references.ts'
 import type { AgentRequest } from '../sessions/agent-request.ts'
 import { sessionBefore } from '../sessions/predecessor.ts'
-import { checkedOptions, type RequestOptions } from '../sessions/request-settings.ts'
 import type { SessionRequests } from '../sessions/session-requests.ts'
-import { checkedTrigger } from '../sessions/trigger.ts'
 
 /** An agent by its name, or one of its sessions where it has several on the conversation. */
 export type AgentReference = string | { sessionId: string }
@@ -227,7 +226,7 @@ export function agentViews({
       const agentName = agent as string
       const head =
         found ?? stranger(conversation, { agentName, agentType }, await continuation(store, conversation, agentName))
-      const request = await requests.previewOf(head, trigger, how)
+      const request = await requests.previewOf({ session: head, conversation }, trigger, how)
       const made = view(conversation, request, { agent: head.agentName, upTo: asOf })
       if (!found) delete made.sessionId
       return made
@@ -248,7 +247,7 @@ export function agentViews({
       if (asOf > conversation.version) {
         throw new InvalidInput('trigger', `it was said at version ${asOf}, after version ${conversation.version}`)
       }
-      const made = await requests.previewOf(head, trigger, request, heads)
+      const made = await requests.previewOf({ session: head, conversation, sessions }, trigger, request)
       return view(conversation, made, { agent: head.agentName, upTo: asOf })
     },
 

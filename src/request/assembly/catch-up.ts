@@ -1,6 +1,6 @@
 /** What came while an agent was away: the newest of it that fit its share, contiguous, and an honest count of the rest. */
 import type { Message } from '../../log/views/message.ts'
-import { messageSize, noticeTokens, overhead, sizeOf } from './budget.ts'
+import { messageSize, noticeTokens, overhead, sizeOf } from '../text/sizes.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { cutBehindContents, oldestVersion } from './reference-contents.ts'
 import type { CatchUp, HandOff, Trigger } from './sections.ts'

@@ -1,8 +1,7 @@
 /** Who the built-in agents are, and how a description reads. */
 import { describe, expect, it } from 'vitest'
 import { AgentDescription } from '../../log/events/description.ts'
-import { builtInDescriptions, descriptionFor } from './descriptions.ts'
-import { renderDescription } from './render-description.ts'
+import { builtInDescriptions, descriptionFor, renderDescription } from './descriptions.ts'
 
 const tools =
   'read_file write_file edit_file list_files search_files run_command git_status git_diff git_log git_commit complete delegate ask recall expand pin plan_tasks show_graph'.split(

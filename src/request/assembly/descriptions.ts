@@ -126,3 +126,16 @@ function plainDescription(agentType: string): AgentDescription {
     toolInstructions: recallInstructions,
   }
 }
+
+/** Renders a description as its agent's model reads it. The same description gives the same bytes. */
+export function renderDescription(description: AgentDescription): string {
+  const { role, instructions, allowedTools, toolInstructions } = description
+  const allowed = allowedTools.length > 0 && `You may use these tools and no others: ${allowedTools.join(', ')}.`
+  const tools = [allowed, toolInstructions?.trim()].filter(Boolean)
+  const parts = [
+    role.trim(),
+    instructions.length > 0 && `## Instructions\n${instructions.map(line => `- ${line.trim()}`).join('\n')}`,
+    tools.length > 0 && ['## Tools', ...tools].join('\n'),
+  ]
+  return parts.filter(Boolean).join('\n\n')
+}

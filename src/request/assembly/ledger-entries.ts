@@ -1,6 +1,6 @@
 /** What became of each part of a packed request, for its ledger. */
 import type { Message } from '../../log/views/message.ts'
-import { messageSize, noticeTokens, overhead, sectionSize, textSize } from './budget.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, textSize } from '../text/sizes.ts'
 import { accountCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { oldestVersion } from './reference-contents.ts'

@@ -9,9 +9,9 @@
 import { BudgetTooSmall } from '../../errors.ts'
 import type { Message } from '../../log/views/message.ts'
 import { partsText } from '../text/part-text.ts'
+import { messageSize, noticeTokens, overhead, sectionSize, sizeOf, textSize, wholeSize } from '../text/sizes.ts'
 import type { TokenEstimator } from '../text/tokens.ts'
 import { trimText } from '../text/trim.ts'
-import { messageSize, noticeTokens, overhead, sectionSize, sizeOf, textSize } from './budget.ts'
 import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import { account } from './ledger-entries.ts'
@@ -231,11 +231,6 @@ function withShortResults(trigger: Trigger, room: number, estimator: TokenEstima
   if (each < minimalTrigger) return trigger
   const shortened = shortenResults(message, each, estimator)
   return { ...trigger, text: partsText(shortened.parts), tokens: wholeSize(shortened), message: shortened }
-}
-
-/** What a message takes but for the overhead that every one has. */
-export function wholeSize(message: Message): number {
-  return messageSize(message) - overhead.message
 }
 
 function recallSize(quotes: readonly Quote[]): number {

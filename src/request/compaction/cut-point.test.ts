@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Part } from '../../log/events/part.ts'
-import { messageSize } from '../assembly/budget.ts'
+import { messageSize } from '../text/sizes.ts'
 import { type CuttableMessage, cutPoint } from './cut-point.ts'
 
 const text: Part = { type: 'text', text: 'x' }

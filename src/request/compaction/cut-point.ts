@@ -1,6 +1,6 @@
 /** Up to which message to summarise. */
 import type { Part } from '../../log/events/part.ts'
-import { messageSize } from '../assembly/budget.ts'
+import { messageSize } from '../text/sizes.ts'
 import { cutsBetweenPairs } from './pair-cuts.ts'
 
 /** What the cut looks at; a `Message` is one. */

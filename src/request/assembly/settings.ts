@@ -1,12 +1,16 @@
-/** Settings for building requests, with their defaults: of a project, a session, or one request. */
+/** Settings of requests: a request's own options, else its session's, else the project's. The budget follows from them. */
 import { z } from 'zod'
+import { InvalidInput } from '../../errors.ts'
 import { DurationMs } from '../../log/commands/duration.ts'
 import { parseInput } from '../../log/commands/input.ts'
 import { SessionConfigured } from '../../log/events/session.ts'
 import { defaultStrategy, Strategy } from '../../log/events/strategy.ts'
 import type { SessionHead } from '../../log/views/session.ts'
-import type { SettingSource } from '../../request/assembly/ledger.ts'
-import { ModelLimits } from '../../request/model-limits.ts'
+import type { SettingSource } from './ledger.ts'
+import { type KnownLimits, ModelLimits, modelLimits } from './model-limits.ts'
+
+/** The message a request is for: a text, or a stored message by its id. */
+export type RequestTrigger = string | { messageId: string }
 
 const { strategy, budget, model, recall } = SessionConfigured.shape.requests.shape
 
@@ -27,6 +31,13 @@ export type RequestOptions = z.output<typeof RequestOptions>
 /** @throws {InvalidInput} naming the option */
 export function checkedOptions(options: RequestOptions | undefined): RequestOptions {
   return options === undefined ? {} : parseInput(RequestOptions, options)
+}
+
+/** @throws {InvalidInput} when it is neither a text nor a message by its id */
+export function checkedTrigger<T extends RequestTrigger>(trigger: T): T {
+  const isValid = typeof trigger === 'string' || (typeof trigger === 'object' && typeof trigger?.messageId === 'string')
+  if (!isValid) throw new InvalidInput('message', 'must be a text, or a message by its id: { messageId }')
+  return trigger
 }
 
 const Count = z.int().positive()
@@ -66,7 +77,7 @@ export const RequestSettings = z.strictObject({
 })
 export type RequestSettings = z.output<typeof RequestSettings>
 
-/** What holds for one request: what it asks for itself, else what its session has, else what the project has. */
+/** The settings of one request, and where two of them were set. */
 export interface EffectiveSettings extends RequestSettings {
   set: { strategy: SettingSource; budget: SettingSource }
 }
@@ -76,12 +87,30 @@ export function settingsFor(
   { requests: session = {} }: Pick<SessionHead, 'requests'>,
   { budget, strategy, recall, model }: RequestOptions,
 ): EffectiveSettings {
-  const asked = {
+  const own = {
     ...(budget !== undefined && { budget }),
     ...(strategy !== undefined && { strategy }),
     ...(recall !== undefined && { recall }),
     ...(model !== undefined && { model }),
   }
-  const sourceOf = (key: 'strategy' | 'budget') => (key in asked ? 'request' : key in session ? 'session' : 'project')
-  return { ...project, ...session, ...asked, set: { strategy: sourceOf('strategy'), budget: sourceOf('budget') } }
+  const sourceOf = (key: 'strategy' | 'budget') => (key in own ? 'request' : key in session ? 'session' : 'project')
+  return { ...project, ...session, ...own, set: { strategy: sourceOf('strategy'), budget: sourceOf('budget') } }
+}
+
+/** `sliding_window` leaves a fifth of the model's window free. */
+const slidingWindowShare = 0.8
+
+/** Returns the tokens a request may have, of which all percentages are, and the limits of its model. */
+export function budgetOf(settings: RequestSettings): { budget: number; limits: KnownLimits } {
+  const limits = modelLimits(settings.model ?? '', settings.models)
+  const { contextWindow, outputLimit, inputLimit } = limits
+  const { buffer } = settings
+  const share = settings.strategy.name === 'sliding_window' ? slidingWindowShare : 1
+  const bounds = [
+    settings.budget,
+    contextWindow - Math.max(Math.min(settings.outputReserve, outputLimit), buffer),
+    Math.floor(contextWindow * share),
+  ]
+  if (inputLimit !== undefined) bounds.push(inputLimit - buffer)
+  return { budget: Math.max(0, Math.min(...bounds)), limits }
 }
