@@ -69,7 +69,7 @@ export function sessionAccess(engine: Engine, scope: Scope): SessionAccess {
       // The decision looks again: messages, which the head does not count, may have kept the session in use.
       const mayBeOver = (expiryOf(session, changedAtMs(session)) ?? Number.POSITIVE_INFINITY) <= engine.clock()
       if (session.status !== 'active' || !mayBeOver) return session
-      return (await execute(session, expireIfDue())).session ?? session
+      return (await execute(session, expireIfDue)).session ?? session
     },
     eventAt: (head, version, type) => eventAt(engine, head, version, type),
     execute,

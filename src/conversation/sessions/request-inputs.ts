@@ -49,15 +49,12 @@ interface Load {
   heads: RequestHeads
   trigger: RequestTrigger
   options: LoadOptions
-  /**
-   * Renders and fits the inputs without quotes. Recall quotes only what the request leaves out, and this says what that
-   * is.
-   */
-  fit: (inputs: RequestInputs) => FittedRequest
+  /** Renders and fits the inputs without quotes, because recall quotes only what the request leaves out. */
+  draft: (inputs: RequestInputs) => FittedRequest
 }
 
 /** @throws {NotFound} when the session does not see the message that triggers the request */
-export async function loadInputs({ engine, project, heads, trigger, options, fit }: Load): Promise<RequestInputs> {
+export async function loadInputs({ engine, project, heads, trigger, options, draft }: Load): Promise<RequestInputs> {
   const { store } = engine
   const { session, conversation: conversationHead, sessions } = heads
   const conversation = conversationHead?.info
@@ -109,7 +106,7 @@ export async function loadInputs({ engine, project, heads, trigger, options, fit
     systemMessage,
     quotes: [],
   }
-  return settings.recall ? { ...inputs, quotes: await quotesFor(store, fit(inputs)) } : inputs
+  return settings.recall ? { ...inputs, quotes: await quotesFor(store, draft(inputs)) } : inputs
 }
 
 /** Quotes of messages that the request leaves out. */

@@ -80,8 +80,8 @@ export function sessionRequests({
     const counter = await estimator()
     const render = (inputs: RequestInputs) =>
       renderSections(inputs, { computed, estimator: counter, count: text => countSection(text, counter) })
-    const fit = (inputs: RequestInputs) => fitRequest(render(inputs), { estimator: counter, mayOmit })
-    return fit(await loadInputs({ engine, project: settings, heads, trigger, options, fit }))
+    const fitted = (inputs: RequestInputs) => fitRequest(render(inputs), { estimator: counter, mayOmit })
+    return fitted(await loadInputs({ engine, project: settings, heads, trigger, options, draft: fitted }))
   }
 
   async function build(sessionId: string, trigger: RequestTrigger, options: LoadOptions): Promise<AgentRequest> {
