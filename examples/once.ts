@@ -1,6 +1,7 @@
 /** A write that is safe to repeat, and one that refuses to overwrite what it has not seen. */
 import assert from 'node:assert/strict'
-import { openColloquy, VersionConflict } from 'colloquy'
+import { openColloquy } from 'colloquy'
+import { VersionConflict } from 'colloquy/errors'
 
 const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop' })
 const session = await colloquy.sessions.getOrCreateSession({ type: 'bead', agentType: 'worker', beadId: 'loom-42' })

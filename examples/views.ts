@@ -1,6 +1,7 @@
 /** Three agents on one conversation: each one's view, what it missed, and a branch that tries another way. */
 import assert from 'node:assert/strict'
-import { AlreadyAnswered, openColloquy } from 'colloquy'
+import { openColloquy } from 'colloquy'
+import { AlreadyAnswered } from 'colloquy/errors'
 
 const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop' })
 const { conversations, sessions } = colloquy

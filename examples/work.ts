@@ -1,6 +1,7 @@
 /** A feature planned into tasks, a task on its way, and beads; what can be done next, and what a session is told of it. */
 import assert from 'node:assert/strict'
-import { MoveRefused, openColloquy, PlanRefused } from 'colloquy'
+import { openColloquy } from 'colloquy'
+import { MoveRefused, PlanRefused } from 'colloquy/errors'
 
 const colloquy = await openColloquy({ store: 'sqlite::memory:', project: 'shop' })
 const { work } = colloquy

@@ -17,4 +17,5 @@ export type {
 export { type ModelSettings, openModel } from './open.ts'
 export { priced } from './priced.ts'
 export { costOf, type Price, type PriceTable, priceOf } from './prices.ts'
+export { type ProviderTokensOptions, providerTokens } from './provider-tokens.ts'
 export { defaultRetrySettings, type RetrySettings, type RetryTools, retrying } from './retrying.ts'

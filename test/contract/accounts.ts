@@ -1,5 +1,5 @@
 /** What every store promises about looking back over a project: see `src/log/accounts.ts`. */
-import type { AuditEntry, AuditQuery, Store } from 'colloquy'
+import type { AuditEntry, AuditQuery, Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import { conversationCreated, messageAdded, proposal, sessionCreated } from '../support/builders.ts'

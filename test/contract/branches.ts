@@ -1,5 +1,6 @@
 /** What every store promises about branches: they go on counting and chaining where their parent was. */
-import { IllegalState, NotFound, type Store, type Viewer } from 'colloquy'
+import { IllegalState, NotFound } from 'colloquy/errors'
+import type { Store, Viewer } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'
 import {

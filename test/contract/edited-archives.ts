@@ -1,5 +1,6 @@
 /** What every store promises about an archive that somebody edited: refused with nothing changed, or what it was. */
-import { IllegalState, type Store } from 'colloquy'
+import { IllegalState } from 'colloquy/errors'
+import type { Store } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'

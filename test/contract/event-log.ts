@@ -2,18 +2,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import {
-  ColloquyError,
-  ConversationPurged,
-  type EventRange,
-  KeyReused,
-  NotFound,
-  PositionUnknown,
-  type Proposal,
-  type RecordedEvent,
-  type Store,
-  VersionConflict,
-} from 'colloquy'
+import { ColloquyError, type RecordedEvent } from 'colloquy'
+import { ConversationPurged, KeyReused, NotFound, PositionUnknown, VersionConflict } from 'colloquy/errors'
+import type { EventRange, Proposal, Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import { sessionKey } from '../../src/log/views/session.ts'
 import { archiveLines, memoryArchives } from '../support/archives.ts'

@@ -1,5 +1,6 @@
 /** What every store promises about leases: see `src/log/leases.ts`. */
-import { InvalidInput, LeaseHeld, LeaseLost, type Store } from 'colloquy'
+import { InvalidInput, LeaseHeld, LeaseLost } from 'colloquy/errors'
+import type { Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import { conversationCreated, errorOf, fenceOf, messageAdded, proposal } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'

@@ -1,5 +1,5 @@
 /** What every store promises about the register of nodes: see `src/log/nodes.ts`. */
-import type { NodeFacts } from 'colloquy'
+import type { NodeFacts } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store-under-test.ts'
 

@@ -1,6 +1,7 @@
 /** A fresh PostgreSQL store: a schema of its own in a database that the tests of one file share. */
-import type { Store } from 'colloquy'
+
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
+import type { Store } from 'colloquy/stores'
 import { onTestFinished } from 'vitest'
 import { freshSchema } from '../support/postgres.ts'
 import { type StoreUnderTest, settableClock } from './store-under-test.ts'

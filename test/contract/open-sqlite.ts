@@ -1,7 +1,7 @@
 /** SQLite stores on temporary files: a fresh one, and one in use. */
 import { join } from 'node:path'
-import type { Store } from 'colloquy'
 import { sqliteStore } from 'colloquy/sqlite'
+import type { Store } from 'colloquy/stores'
 import { onTestFinished } from 'vitest'
 import { temporaryFolder } from '../support/temporary.ts'
 import { type StoreUnderTest, settableClock } from './store-under-test.ts'

@@ -1,5 +1,7 @@
 /** Branches where many nodes write: no parent is purged while a branch is made. */
-import { type ArchivePlace, IllegalState, NotFound } from 'colloquy'
+
+import { IllegalState, NotFound } from 'colloquy/errors'
+import type { ArchivePlace } from 'colloquy/stores'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import {

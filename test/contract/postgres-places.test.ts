@@ -1,6 +1,7 @@
 /** Ways to a server that are not a straight line: poolers, roles that see one project, lists of hosts, failover. */
-import type { Store } from 'colloquy'
+
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
+import type { Store } from 'colloquy/stores'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import {

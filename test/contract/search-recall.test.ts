@@ -1,8 +1,8 @@
 /** Both stores find the same: how often the message that is meant is among the first hits may differ by 3 points at most. */
 import { readFileSync } from 'node:fs'
-import type { Store } from 'colloquy'
 import { postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
+import type { Store } from 'colloquy/stores'
 import { expect, it, onTestFinished } from 'vitest'
 import { messages as prose } from '../../bench/text.ts'
 import { conversationCreated, messageAdded, proposal } from '../support/builders.ts'

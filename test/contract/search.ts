@@ -1,17 +1,9 @@
 /** What every store promises about search: see `src/log/search.ts`. */
-import type {
-  Audience,
-  MessageAdded,
-  SearchHit,
-  SearchQuery,
-  Store,
-  TitleHit,
-  TitleQuery,
-  Viewer,
-  WorkItem,
-} from 'colloquy'
+import type { Audience, WorkItem } from 'colloquy'
+import type { SearchHit, SearchQuery, Store, TitleHit, TitleQuery, Viewer } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { MessageAdded } from '../../src/log/events/message.ts'
 import { memoryArchives } from '../support/archives.ts'
 import { conversationCreated, everyone, messageAdded, origin, proposal, sessionCreated } from '../support/builders.ts'
 import type { OpenStore } from './store-under-test.ts'

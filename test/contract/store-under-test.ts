@@ -1,5 +1,5 @@
 /** What a contract suite needs of a store: a fresh one, and ways to come back to the same place. */
-import type { Store } from 'colloquy'
+import type { Store } from 'colloquy/stores'
 
 export interface StoreUnderTest {
   store: Store

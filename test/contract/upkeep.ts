@@ -1,17 +1,8 @@
 /** What every store promises about checking, erasing, purging, restoring and expiring: see `src/log/upkeep.ts`. */
-import {
-  type ArchivePlace,
-  type ConversationEvent,
-  ConversationPurged,
-  IllegalState,
-  KeyReused,
-  NotFound,
-  type Part,
-  type RecordedEvent,
-  type Store,
-  StoreClosed,
-  VersionConflict,
-} from 'colloquy'
+
+import type { ConversationEvent, Part, RecordedEvent } from 'colloquy'
+import { ConversationPurged, IllegalState, KeyReused, NotFound, StoreClosed, VersionConflict } from 'colloquy/errors'
+import type { ArchivePlace, Store } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { failingArchives, memoryArchives } from '../support/archives.ts'

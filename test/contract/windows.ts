@@ -1,18 +1,10 @@
 /** What every store promises about windows of messages and their size: see `src/log/windows.ts`. */
-import {
-  type Audience,
-  type ConversationEvent,
-  InvalidInput,
-  isVisible,
-  type Message,
-  type MessageAdded,
-  type Part,
-  type RecordedEvent,
-  type Store,
-  type Viewer,
-} from 'colloquy'
+import type { Audience, ConversationEvent, Message, Part, RecordedEvent } from 'colloquy'
+import { InvalidInput } from 'colloquy/errors'
+import { isVisible, type Store, type Viewer } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { MessageAdded } from '../../src/log/events/message.ts'
 import { memoryArchives } from '../support/archives.ts'
 import {
   conversationCreated,

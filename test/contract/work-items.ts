@@ -1,5 +1,6 @@
 /** What every store promises about finding work items by where they stand: see `src/log/directory.ts`. */
-import type { ConversationEvent, Store, WorkItem } from 'colloquy'
+import type { ConversationEvent, WorkItem } from 'colloquy'
+import type { Store } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'

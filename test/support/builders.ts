@@ -1,5 +1,7 @@
 /** Small builders of facts and proposals: a test names what matters to it, the rest is filled in. */
-import type { Audience, ConversationEvent, Lease, MessageAdded, Proposal, RecordedEvent } from 'colloquy'
+import type { Audience, ConversationEvent, RecordedEvent } from 'colloquy'
+import type { Lease, Proposal } from 'colloquy/stores'
+import type { MessageAdded } from '../../src/log/events/message.ts'
 
 export const origin = { actor: 'holder', channel: 'test' }
 export const everyone: Audience = { to: 'everyone' }

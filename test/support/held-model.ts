@@ -1,5 +1,6 @@
 /** A model that says a little, waits until the test lets it go, and says the rest. Stops in between as a real one does. */
-import type { Model, ModelPart } from 'colloquy'
+import type { Model } from 'colloquy'
+import type { ModelPart } from 'colloquy/models'
 
 export interface HeldModel extends Model {
   /** Resolves when the first words are out. */

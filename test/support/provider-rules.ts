@@ -3,7 +3,8 @@
  * status 400, or by the SDK before it is sent. Each function returns what is wrong, a sentence each.
  */
 import { modelMessageSchema } from 'ai'
-import type { Dialect, RequestForms } from 'colloquy'
+import type { Dialect } from 'colloquy'
+import type { RequestForms } from '../../src/request/dialects/index.ts'
 
 export function ruleBreaks<D extends Dialect>(dialect: D, form: RequestForms[D]): string[] {
   const rules = { anthropic, 'openai-chat': openAiChat, 'openai-responses': openAiResponses, 'ai-sdk': aiSdk, gemini }

@@ -8,7 +8,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Colloquy, RoutingBlocked } from 'colloquy'
+import type { Colloquy } from 'colloquy'
+import { RoutingBlocked } from 'colloquy/errors'
 
 const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const folder = join(dirname(project), 'shared/data/who-and-when/hand-crafted')

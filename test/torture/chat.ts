@@ -7,7 +7,8 @@ import { createReadStream, existsSync, mkdirSync, statSync, writeFileSync } from
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { fastEstimator, isOfType, openColloquy, type RecordedEvent, type RequestMessage } from 'colloquy'
+import { isOfType, openColloquy, type RecordedEvent, type RequestMessage } from 'colloquy'
+import { fastEstimator } from '../../src/request/text/tokens.ts'
 import { problemsOf } from '../support/requests.ts'
 import { random } from './random.ts'
 

@@ -4,8 +4,9 @@
  * that was acknowledged, and the service is back soon.
  */
 import { setTimeout as pass } from 'node:timers/promises'
-import { openColloquy, type Store } from 'colloquy'
+import { openColloquy } from 'colloquy'
 import { postgresStore } from 'colloquy/postgres'
+import type { Store } from 'colloquy/stores'
 import { conversationCreated, messageAdded, proposal, textsIn } from '../support/builders.ts'
 import { openCutProxy } from '../support/cut-proxy.ts'
 import { type PostgresServer, startReplicated } from '../support/postgres-server.ts'

@@ -2,7 +2,8 @@
  * Random logs for the promises about requests: a case is a list of steps, each complete in itself, so that a case that
  * breaks a promise can be made smaller by leaving steps out.
  */
-import type { Audience, MessageInput, Part, Strategy } from 'colloquy'
+import type { Audience, MessageInput, Part } from 'colloquy'
+import type { Strategy } from '../../src/log/events/strategy.ts'
 import { type Random, random } from './random.ts'
 
 /** Which of the case's sessions acts. */

@@ -1,13 +1,7 @@
 /** What must hold of every request, looked at from outside: promises 5, 6, 7, 8 and 12, as sentences about what broke. */
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type AgentRequest,
-  type BudgetTooSmall,
-  type Checkpoint,
-  type RequestMessage,
-  type RequestPart,
-  requestFor,
-} from 'colloquy'
+import { type AgentRequest, type Checkpoint, type RequestMessage, type RequestPart, requestFor } from 'colloquy'
+import type { BudgetTooSmall } from 'colloquy/errors'
 import { ruleBreaks } from '../support/provider-rules.ts'
 import type { Ask } from './request-cases.ts'
 import type { RequestTable, Said, Seat } from './request-table.ts'

@@ -3,7 +3,7 @@
  * conversation (two that share their messages, one that keeps to itself).
  */
 import type { AgentRequest, Colloquy, Message, MessageInput, Part, Session } from 'colloquy'
-import { BudgetTooSmall } from 'colloquy'
+import { BudgetTooSmall } from 'colloquy/errors'
 import { type Ask, markPlace, type Step, type Who } from './request-cases.ts'
 import { checkGrowth, checkRefusal, checkRequest, checkSame } from './request-checks.ts'
 

@@ -1,7 +1,8 @@
 /** One answer of a chat, on a terminal or not. */
 
+import type { LivePart } from '../../agents/runs/live.ts'
 import { projectRoot } from '../../app/configuration/project-root.ts'
-import type { Colloquy, LivePart, RunResult, Session } from '../../index.ts'
+import type { Colloquy, RunResult, Session } from '../../index.ts'
 
 /** Runs the agent on a message. What it knows of the project is gathered before it is asked for the first time. */
 export async function answered(

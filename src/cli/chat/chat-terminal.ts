@@ -1,6 +1,8 @@
 /** A chat on a terminal: lines in, the answer as it comes, Ctrl-C stops the answer and keeps it. */
+
+import type { LivePart } from '../../agents/runs/live.ts'
 import { ColloquyError } from '../../errors.ts'
-import type { Colloquy, LivePart, Session } from '../../index.ts'
+import type { Colloquy, Session } from '../../index.ts'
 import { tell } from '../failure.ts'
 import { type MarkdownStream, markdownStream } from '../terminal/markdown-stream.ts'
 import { safeLine, safePieces } from '../terminal/safe-text.ts'

@@ -1,8 +1,9 @@
 /** `colloquy bead`: work items that stand by themselves, with a priority and dependencies on each other. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { BeadSummary } from '../../conversation/work/beads.ts'
 import { readBeads } from '../../exchange/formats/beads/index.ts'
-import type { Bead, BeadSummary } from '../../index.ts'
+import type { Bead } from '../../index.ts'
 import { BeadState } from '../../log/events/work/work.ts'
 import { making, reading, writing } from '../open.ts'
 import { cursorText, examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from '../options.ts'

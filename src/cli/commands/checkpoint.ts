@@ -1,6 +1,7 @@
 /** `colloquy checkpoint`: the summary that stands for a session's older messages, how it came to be, what is behind it. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Checkpoint, CheckpointItem, CheckpointSection, Colloquy, Session } from '../../index.ts'
+import type { Checkpoint, CheckpointItem, Colloquy, Session } from '../../index.ts'
+import type { CheckpointSection } from '../../log/events/checkpoint.ts'
 import type { CheckpointDiff } from '../../request/compaction/diff.ts'
 import { renderVersions, sectionHeadings } from '../../request/compaction/render-checkpoint.ts'
 import { sessionOf } from '../lookup/session-of.ts'

@@ -1,6 +1,6 @@
 /** `colloquy compare`: two conversations of one line side by side. */
 import type { Command } from 'commander'
-import type { Comparison, Since } from '../../index.ts'
+import type { Comparison, Since } from '../../conversation/lifecycle/branches.ts'
 import { conversationOf } from '../lookup/conversation-of.ts'
 import { reading } from '../open.ts'
 import { examples, type GlobalOptions } from '../options.ts'

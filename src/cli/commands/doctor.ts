@@ -3,10 +3,10 @@ import { constants, existsSync, statSync } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Configuration } from '../../app/configuration/configuration.ts'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
 import { sqliteDoor } from '../../app/store-doors.ts'
 import { ColloquyError } from '../../errors.ts'
-import type { Configuration } from '../../index.ts'
 import { withoutPassword } from '../../log/store-address.ts'
 import { exitCode } from '../failure.ts'
 import { isThere } from '../lookup/store-path.ts'
@@ -124,7 +124,7 @@ function tokenFinding(configured: string | undefined, store: string, root: strin
 async function modelFinding(name: string | undefined): Promise<Finding> {
   if (name === undefined) return { what: 'model', state: 'ok', says: 'none named: summaries are made offline' }
   try {
-    const { openModel } = await import('../../index.ts')
+    const { openModel } = await import('../../models/open.ts')
     await openModel(name)
     return { what: 'model', state: 'ok', says: `${name} can be opened; no call was made` }
   } catch (error) {

@@ -1,6 +1,8 @@
 /** `colloquy list`: conversations, most recently active first, or sessions, newest first. */
 import { type Command, Option } from 'commander'
-import type { Colloquy, Conversation, ConversationStatus, Session, SessionStatus, WorkItem } from '../../index.ts'
+import type { Colloquy, Conversation, Session, WorkItem } from '../../index.ts'
+import type { ConversationStatus } from '../../log/views/conversation.ts'
+import type { SessionStatus } from '../../log/views/session.ts'
 import { findConversation } from '../lookup/find.ts'
 import { otherProjects, reading } from '../open.ts'
 import { cursorText, examples, type GlobalOptions, someOf, wholeNumber } from '../options.ts'

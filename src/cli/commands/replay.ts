@@ -1,6 +1,9 @@
 /** `colloquy replay`: a conversation as it was at a version, or step by step with what each step changed. */
 import type { Command } from 'commander'
-import type { Colloquy, Conversation, ConversationInfo, PastConversation, SessionHead } from '../../index.ts'
+import type { PastConversation } from '../../conversation/lifecycle/time-travel.ts'
+import type { Colloquy, Conversation } from '../../index.ts'
+import type { ConversationInfo } from '../../log/views/conversation.ts'
+import type { SessionHead } from '../../log/views/session.ts'
 import { conversationOf } from '../lookup/conversation-of.ts'
 import { reading } from '../open.ts'
 import { examples, type GlobalOptions, refuseBackwards, wholeNumber } from '../options.ts'

@@ -1,6 +1,7 @@
 /** `colloquy request`: what the agent of a session would be sent, and why that and nothing else. Sends nothing. */
 import { type Command, Option } from 'commander'
-import type { AgentRequest, Colloquy, Session, Strategy } from '../../index.ts'
+import type { AgentRequest, Colloquy, Session } from '../../index.ts'
+import type { Strategy } from '../../log/events/strategy.ts'
 import { sessionOf } from '../lookup/session-of.ts'
 import { reading } from '../open.ts'
 import { examples, type GlobalOptions, wholeNumber } from '../options.ts'
@@ -82,7 +83,7 @@ async function messageFor(
 
 /** With what a strategy has by default. Loaded here, for the reason that `open.ts` gives. */
 async function completed(name: Strategy['name']): Promise<Strategy> {
-  const { Strategy } = await import('../../index.ts')
+  const { Strategy } = await import('../../log/events/strategy.ts')
   return Strategy.parse({ name })
 }
 

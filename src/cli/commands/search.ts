@@ -1,6 +1,8 @@
 /** `colloquy search`: messages by their words, conversations by their titles. */
 import { type Command, Option } from 'commander'
-import type { Role, SearchHit, TitleHit, WorkItem } from '../../index.ts'
+import type { WorkItem } from '../../index.ts'
+import type { Role } from '../../log/events/message.ts'
+import type { SearchHit, TitleHit } from '../../log/search.ts'
 import { findConversation } from '../lookup/find.ts'
 import { indexing, otherProjects } from '../open.ts'
 import {

@@ -1,9 +1,11 @@
 /** `colloquy serve`: the UI, the API and live events over HTTP, for this machine alone unless told otherwise. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
+import type { DispatchUpdate } from '../../agents/scheduling/dispatcher.ts'
+import type { Configuration } from '../../app/configuration/options.ts'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
-import type { Configuration, DispatchUpdate, Tracer } from '../../index.ts'
 import { withoutPassword } from '../../log/store-address.ts'
+import type { Tracer } from '../../tracing.ts'
 import { configurationOf, userName } from '../open.ts'
 import { examples, type GlobalOptions } from '../options.ts'
 import { safeLine } from '../terminal/safe-text.ts'

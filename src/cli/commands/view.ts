@@ -1,6 +1,8 @@
 /** `colloquy view`: what an agent of a conversation would be sent, now or as it was. Sends nothing, acknowledges nothing. */
 import { type Command, Option } from 'commander'
-import type { AgentReference, AgentView, AgentViewOptions, Colloquy, Message, PastConversation } from '../../index.ts'
+import type { PastConversation } from '../../conversation/lifecycle/time-travel.ts'
+import type { AgentReference } from '../../conversation/turns/agent-views.ts'
+import type { AgentView, AgentViewOptions, Colloquy, Message } from '../../index.ts'
 import { find } from '../lookup/find.ts'
 import { reading } from '../open.ts'
 import { examples, type GlobalOptions, wholeNumber } from '../options.ts'

@@ -1,5 +1,5 @@
 /** How far long work has come, on stderr. */
-import type { Progress } from '../../index.ts'
+import type { Progress } from '../../log/upkeep.ts'
 import { count } from '../text/format.ts'
 import { cut } from './text-width.ts'
 

@@ -1,5 +1,6 @@
 /** An event of the log on one line. */
-import type { RecordedEvent, StoredEvent } from '../../index.ts'
+import type { RecordedEvent } from '../../index.ts'
+import type { StoredEvent } from '../../log/events/event.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { columns, style } from '../terminal/terminal.ts'
 import { cut, padEnd, padStart } from '../terminal/text-width.ts'

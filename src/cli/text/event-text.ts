@@ -1,5 +1,5 @@
 /** Events in a person's words, for a timeline. What belongs to the workings (requests, cursors, settings) is not told. */
-import type { StoredEvent } from '../../index.ts'
+import type { StoredEvent } from '../../log/events/event.ts'
 import { workItemText } from './format.ts'
 
 export interface Told {

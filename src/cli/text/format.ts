@@ -1,5 +1,8 @@
 /** How times, counts, statuses and work items read to a person. */
-import type { ConversationStatus, SessionStatus, WorkItem } from '../../index.ts'
+
+import type { WorkItem } from '../../index.ts'
+import type { ConversationStatus } from '../../log/views/conversation.ts'
+import type { SessionStatus } from '../../log/views/session.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { style } from '../terminal/terminal.ts'
 

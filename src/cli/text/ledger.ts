@@ -1,5 +1,6 @@
 /** The account of a request as a person reads it: what each section takes of the budget, then what became of each part. */
-import type { AgentRequest, Ledger, LedgerEntry } from '../../index.ts'
+import type { AgentRequest, Ledger } from '../../index.ts'
+import type { LedgerEntry } from '../../request/assembly/ledger.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { type Column, fields, table } from '../terminal/table.ts'
 import { style } from '../terminal/terminal.ts'

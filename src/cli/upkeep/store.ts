@@ -1,6 +1,6 @@
 /** `colloquy store`: looks at a store as a whole, brings it to today's schema, copies it into another. */
 import type { Command } from 'commander'
-import type { CopiedAndVerified, StoreStatus } from '../../index.ts'
+import type { CopiedAndVerified, StoreStatus } from '../../app/stores.ts'
 import { exitCode } from '../failure.ts'
 import { storePlace } from '../lookup/store-path.ts'
 import { configurationOf } from '../open.ts'
@@ -16,7 +16,7 @@ interface CopyOptions extends GlobalOptions {
 }
 
 /** Loaded when there is something to do: help need not wait for the whole library. */
-const library = () => import('../../index.ts')
+const library = () => import('../../stores.ts')
 
 export function addStore(program: Command): void {
   const store = program

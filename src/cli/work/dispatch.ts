@@ -1,6 +1,9 @@
 /** `colloquy dispatch`: gives what can be done next to agents, told line by line; and what is parked. */
 import type { Command } from 'commander'
-import type { Colloquy, DispatchedItem, DispatchUpdate, ParkedItem } from '../../index.ts'
+import type { ParkedItem } from '../../agents/scheduling/dispatch-manager.ts'
+import type { DispatchUpdate } from '../../agents/scheduling/dispatcher.ts'
+import type { DispatchedItem } from '../../agents/scheduling/worker.ts'
+import type { Colloquy } from '../../index.ts'
 import { exitCode } from '../failure.ts'
 import { reading, writing } from '../open.ts'
 import { examples, type GlobalOptions, wholeNumber } from '../options.ts'

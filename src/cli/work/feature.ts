@@ -1,8 +1,10 @@
 /** `colloquy feature`: features as work items. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { FeatureSummary } from '../../conversation/work/features.ts'
+import type { TaskGraph } from '../../conversation/work/tasks.ts'
 import { InvalidInput } from '../../errors.ts'
-import type { Feature, FeatureSummary, TaskGraph } from '../../index.ts'
+import type { Feature } from '../../index.ts'
 import { FeatureState } from '../../log/events/work/work.ts'
 import { making, reading, writing } from '../open.ts'
 import { cursorText, examples, type GlobalOptions, priorityNumber, someOf, wholeNumber } from '../options.ts'

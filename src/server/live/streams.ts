@@ -2,8 +2,10 @@
  * Live events over HTTP (SSE). Each listener is a cursor over the log: one that was dropped or disconnected goes on from
  * the id it saw last. The deltas of running agents come between events, without ids, because they are not stored.
  */
+
+import type { UpdatesOptions } from '../../conversation/access/updates.ts'
 import { ServerStopping, TooMany } from '../../errors.ts'
-import type { Colloquy, Update, UpdatesOptions } from '../../index.ts'
+import type { Colloquy, Update } from '../../index.ts'
 import type { ServerSettings } from '../settings.ts'
 import { ClientStream } from './client-stream.ts'
 import { deltaText, eventText, greeting, stopping } from './stream-text.ts'

@@ -1,7 +1,8 @@
 /** Work in the background: the maintenance sweep of every project, compactions that are under way, the demo. */
 import type { z } from 'zod'
+import type { Swept } from '../../app/sweep.ts'
 import { IllegalState } from '../../errors.ts'
-import type { Colloquy, Swept } from '../../index.ts'
+import type { Colloquy } from '../../index.ts'
 import { timerMs } from '../../timers.ts'
 import type { Job } from '../contract/operations.ts'
 import type { Metrics } from './metrics.ts'

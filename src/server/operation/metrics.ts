@@ -1,6 +1,8 @@
 /** The metrics of a server: requests, events, streams, queues, memory, and the totals of each project. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Colloquy, ModelQueue, ProjectTotals } from '../../index.ts'
+import type { Colloquy } from '../../index.ts'
+import type { ProjectTotals } from '../../log/directory.ts'
+import type { ModelQueue } from '../../models/open.ts'
 import type { Streams } from '../live/streams.ts'
 import { version } from '../version.ts'
 import { nodeName } from './nodes.ts'

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Colloquy, LivingNode } from '../../index.ts'
+import type { Colloquy } from '../../index.ts'
+import type { LivingNode } from '../../log/nodes.ts'
 import type { Streams } from '../live/streams.ts'
 import { version } from '../version.ts'
 

@@ -1,6 +1,7 @@
 /** Which models a caller may choose: a name can stand for a program to start, a file to read or an address to send to. */
 import { AccessRefused } from '../../errors.ts'
-import { type Colloquy, isProvidersModel } from '../../index.ts'
+import type { Colloquy } from '../../index.ts'
+import { isProvidersModel } from '../../models/providers.ts'
 import type { Principal } from '../access/principal.ts'
 
 /** @throws {AccessRefused} when the name is neither the project's own nor a provider's, and the token is no admin's */

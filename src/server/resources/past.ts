@@ -1,6 +1,7 @@
 /** What was, over HTTP. */
+
+import type { ReplayStep } from '../../conversation/lifecycle/time-travel.ts'
 import { NotFound } from '../../errors.ts'
-import type { ReplayStep } from '../../index.ts'
 import type { Handlers } from '../handler.ts'
 import { explained } from './explain.ts'
 

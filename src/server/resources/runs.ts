@@ -1,7 +1,8 @@
 /** Runs and questions over HTTP. A run belongs to the server once it is started: no client's leaving ends it. */
 import type { z } from 'zod'
+import type { RunTarget } from '../../agents/runs/run-options.ts'
 import { IllegalState, InvalidRequest } from '../../errors.ts'
-import type { Colloquy, RunOptions, RunTarget } from '../../index.ts'
+import type { Colloquy, RunOptions } from '../../index.ts'
 import { demandScope } from '../access/principal.ts'
 import type { Run, runs } from '../contract/runs.ts'
 import type { Call, Handlers } from '../handler.ts'

@@ -1,6 +1,6 @@
 /** A work item said in a query: `type=task&featureId=login&taskId=form`. */
 import { InvalidRequest } from '../../errors.ts'
-import { WorkItem } from '../../index.ts'
+import { WorkItem } from '../../log/events/work-item.ts'
 
 interface Said {
   type?: string | undefined

@@ -1,5 +1,5 @@
 /** Work items over HTTP. */
-import type { WorkItemState } from '../../index.ts'
+import type { WorkItemState } from '../../conversation/work/work-manager.ts'
 import type { Handlers } from '../handler.ts'
 import { demandWorkItem } from './work-item-query.ts'
 

@@ -1,5 +1,6 @@
 /** The flows of the seeds, through the front door: planning, chat, work without a conversation, and who goes first. */
-import { isOfType, type ModelRequest, openModel } from 'colloquy'
+import { isOfType } from 'colloquy'
+import { type ModelRequest, openModel } from 'colloquy/models'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, vi } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -1,5 +1,6 @@
 /** Work is given to agents by priority and dependency, tried again, and parked with its reason when it leads nowhere. */
-import { type Colloquy, isOfType, type ModelRequest, type OpenOptions } from 'colloquy'
+import { type Colloquy, isOfType, type OpenOptions } from 'colloquy'
+import type { ModelRequest } from 'colloquy/models'
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'

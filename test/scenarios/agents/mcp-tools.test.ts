@@ -1,6 +1,6 @@
 /** Tools of MCP servers that a project names; and projects that keep no history. */
 import { fileURLToPath } from 'node:url'
-import { ToolServerFailed } from 'colloquy'
+import { ToolServerFailed } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -1,7 +1,8 @@
 /** What agents ask people waits for an answer, across restarts, until its time is over. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Colloquy, IllegalState, isOfType, type Model, openColloquy, type Part } from 'colloquy'
+import { type Colloquy, isOfType, type Model, openColloquy, type Part } from 'colloquy'
+import { IllegalState } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -2,9 +2,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AgentSettingsInput, Colloquy } from 'colloquy'
+import type { Colloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
+import type { AgentSettingsInput } from '../../../src/agents/runs/agent-settings.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 

@@ -1,15 +1,5 @@
-import {
-  AlreadyAnswered,
-  type Colloquy,
-  IllegalState,
-  isOfType,
-  type LiveUpdate,
-  type Model,
-  ModelMissing,
-  openColloquy,
-  type RequestMessage,
-  tool,
-} from 'colloquy'
+import { type Colloquy, isOfType, type LiveUpdate, type Model, openColloquy, type RequestMessage, tool } from 'colloquy'
+import { AlreadyAnswered, IllegalState, ModelMissing } from 'colloquy/errors'
 import { type Scripted, scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'

@@ -1,8 +1,9 @@
 /** A team on a feature: review, merge, leave, stopping, and what a person has to do in between. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LeaseHeld, NotFound, openColloquy, RepositoryMissing } from 'colloquy'
+import { openColloquy } from 'colloquy'
 import { type TeamProgress, team } from 'colloquy/building'
+import { LeaseHeld, NotFound, RepositoryMissing } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { commit, folderWith, runGit, write as writeFiles } from '../../support/repository.ts'

@@ -1,8 +1,9 @@
 /** A project's settings from its file and the environment: for the command line always, for the library on demand. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openColloquy, readConfiguration } from 'colloquy'
+import { openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
+import { readConfiguration } from '../../../src/app/configuration/read-configuration.ts'
 import { runCli } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'

@@ -4,8 +4,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSy
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import * as colloquy from 'colloquy'
 import { ColloquyError } from 'colloquy'
+import * as errors from 'colloquy/errors'
 import { build } from 'vite'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runCli } from '../../support/cli.ts'
@@ -46,8 +46,18 @@ describe('what is packed', () => {
   })
 })
 
+it('The main door exports at most 60 names.', () => {
+  const types = readFileSync(join(root, 'dist/types/index.d.ts'), 'utf8')
+  expect(types).not.toContain('export *')
+  const lists = [...types.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) => names!.split(','))
+  const single = [...types.matchAll(/^export (?:declare )?(?:type|interface|const|function|class) \w+/gm)]
+  const names = lists.filter(name => name.trim() !== '').length + single.length
+  expect(names).toBeGreaterThan(40)
+  expect(names).toBeLessThanOrEqual(60)
+})
+
 it('the package calls its errors by the names it exports', () => {
-  const classes = Object.entries(colloquy).filter(([, value]) => value === ColloquyError || isError(value))
+  const classes = Object.entries(errors).filter(([, value]) => value === ColloquyError || isError(value))
   expect(classes.length).toBeGreaterThan(30)
   // Where two have the same name, a bundler gives one of them another, and what is caught would be called by that.
   expect(classes.filter(([name, one]) => name !== (one as { name: string }).name)).toEqual([])

@@ -1,8 +1,9 @@
 /** Projects of one store that are not alike: their own settings, their own folder, what is switched off for them. */
 import { join } from 'node:path'
-import { FeatureOff, PathRefused, readConfiguration } from 'colloquy'
+import { FeatureOff, PathRefused } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
+import { readConfiguration } from '../../../src/app/configuration/read-configuration.ts'
 import { runCli } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'

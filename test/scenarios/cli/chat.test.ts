@@ -1,9 +1,10 @@
 /** The command line with agents: init, chat, answer. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openColloquy, readConfiguration } from 'colloquy'
+import { openColloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'
+import { readConfiguration } from '../../../src/app/configuration/read-configuration.ts'
 import { cliOn, runCli } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'

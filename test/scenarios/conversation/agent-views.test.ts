@@ -1,5 +1,6 @@
 /** One conversation, many agents: each is told what concerns it, once, in the right roles. */
-import { type AgentView, AlreadyAnswered, type Colloquy, LeaseHeld, LeaseLost, type Message } from 'colloquy'
+import type { AgentView, Colloquy, Message } from 'colloquy'
+import { AlreadyAnswered, LeaseHeld, LeaseLost } from 'colloquy/errors'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'

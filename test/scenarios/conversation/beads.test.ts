@@ -1,5 +1,5 @@
 /** Beads: work items with a priority and dependencies on each other, and what is ready to be taken up. */
-import { DependenciesOpen, MoveRefused, PlanRefused } from 'colloquy'
+import { DependenciesOpen, MoveRefused, PlanRefused } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

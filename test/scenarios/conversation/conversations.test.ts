@@ -1,5 +1,5 @@
 /** Conversations as a whole: made, completed, put away, purged and brought back. */
-import { ConversationClosed, ConversationPurged, NotFound } from 'colloquy'
+import { ConversationClosed, ConversationPurged, NotFound } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

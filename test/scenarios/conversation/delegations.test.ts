@@ -1,5 +1,6 @@
 /** Work handed to another agent: a conversation of its own, told of in the parent once when it goes and once when it comes back. */
-import { type Colloquy, IllegalState, openColloquy } from 'colloquy'
+import { type Colloquy, openColloquy } from 'colloquy'
+import { IllegalState } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

@@ -1,5 +1,7 @@
 /** Time at work: per conversation and agent, across restarts, and right after a crash too. */
-import { IllegalState, LeaseHeld, openColloquy } from 'colloquy'
+
+import { openColloquy } from 'colloquy'
+import { IllegalState, LeaseHeld } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

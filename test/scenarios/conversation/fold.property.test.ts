@@ -1,22 +1,10 @@
 /** Heads are kept beside the log for speed; whatever is done, folding the log again gives the same ones. */
-import {
-  type Audience,
-  BeadState,
-  type Colloquy,
-  ColloquyError,
-  type ConversationHead,
-  evolveConversation,
-  evolveSession,
-  isVisible,
-  type Message,
-  type RecordedEvent,
-  type SessionHead,
-  type SessionOptions,
-  sessionOf,
-  TaskState,
-} from 'colloquy'
+import { type Audience, type Colloquy, ColloquyError, type Message, type RecordedEvent, type SessionOptions } from 'colloquy'
+import { type ConversationHead, evolveConversation, evolveSession, isVisible, type SessionHead } from 'colloquy/stores'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { BeadState, TaskState } from '../../../src/log/events/work/work.ts'
+import { sessionOf } from '../../../src/log/views/session.ts'
 import { freshName } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

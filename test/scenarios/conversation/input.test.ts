@@ -1,16 +1,8 @@
 /** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  ContentTooLarge,
-  InvalidInput,
-  KeyReused,
-  type MessageInput,
-  NotFound,
-  type OpenOptions,
-  openColloquy,
-  VersionConflict,
-} from 'colloquy'
+import { type MessageInput, type OpenOptions, openColloquy } from 'colloquy'
+import { ContentTooLarge, InvalidInput, KeyReused, NotFound, VersionConflict } from 'colloquy/errors'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'

@@ -1,5 +1,6 @@
 /** Routing that goes in circles is found in the log, blocked, and goes on only when somebody says so. */
-import { type Colloquy, type OpenOptions, RoutingBlocked } from 'colloquy'
+import type { Colloquy, OpenOptions } from 'colloquy'
+import { RoutingBlocked } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { loops } from '../../../bench/loops.ts'
 import { quickSizes } from '../../../bench/sizes.ts'

@@ -1,6 +1,9 @@
 /** Phases: what follows what, who moved it, and what happens to one that takes too long. */
-import { ConversationClosed, defaultPhases, InvalidInput, openColloquy, PhaseRefused, type PhaseSet } from 'colloquy'
+
+import { openColloquy } from 'colloquy'
+import { ConversationClosed, InvalidInput, PhaseRefused } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
+import { defaultPhases, type PhaseSet } from '../../../src/log/commands/phase-set.ts'
 import { errorOf } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 

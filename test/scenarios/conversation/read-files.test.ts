@@ -1,7 +1,7 @@
 /** Files: an agent may write what it has read, and nothing outside the project, whatever the path looks like. */
 import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { InvalidInput, PathRefused } from 'colloquy'
+import { InvalidInput, PathRefused } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'

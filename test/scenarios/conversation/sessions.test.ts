@@ -1,6 +1,9 @@
 /** Sessions as their users see them: found, filled, cleared, put away, and never losing a message. */
-import { NotFound, openColloquy, SessionClosed, type TokenCount } from 'colloquy'
+
+import { openColloquy } from 'colloquy'
+import { NotFound, SessionClosed } from 'colloquy/errors'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { TokenCount } from '../../../src/log/events/message.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const

@@ -1,6 +1,7 @@
 /** Features, the graph of their tasks, and what becomes of each task. */
-import { DependenciesOpen, IllegalState, MoveRefused, NotFound, PlanRefused, type TaskState } from 'colloquy'
+import { DependenciesOpen, IllegalState, MoveRefused, NotFound, PlanRefused } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
+import type { TaskState } from '../../../src/log/events/work/work.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 
 const login = {

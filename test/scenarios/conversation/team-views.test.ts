@@ -1,16 +1,9 @@
 /** What a team's state puts into the requests of its agents: hand-offs, what others know, work out of the house, claims. */
-import {
-  type AgentView,
-  AlreadyAnswered,
-  type Colloquy,
-  LeaseHeld,
-  LeaseLost,
-  type OpenOptions,
-  openColloquy,
-  type Sharing,
-} from 'colloquy'
+import { type AgentView, type Colloquy, type OpenOptions, openColloquy } from 'colloquy'
+import { AlreadyAnswered, LeaseHeld, LeaseLost } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Sharing } from '../../../src/log/events/session.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 
 async function conversationStarted(options: Parameters<typeof freshColloquy>[0] = {}) {

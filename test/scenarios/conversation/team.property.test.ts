@@ -1,15 +1,9 @@
 /** Whatever a team does, its head is what the log says, and no rule is broken. */
-import {
-  type Colloquy,
-  ColloquyError,
-  type ConversationEvent,
-  type ConversationHead,
-  defaultPhases,
-  evolveConversation,
-  type RecordedEvent,
-} from 'colloquy'
+import { type Colloquy, ColloquyError, type ConversationEvent, type RecordedEvent } from 'colloquy'
+import { type ConversationHead, evolveConversation } from 'colloquy/stores'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { defaultPhases } from '../../../src/log/commands/phase-set.ts'
 import { conversationCreated, freshName } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'

@@ -1,17 +1,10 @@
 /** Time travel: any past state, branches by reference, and the way back. */
-import {
-  type Colloquy,
-  ConversationClosed,
-  type ConversationHead,
-  evolveConversation,
-  evolveSession,
-  InvalidInput,
-  type Message,
-  type SessionHead,
-  sessionOf,
-} from 'colloquy'
+import type { Colloquy, Message } from 'colloquy'
+import { ConversationClosed, InvalidInput } from 'colloquy/errors'
+import { type ConversationHead, evolveConversation, evolveSession, type SessionHead } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { sessionOf } from '../../../src/log/views/session.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 /** Its sessions share checkpoints only, and expire after a day. */

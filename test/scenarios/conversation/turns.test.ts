@@ -1,5 +1,6 @@
 /** Orchestrator turns: one at a time, completed once per agent, read back as seed 004 wants them. */
-import { type Colloquy, IllegalState, LeaseHeld, LeaseLost, PhaseRefused, TurnOpen } from 'colloquy'
+import type { Colloquy } from 'colloquy'
+import { IllegalState, LeaseHeld, LeaseLost, PhaseRefused, TurnOpen } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'

@@ -1,7 +1,8 @@
 /** Opening a model by its name: addresses and keys from settings or the environment, and errors that say what to do. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ModelKeyMissing, ModelUnknown, openColloquy } from 'colloquy'
+import { openColloquy } from 'colloquy'
+import { ModelKeyMissing, ModelUnknown } from 'colloquy/errors'
 import { answerOf, openModel } from 'colloquy/models'
 import { describe, expect, it } from 'vitest'
 import { question } from '../../contract/models.ts'

@@ -1,5 +1,6 @@
 /** Fifty compactions in a row with a model that cannot be relied on: what must not be lost is not. */
-import type { Checkpoint, Colloquy, Message, ModelRequest } from 'colloquy'
+import type { Checkpoint, Colloquy, Message } from 'colloquy'
+import type { ModelRequest } from 'colloquy/models'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -1,5 +1,6 @@
 /** When a session is compacted, what stays, what is told, and what leads back to the messages. */
-import { type Colloquy, NotFound, type OpenOptions, type Session, type Update } from 'colloquy'
+import type { Colloquy, OpenOptions, Session, Update } from 'colloquy'
+import { NotFound } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -1,7 +1,8 @@
 /** Images that messages name: seen by models that see, described to all others, counted by both. */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openModel, type Part } from 'colloquy'
+import type { Part } from 'colloquy'
+import { openModel } from 'colloquy/models'
 import { expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 import * as anthropic from '../../support/models/anthropic.ts'

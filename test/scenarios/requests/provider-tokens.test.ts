@@ -1,8 +1,9 @@
 /** A provider's own count, over its protocol, against a server that speaks it. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fastEstimator, type ProviderTokensOptions, providerTokens } from 'colloquy'
+import { type ProviderTokensOptions, providerTokens } from 'colloquy/models'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { fastEstimator } from '../../../src/request/text/tokens.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 
 type Asked = { url: string; headers: IncomingMessage['headers']; body: Record<string, unknown> }

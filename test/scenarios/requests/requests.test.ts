@@ -1,5 +1,7 @@
 /** Requests through the front door: inside the budget, nothing lost, every decision seen. */
-import { BudgetTooSmall, type Colloquy, type Message, type OpenOptions, openColloquy, type Session } from 'colloquy'
+
+import { type Colloquy, type Message, type OpenOptions, openColloquy, type Session } from 'colloquy'
+import { BudgetTooSmall } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { loadExactEstimator } from '../../../src/request/text/exact-tokens.ts'

@@ -1,6 +1,7 @@
 /** Runs, questions and what agents say while they say it, over HTTP. */
-import { type Model, openModel } from 'colloquy'
+import type { Model } from 'colloquy'
 import { type Client, connect, type LiveEvent, type LiveWords } from 'colloquy/client'
+import { openModel } from 'colloquy/models'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
 import { heldModel } from '../../support/held-model.ts'

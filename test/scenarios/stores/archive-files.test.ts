@@ -10,7 +10,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { NotFound, openColloquy } from 'colloquy'
+import { openColloquy } from 'colloquy'
+import { NotFound } from 'colloquy/errors'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { cliOn } from '../../support/cli.ts'
 import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'

@@ -1,7 +1,8 @@
 /** What an erased message said is nowhere any more: not in checkpoints, not in branches, not in what agents are sent. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { IllegalState, type Message } from 'colloquy'
+import type { Message } from 'colloquy'
+import { IllegalState } from 'colloquy/errors'
 import { sqliteStore } from 'colloquy/sqlite'
 import { describe, expect, it } from 'vitest'
 import { type FreshColloquy, freshColloquy } from '../../support/colloquy.ts'

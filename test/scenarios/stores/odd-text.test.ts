@@ -1,5 +1,6 @@
 /** Text that databases cut or change, where it names something: it is refused, never taken for something else. */
-import { ColloquyError, InvalidInput, NotFound } from 'colloquy'
+import { ColloquyError } from 'colloquy'
+import { InvalidInput, NotFound } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../support/builders.ts'
 import { freshColloquy } from '../../support/colloquy.ts'

@@ -2,7 +2,9 @@
  * The main flows through the front door on PostgreSQL. What each of them promises in full, the other scenarios say;
  * `COLLOQUY_TEST_STORE=postgres` runs those on a server too.
  */
-import { ConversationPurged, IllegalState, type Message, type OpenOptions, TurnOpen } from 'colloquy'
+
+import type { Message, OpenOptions } from 'colloquy'
+import { ConversationPurged, IllegalState, TurnOpen } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { errorOf } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'

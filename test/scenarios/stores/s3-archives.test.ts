@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { StoreUnusable } from 'colloquy'
+import { StoreUnusable } from 'colloquy/errors'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 

@@ -6,16 +6,9 @@ import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
-import {
-  type Colloquy,
-  copyStore,
-  IllegalState,
-  KeyReused,
-  migrateStore,
-  openColloquy,
-  StoreUnusable,
-  storeStatus,
-} from 'colloquy'
+import { type Colloquy, openColloquy } from 'colloquy'
+import { IllegalState, KeyReused, StoreUnusable } from 'colloquy/errors'
+import { copyStore, migrateStore, storeStatus } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { errorOf, linesOf } from '../../support/builders.ts'

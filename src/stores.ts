@@ -1,0 +1,38 @@
+/**
+ * `colloquy/stores`: the port that a store implements, and what is done to a store as a whole.
+ *
+ * docs/stores.md says how to write a store. `colloquy/testing` has the tests that it must pass.
+ */
+
+export {
+  type CopiedAndVerified,
+  type CopiedProject,
+  type CopyStoreOptions,
+  copyStore,
+  migrateStore,
+  type StoreStatus,
+  storeStatus,
+} from './app/stores.ts'
+export type { Accounts, AuditEntry, AuditQuery } from './log/accounts.ts'
+export type { ArchivePlace } from './log/archive-place.ts'
+export type { ConversationQuery, DamagedConversation, Directory, Listed, ProjectTotals } from './log/directory.ts'
+export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
+export type { Lease, Leases } from './log/leases.ts'
+export type { LivingNode, NodeFacts, Nodes } from './log/nodes.ts'
+export type { LaneSums } from './log/records/lane.ts'
+export type { Search, SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
+export type { Store, StoreOptions, WriteQueue } from './log/store.ts'
+export type {
+  Damage,
+  Erased,
+  Progress,
+  Purged,
+  RepairedHead,
+  RepairReport,
+  Upkeep,
+  VerifyReport,
+} from './log/upkeep.ts'
+export { type ConversationHead, evolveConversation } from './log/views/conversation.ts'
+export { evolveSession, type SessionHead } from './log/views/session.ts'
+export { isVisible, type Viewer } from './log/visibility.ts'
+export type { Windows } from './log/windows.ts'
