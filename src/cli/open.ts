@@ -1,6 +1,6 @@
 /** Opens the store that the options name, lets a command work with it, and closes it whatever happens. */
 import { userInfo } from 'node:os'
-import type { Configuration } from '../app/configuration/configuration.ts'
+import type { Configuration } from '../app/configuration/options.ts'
 import { NotFound, StoreReadOnly, StoreUnusable } from '../errors.ts'
 import type { Colloquy, OpenOptions } from '../index.ts'
 import { withoutPassword } from '../log/store-address.ts'
