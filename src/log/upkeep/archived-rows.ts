@@ -1,17 +1,12 @@
-/** The rows of a conversation as lines of an archive. Shared by export and salvage. */
+/** The rows of a conversation as lines of an archive.  */
 import type { Audience } from '../events/audience.ts'
 import { type LaneKind, type LaneSums, laneOf as laneOfEvent, noSums, subtractSums } from '../records/lane.ts'
 import { blobsIn, decode } from '../records/record.ts'
 import type { ArchivedBlob, ArchivedEvent } from './archive.ts'
 
-const upToTheBody = `
+export const archiveColumns = `
   e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message,
-  e.lane, e.messages, e.tokens, e.input, e.output, e.salt, e.body`
-
-export const archiveColumns = `${upToTheBody}, e.digest, e.hash`
-
-/** Of a row whose end cannot be read: both follow from the rest and from the row before. */
-export const archiveColumnsWithoutHashes = `${upToTheBody}, zeroblob(0), zeroblob(0)`
+  e.lane, e.messages, e.tokens, e.input, e.output, e.salt, e.body, e.digest, e.hash`
 
 export type ArchiveRow = [
   version: number,

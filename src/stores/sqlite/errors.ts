@@ -52,6 +52,11 @@ export function isBusy(error: unknown): boolean {
   return found === code.busy || found === code.locked
 }
 
+/** True when a row breaks a rule of its table: a unique, a foreign or a required column. */
+export function isConstraint(error: unknown): boolean {
+  return sqliteCode(error) === code.constraint
+}
+
 /** Whether the place, not the file, keeps SQLite from opening it: a folder that cannot be written. */
 export function isUnreadable(error: unknown): boolean {
   const found = sqliteCode(error)
@@ -145,7 +150,7 @@ export function asStoreError(error: unknown, path: string): Error {
       )
     case code.notADatabase:
       return new StoreUnusable(
-        `${path} is not a Colloquy store, or its first page is damaged. Nothing was overwritten; choose another path, or try 'colloquy verify --salvage NEW'.`,
+        `${path} is not a Colloquy store, or its first page is damaged. Nothing was overwritten; choose another path, put back a backup, or try 'sqlite3 ${path} .recover'.`,
         facts,
         because,
       )

@@ -1,12 +1,21 @@
-/** What a rescued file still knows beside its conversations: idempotency keys and what was purged. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/** `verify --salvage`: the rescued file, the files it refuses, and a salvage that is killed. Damage is in damage.test.ts. */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { type Colloquy, openColloquy } from 'colloquy'
 import { salvage } from 'colloquy/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startCli } from '../../support/cli.ts'
+import { cliOn, startCli } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
@@ -31,16 +40,16 @@ async function storeWithKeys(keys = 1) {
 
   async function rescue() {
     const salvaged = await salvage(file, `${file}-rescued`)
-    return { salvaged, rescued: await openRescued() }
+    return { salvaged, rescued: await open(`${file}-rescued`) }
   }
-  async function openRescued(): Promise<Colloquy> {
-    const rescued = await openColloquy({ store: `sqlite:${file}-rescued`, project: 'shop', tokens: 'fast', clock: now })
-    onTestFinished(() => rescued.close())
-    return rescued
+  async function open(path: string): Promise<Colloquy> {
+    const colloquy = await openColloquy({ store: `sqlite:${path}`, project: 'shop', tokens: 'fast', clock: now })
+    onTestFinished(() => colloquy.close())
+    return colloquy
   }
   const repeat = (rescued: Colloquy, number: number) =>
     rescued.sessions.addMessage(session.id, message, options(number))
-  return { file, session, said, purged, rescue, openRescued, repeat }
+  return { file, session, said, purged, rescue, open, repeat }
 }
 
 /** Spoils the pages of a file that hold a text, as many as asked for from the middle of them. */
@@ -98,14 +107,14 @@ describe('a rescued file', () => {
   })
 
   it('[P13] of which the end is cut off later is found out by verify, whatever was purged before', async () => {
-    const { rescue, openRescued, file, session } = await storeWithKeys()
+    const { rescue, open, file, session } = await storeWithKeys()
     const { rescued } = await rescue()
     for (const content of ['one', 'two']) await rescued.sessions.addMessage(session.id, { role: 'user', content })
     await rescued.close()
     const connection = new DatabaseSync(`${file}-rescued`)
     connection.exec('delete from events where position = (select max(position) from events)')
     connection.close()
-    const again = await openRescued()
+    const again = await open(`${file}-rescued`)
     expect((await again.verify({ allProjects: true })).damages).toMatchObject([
       { what: expect.stringContaining('1 events were removed') },
     ])
@@ -124,7 +133,7 @@ describe('a rescued file', () => {
     const { file, rescue, session } = await storeWithKeys()
     expect(spoilPagesWith(file, '/archives/', 1)).toBe(1)
     const { salvaged, rescued } = await rescue()
-    expect(salvaged.losses).toEqual(['parts of the table purges could not be read'])
+    expect(salvaged.losses).toEqual(['rows 1 to 2 of the table purges could not be read'])
     expect(await rescued.sessions.getAllMessages(session.id)).toHaveLength(1)
   })
 })
@@ -178,4 +187,65 @@ it('[P13] is not mixed with what the write-ahead log of a file that was there be
   rmSync(wal)
   const again = await rescue()
   expect((await again.rescued.conversations.listConversations()).items).toHaveLength(again.salvaged.conversations)
+})
+
+describe('salvage refuses, and leaves as it is,', () => {
+  async function expectRefused(file: string, message: RegExp): Promise<void> {
+    const before = readFileSync(file)
+    const folder = temporaryFolder()
+    const refusal = await salvage(file, join(folder, 'rescued.db')).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'store/unusable', message: expect.stringMatching(message) })
+    expect((refusal as Error).message).toContain(file)
+    expect((refusal as Error).message).not.toContain('--salvage')
+    expect(readFileSync(file).equals(before)).toBe(true)
+    expect(readdirSync(folder)).toEqual([])
+  }
+
+  it('a text file', async () => {
+    const file = join(temporaryFolder(), 'notes.txt')
+    writeFileSync(file, 'A line of sixty characters, as a text file has many of them.\n'.repeat(100))
+    await expectRefused(file, /is not a Colloquy store/)
+  })
+
+  it('a database of another program, even if a table of it has the name of one of ours', async () => {
+    const file = join(temporaryFolder(), 'theirs.db')
+    const theirs = new DatabaseSync(file)
+    theirs.exec('create table events (day text); create table conversations (id text, info text)')
+    theirs.close()
+    await expectRefused(file, /is not a Colloquy store/)
+  })
+
+  it.each([
+    ['its first page', (bytes: Buffer) => bytes.fill(0, 0, 4096)],
+    ['its header', (bytes: Buffer) => bytes.fill(0, 0, 100)],
+    ['the list of its tables', (bytes: Buffer) => bytes.fill(0xee, 100, 4096)],
+  ])('[P13] a store without %s, and names the ways that are left', async (_, harm) => {
+    const { file } = await storeWithKeys()
+    writeFileSync(file, harm(readFileSync(file)))
+    await expectRefused(file, /Nothing was written.*backup.*\.recover/)
+    const verified = await cliOn(`sqlite:${file}`)('verify')
+    expect([1, 3]).toContain(verified.exitCode)
+  })
+
+  it('an empty file', async () => {
+    const file = join(temporaryFolder(), 'empty.db')
+    writeFileSync(file, '')
+    await expectRefused(file, /is not a Colloquy store/)
+  })
+
+  it.each([0, 300])('[P13] a file of %i bytes whose write-ahead log is there, and keeps the log', async size => {
+    const { file, session, open } = await storeWithKeys()
+    const live = await open(file)
+    await live.sessions.addMessage(session.id, { role: 'user', content: 'in the log' })
+    const left = join(dirname(file), 'left', 'colloquy.db')
+    mkdirSync(dirname(left))
+    for (const suffix of ['', '-wal']) copyFileSync(file + suffix, left + suffix)
+    truncateSync(left, size)
+    const log = readFileSync(`${left}-wal`)
+    await expect(salvage(left, `${left}-rescued`)).rejects.toMatchObject({
+      code: expect.stringMatching(/^store\/(damaged|unusable)$/),
+    })
+    expect(readFileSync(`${left}-wal`).equals(log)).toBe(true)
+    expect(existsSync(`${left}-rescued`)).toBe(false)
+  })
 })

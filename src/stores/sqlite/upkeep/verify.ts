@@ -19,7 +19,7 @@ import { lastPosition } from '../position.ts'
 import { inVersionOrder } from '../read/event-queries.ts'
 import { blobLoader } from '../rows.ts'
 import { isLaneless, isMeant } from './checked.ts'
-import { misshapenTables } from './table-shapes.ts'
+import { changedTables } from './table-definitions.ts'
 
 type VerifiedRow = [...ArchiveRow, crc: number]
 
@@ -73,7 +73,7 @@ export function verifier(database: Database) {
     const damages: Damage[] = []
     const ofTheFile = (what: string) =>
       damages.push({ project: '', conversationId: '', what: `file structure: ${what}` })
-    for (const table of misshapenTables(database)) ofTheFile(`the table ${table} is not described as it was made`)
+    for (const table of changedTables(database)) ofTheFile(`the table ${table} is not defined as it was made`)
     // Whatever is read by such a description would be told as damage of what is whole.
     if (damages.length > 0) return { conversations: 0, events: 0, damages, clean: false }
     for (const [found] of sql.structure.all() as Array<[string]>) if (found !== 'ok') ofTheFile(found)
