@@ -22,7 +22,7 @@ export function archiveLineIn(line: string): ArchiveLine {
 }
 
 /** The heading of an archive of this project. */
-export function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
+function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
   const heading = lines[0]
   if (!heading || !('colloquy' in heading)) throw new IllegalState('The archive has no heading. Nothing was restored.')
   if (heading.project !== project) {

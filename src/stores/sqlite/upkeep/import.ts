@@ -7,8 +7,8 @@ import type { RecordedEvent } from '../../../log/events/recorded-event.ts'
 import { blobsIn, decode, isBlob } from '../../../log/records/record.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { ArchivedEvent, ArchiveLine } from '../../../log/upkeep/archive.ts'
-import { archiveLineIn, headerOf, headingOf, provedHeading, refuseOlder } from '../../../log/upkeep/archive-check.ts'
-import { type ConversationInfo, evolveConversation } from '../../../log/views/conversation.ts'
+import { archiveLineIn, headerOf, provedHeading, refuseOlder } from '../../../log/upkeep/archive-check.ts'
+import { evolveConversation } from '../../../log/views/conversation.ts'
 import { evolveSession, sessionOf } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
 import { type ConversationEntry, headStore } from '../heads.ts'
@@ -35,7 +35,7 @@ export function importer(database: Database) {
       // Kept while more is to come, and not where a line of it is none.
       drafts.delete(ticket)
       for (const line of lines) draft.push(archiveLineIn(line))
-      if (last) return write({ project, lines: draft, now, strict: true })
+      if (last) return write({ project, lines: draft, now })
       drafts.set(ticket, draft)
       return undefined
     },
@@ -50,12 +50,6 @@ export interface ConversationImport {
   project: string
   lines: readonly ArchiveLine[]
   now: number
-  /** Refuse anything that does not add up. Salvage is lenient: it takes what there is, `verify` tells the rest. */
-  strict: boolean
-  /** Versions whose record is known to be damaged: they keep their place, and reading them says so. */
-  damaged?: ReadonlySet<number>
-  /** What the conversation is, where the event that says so is lost. */
-  info?: ConversationInfo
 }
 
 export function conversationImporter(database: Database) {
@@ -72,18 +66,16 @@ export function conversationImporter(database: Database) {
   const insert = eventInserter(database, heads)
 
   return function write(asked: ConversationImport): string {
-    const { project, lines, now, strict } = asked
-    const { conversationId } = strict ? provedHeading(lines, project) : headingOf(lines, project)
+    const { project, lines, now } = asked
+    const { conversationId } = provedHeading(lines, project)
     try {
       inTransaction(database, () => {
         heads.forget()
         if (heads.conversation(project, conversationId)) {
           throw new IllegalState(`Conversation ${conversationId} is there already. Nothing was restored.`)
         }
-        if (strict) {
-          const purged = sql.purged.get(project, conversationId) as [Uint8Array, string] | undefined
-          refuseOlder(purged && { hash: purged[0], archive: purged[1] }, lines.at(-1)!)
-        }
+        const purged = sql.purged.get(project, conversationId) as [Uint8Array, string] | undefined
+        refuseOlder(purged && { hash: purged[0], archive: purged[1] }, lines.at(-1)!)
         writeAll(conversationId, asked)
         sql.restored.run(now, heads.ensureProject(project, now), conversationId)
       })
@@ -93,11 +85,11 @@ export function conversationImporter(database: Database) {
     return conversationId
   }
 
-  function writeAll(conversationId: string, { project, lines, now, strict, damaged, info }: ConversationImport): void {
+  function writeAll(conversationId: string, { project, lines, now }: ConversationImport): void {
     const projectRow = heads.ensureProject(project, now)
     const blobs = new Map<string, string>()
     let [position] = sql.last.get() as [number]
-    if (strict) refuseWithoutParent(project, lines[0]!)
+    refuseWithoutParent(project, lines[0]!)
     let hash: Uint8Array = new Uint8Array()
     let entry: ConversationEntry | undefined
     let head = undefined as ReturnType<typeof evolveConversation>
@@ -118,11 +110,9 @@ export function conversationImporter(database: Database) {
         actor: line.actor,
         channel: line.channel,
         hash: '',
-        event: damaged?.has(version)
-          ? { type: 'damaged', storedType: type, messageId, reason: 'it was damaged when it was rescued' }
-          : decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
+        event: decode({ type, schema, body, messageId }, digest => blobs.get(digest)),
       }
-      head = evolveConversation(head ?? (info && { info, version: 0, activeAt: recorded.at }), recorded)
+      head = evolveConversation(head, recorded)
       if (!head) throw doesNotBegin(conversationId)
       if (!entry) {
         const rival = heads.conversationOf(project, head.info.workItem)
@@ -133,7 +123,7 @@ export function conversationImporter(database: Database) {
         }
         entry = heads.createConversation(head, hash, line.at)
       }
-      insertLine(entry, projectRow, ++position, line, { blobs, damaged: damaged?.has(version) ?? false })
+      insertLine(entry, projectRow, ++position, line, blobs)
       const about = sessionOf(recorded)
       const next =
         about === undefined
@@ -162,7 +152,7 @@ export function conversationImporter(database: Database) {
     projectRow: number,
     position: number,
     line: ArchivedEvent,
-    { blobs, damaged }: { blobs: ReadonlyMap<string, string>; damaged: boolean },
+    blobs: ReadonlyMap<string, string>,
   ): void {
     const { lane, salt, body } = line
     insert(entry, projectRow, headerOf(line), {
@@ -172,8 +162,7 @@ export function conversationImporter(database: Database) {
       body,
       digest: Buffer.from(line.digest, 'base64'),
       hash: Buffer.from(line.hash, 'base64'),
-      damaged,
-      blobs: (body === null || damaged ? [] : blobsIn(body)).flatMap(digest => {
+      blobs: (body === null ? [] : blobsIn(body)).flatMap(digest => {
         const json = blobs.get(digest)
         return json !== undefined && isBlob(json, digest) ? [{ digest, json }] : []
       }),

@@ -2,7 +2,7 @@
 import type { Audience } from '../../../log/events/audience.ts'
 import { addSums } from '../../../log/records/lane.ts'
 import type { Blob, Header } from '../../../log/records/record.ts'
-import { checksum, wrongChecksum } from '../../../log/records/stored-row.ts'
+import { checksum } from '../../../log/records/stored-row.ts'
 import type { Database } from '../database.ts'
 import type { ConversationEntry, HeadStore } from '../heads.ts'
 
@@ -17,8 +17,6 @@ export interface EventContent {
   digest: Uint8Array
   hash: Uint8Array
   blobs: readonly Blob[]
-  /** A rescued record that is not what was written: its checksum must go on saying so. */
-  damaged?: boolean
 }
 
 export function eventInserter(database: Database, heads: HeadStore) {
@@ -52,7 +50,7 @@ export function eventInserter(database: Database, heads: HeadStore) {
       lane?.sums.tokens ?? null,
       lane?.sums.input ?? null,
       lane?.sums.output ?? null,
-      (content.damaged ? wrongChecksum : checksum)({
+      checksum({
         version: header.version,
         at: header.at,
         lane: lane?.row ?? null,
