@@ -1,8 +1,9 @@
 /** The port of full-text search over messages and fuzzy search over titles. No input is a syntax error. */
+import { z } from 'zod'
 import type { BranchPoint } from './events/conversation.ts'
-import type { Role } from './events/message.ts'
-import type { WorkItem } from './events/work-item.ts'
-import type { ConversationStatus } from './views/conversation.ts'
+import { Role } from './events/message.ts'
+import { WorkItem } from './events/work-item.ts'
+import { ConversationStatus } from './views/conversation.ts'
 import type { Viewer } from './visibility.ts'
 
 /** Which conversations to look in: those that pass all that is given. */
@@ -41,31 +42,37 @@ export interface SearchQuery extends SearchedConversations {
   offset?: number
 }
 
-export interface SearchHit {
-  conversationId: string
-  title: string
-  messageId: string
-  version: number
-  author: string
-  role: Role
-  at: string
-  archived: boolean
-  /** The text around the match. */
-  snippet: string
-  /** Where in `snippet` the matched words stand: [start, end) pairs. */
-  highlights: ReadonlyArray<readonly [number, number]>
-  /** Higher is better; comparable within one search only. */
-  score: number
-}
+export const SearchHit = z
+  .object({
+    conversationId: z.string(),
+    title: z.string(),
+    messageId: z.string(),
+    version: z.int(),
+    author: z.string(),
+    role: Role,
+    at: z.string(),
+    archived: z.boolean(),
+    /** The text around the match. */
+    snippet: z.string(),
+    /** The matched words in `snippet`: [start, end) pairs. */
+    highlights: z.array(z.tuple([z.int(), z.int()]).readonly()).readonly(),
+    /** Higher is better; comparable within one search only. */
+    score: z.number(),
+  })
+  .meta({ id: 'SearchHit' })
+export type SearchHit = z.infer<typeof SearchHit>
 
-export interface TitleHit {
-  conversationId: string
-  title: string
-  status: ConversationStatus
-  workItem: WorkItem
-  /** 0 to 1: how alike the title and the query are. */
-  score: number
-}
+export const TitleHit = z
+  .object({
+    conversationId: z.string(),
+    title: z.string(),
+    status: ConversationStatus,
+    workItem: WorkItem,
+    /** 0 to 1: the likeness of title and query. */
+    score: z.number(),
+  })
+  .meta({ id: 'TitleHit' })
+export type TitleHit = z.infer<typeof TitleHit>
 
 export interface TitleQuery extends SearchedConversations {
   project: string

@@ -5,7 +5,7 @@
 
 import { claimWork, leaseName } from '../../conversation/access/claim-lease.ts'
 import type { KeptLease } from '../../conversation/access/renewed-lease.ts'
-import type { Feature } from '../../conversation/work/features.ts'
+import type { Feature } from '../../conversation/work/item-views.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { RalphLimits } from '../../log/events/work/ralph.ts'
 import type { TeamParts } from '../team-access.ts'

@@ -1,6 +1,6 @@
 /** The worktree that a feature's agents build in: made when it is needed, recorded, ready, and put away in the end. */
 import { join, relative } from 'node:path'
-import type { Feature } from '../../conversation/work/features.ts'
+import type { Feature } from '../../conversation/work/item-views.ts'
 import type { WorkManager } from '../../conversation/work/work-manager.ts'
 import { WorktreeInUse } from '../../errors.ts'
 import type { WriteOptions } from '../../log/engine.ts'

@@ -1,6 +1,6 @@
 /** Has the project manager plan a feature into tasks, where nobody did yet. */
 
-import type { Feature } from '../../conversation/work/features.ts'
+import type { Feature } from '../../conversation/work/item-views.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
 import type { LivePart } from '../runs/live.ts'
 import type { RunOptions } from '../runs/run-options.ts'

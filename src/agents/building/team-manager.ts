@@ -3,8 +3,8 @@
  * the feature's lease; all it knows is in the log and in git, so anybody can go on where it was stopped or killed. Thin.
  */
 
-import type { Question } from '../../conversation/turns/questions.ts'
-import type { Feature } from '../../conversation/work/features.ts'
+import type { Question } from '../../conversation/turns/turn-views.ts'
+import type { Feature } from '../../conversation/work/item-views.ts'
 import { IllegalState } from '../../errors.ts'
 import type { FeatureState, TaskState } from '../../log/events/work/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../../log/views/work/ralph.ts'

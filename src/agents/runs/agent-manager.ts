@@ -1,7 +1,7 @@
 /** Runs agents on their sessions, streams what they say, and handles their questions. Thin. */
 
-import type { Question } from '../../conversation/turns/questions.ts'
 import type { Team } from '../../conversation/turns/team-parts.ts'
+import type { Question } from '../../conversation/turns/turn-views.ts'
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'
 import type { Model } from '../../models/model.ts'
 import { type AgentModels, agentModels } from './agent-models.ts'

@@ -1,6 +1,7 @@
 /** The planning part of a tool desk: the task graph of the feature that a session's conversation is about. */
 
-import { type TaskGraph, Tasks } from '../../conversation/work/tasks.ts'
+import type { TaskGraph } from '../../conversation/work/item-views.ts'
+import { Tasks } from '../../conversation/work/tasks.ts'
 import { workAccess } from '../../conversation/work/work-access.ts'
 import { NotFound } from '../../errors.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'

@@ -2,8 +2,9 @@
 
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
 import type { SessionRequests } from '../../conversation/sessions/session-requests.ts'
-import type { Question, Questions } from '../../conversation/turns/questions.ts'
+import type { Questions } from '../../conversation/turns/questions.ts'
 import type { Team } from '../../conversation/turns/team-parts.ts'
+import type { Question } from '../../conversation/turns/turn-views.ts'
 import { NotFound } from '../../errors.ts'
 import { addToSession, pinMessage } from '../../log/commands/message.ts'
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'

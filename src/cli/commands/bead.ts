@@ -1,7 +1,7 @@
 /** `colloquy bead`: work items that stand by themselves, with a priority and dependencies on each other. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { BeadSummary } from '../../conversation/work/beads.ts'
+import type { BeadSummary } from '../../conversation/work/item-views.ts'
 import { readBeads } from '../../exchange/formats/beads/index.ts'
 import type { Bead } from '../../index.ts'
 import { BeadState } from '../../log/events/work/work.ts'

@@ -1,7 +1,7 @@
 /** `colloquy phase`: the phase a conversation is in, how it got there, where it may go; and moving it. */
 import { readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { CurrentPhase, PhaseChange } from '../../conversation/turns/phases.ts'
+import type { CurrentPhase, PhaseChange } from '../../conversation/turns/turn-views.ts'
 import type { Colloquy } from '../../index.ts'
 import type { PhaseSetting } from '../../log/commands/phase-set.ts'
 import { conversationOf } from '../lookup/conversation-of.ts'

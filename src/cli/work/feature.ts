@@ -1,8 +1,7 @@
 /** `colloquy feature`: features as work items. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { FeatureSummary } from '../../conversation/work/features.ts'
-import type { TaskGraph } from '../../conversation/work/tasks.ts'
+import type { FeatureSummary, TaskGraph } from '../../conversation/work/item-views.ts'
 import { InvalidInput } from '../../errors.ts'
 import type { Feature } from '../../index.ts'
 import { FeatureState } from '../../log/events/work/work.ts'

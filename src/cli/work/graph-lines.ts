@@ -2,7 +2,7 @@
  * A task graph drawn with lines, one task a row: what a task needs stands above it, and a line leads from each task down
  * to those that depend on it.
  */
-import type { TaskGraph, TaskNode } from '../../conversation/work/tasks.ts'
+import type { TaskGraph, TaskNode } from '../../conversation/work/item-views.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { columns, style } from '../terminal/terminal.ts'
 import { cut, padEnd, textWidth, wrap } from '../terminal/text-width.ts'

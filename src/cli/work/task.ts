@@ -1,6 +1,6 @@
 /** `colloquy task`: the tasks of a feature, and their graph drawn in the terminal. */
 import type { Command } from 'commander'
-import type { TaskNode } from '../../conversation/work/tasks.ts'
+import type { TaskNode } from '../../conversation/work/item-views.ts'
 import type { Colloquy, Task } from '../../index.ts'
 import { TaskState } from '../../log/events/work/work.ts'
 import { making, reading, writing } from '../open.ts'

@@ -1,31 +1,37 @@
 /** A session as callers see it: its head, and what running sums say of its messages. */
+import { z } from 'zod'
 import type { Engine } from '../../log/engine.ts'
 import { ownCopy } from '../../log/freeze.ts'
-import { expiryOf, type SessionHead } from '../../log/views/session.ts'
+import { expiryOf, SessionHead } from '../../log/views/session.ts'
 import { lifeOf, windowOf } from '../../log/windows.ts'
 
-export interface SessionStats {
-  /** Messages in the window now. */
-  messages: number
-  /** Their size, counted when they were written. */
-  tokens: number
-  /** What providers reported for them. */
-  tokensIn: number
-  tokensOut: number
-  compactions: number
-  /** ISO time of the last use. */
-  lastActivityAt: string
-  /** The same over the session's whole life: clear and reset do not touch it. */
-  total: { messages: number; tokens: number; tokensIn: number; tokensOut: number }
-}
+const Totals = z.object({ messages: z.int(), tokens: z.int(), tokensIn: z.int(), tokensOut: z.int() })
 
-export interface Session extends SessionHead {
-  /** 'feature', 'task', 'bead' or 'thread'. */
-  type: SessionHead['workItem']['type']
+export const SessionStats = z
+  .object({
+    /** Messages in the window now. */
+    messages: z.int(),
+    /** Their tokens, counted when they were written. */
+    tokens: z.int(),
+    /** Their tokens as providers reported them. */
+    tokensIn: z.int(),
+    tokensOut: z.int(),
+    compactions: z.int(),
+    /** ISO time of the last use. */
+    lastActivityAt: z.string(),
+    /** The same over the session's whole life: clear and reset do not touch it. */
+    total: Totals,
+  })
+  .meta({ id: 'SessionStats' })
+export type SessionStats = z.infer<typeof SessionStats>
+
+export const Session = SessionHead.extend({
+  type: z.enum(['feature', 'task', 'bead', 'thread']),
   /** ISO time it ends without further use; null for never. */
-  expiresAt: string | null
-  stats: SessionStats
-}
+  expiresAt: z.string().nullable(),
+  stats: SessionStats,
+}).meta({ id: 'Session' })
+export type Session = z.infer<typeof Session>
 
 export async function sessionFrom({ store, clock }: Engine, head: SessionHead): Promise<Session> {
   // Most were never cleared: their window is their whole life, and asked for once.

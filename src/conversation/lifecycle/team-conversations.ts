@@ -6,12 +6,17 @@ import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { ReadFiles } from '../../log/views/read-files.ts'
 import { type Conversation, shown } from '../access/conversation.ts'
-import type { Delegation } from '../turns/delegations.ts'
-import type { Execution, ExecutionTime } from '../turns/execution-time.ts'
-import type { CurrentPhase, PhaseChange } from '../turns/phases.ts'
 import type { WritePermission } from '../turns/read-files.ts'
 import type { Team } from '../turns/team-parts.ts'
-import type { OrchestratorRoutingContext, Turn } from '../turns/turns.ts'
+import type {
+  CurrentPhase,
+  Delegation,
+  Execution,
+  ExecutionTime,
+  OrchestratorRoutingContext,
+  PhaseChange,
+  Turn,
+} from '../turns/turn-views.ts'
 
 export abstract class TeamConversations {
   readonly #team: Team

@@ -28,20 +28,7 @@ import type { DelegationState } from '../../log/views/delegations.ts'
 import { textOf } from '../../log/views/message.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
 import type { Scribe } from '../access/prepare-message.ts'
-
-export interface Delegation {
-  id: string
-  /** The conversation the work is done in. */
-  conversationId: string
-  parentId: string
-  from: string
-  to: string
-  task: string
-  status: 'pending' | DelegationOutcome
-  /** ISO time. */
-  startedAt: string
-  result?: string
-}
+import type { Delegation } from './turn-views.ts'
 
 interface Ending {
   outcome: DelegationOutcome

@@ -17,21 +17,7 @@ import type { RunningExecution } from '../../log/views/execution-time.ts'
 import { timerMs } from '../../timers.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
 import { checkAsked } from '../access/input-schemas.ts'
-
-export interface Execution {
-  executionId: string
-  agent: string
-  /** ISO time. */
-  startedAt: string
-}
-
-export interface ExecutionTime {
-  /** Of all agents together, those at work now included up to now. Two at once count twice. */
-  totalMs: number
-  agents: Record<string, number>
-  isActive: boolean
-  running: Execution[]
-}
+import type { Execution, ExecutionTime } from './turn-views.ts'
 
 /** Renews the leases of what runs in this process. One for all projects of an open store. */
 export interface ExecutionKeeper {

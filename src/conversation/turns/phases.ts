@@ -5,29 +5,11 @@ import { legalFrom, type PhaseSet } from '../../log/commands/phase-set.ts'
 import { numbersIn } from '../../log/cursor.ts'
 import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
-import type { PhaseChanged } from '../../log/events/phase.ts'
 import { isOfType } from '../../log/events/recorded-event.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
-import type { PhaseState } from '../../log/views/phase.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
 import { checkAsked } from '../access/input-schemas.ts'
-
-/** The phase as it is now, with the newest hand-over. */
-export interface CurrentPhase extends Partial<Omit<PhaseState, 'version' | 'stuckAt'>> {
-  /** Null where the project has no phases. */
-  phase: string | null
-  /** The phases that may follow. */
-  legal: readonly string[]
-  /** ISO time it was reported as stuck. */
-  stuckAt?: string
-}
-
-export interface PhaseChange extends Omit<PhaseChanged, 'type' | 'previous'> {
-  version: number
-  /** ISO time. */
-  at: string
-  actor: string
-}
+import type { CurrentPhase, PhaseChange } from './turn-views.ts'
 
 export class Phases {
   readonly #access: ConversationAccess

@@ -14,13 +14,8 @@ import {
 import type { WriteOptions } from '../../log/engine.ts'
 import type { QuestionAsked } from '../../log/events/question.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
-import type { QuestionState } from '../../log/views/questions.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
-
-export interface Question extends QuestionState {
-  conversationId: string
-  title: string
-}
+import type { Question } from './turn-views.ts'
 
 interface Answer {
   answer: string

@@ -8,7 +8,7 @@ import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { Appended } from '../../log/event-log.ts'
 import { isOfType, type RecordedEvent } from '../../log/events/recorded-event.ts'
-import type { CompletionRecorded, TurnOutcome, TurnResolved, TurnStarted, TurnUndone } from '../../log/events/turn.ts'
+import type { TurnResolved, TurnStarted, TurnUndone } from '../../log/events/turn.ts'
 import type { ConversationInfo } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
 import { everything } from '../../log/visibility.ts'
@@ -16,44 +16,7 @@ import type { Window } from '../../log/windows.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
 import { checkAsked } from '../access/input-schemas.ts'
 import type { TeamSettings } from './team-settings.ts'
-
-export interface Turn extends Omit<TurnStarted, 'type' | 'turnId' | 'movedFrom'> {
-  id: string
-  /** Version of its start. */
-  version: number
-  /** ISO time. */
-  startedAt: string
-  status: 'open' | TurnOutcome | 'undone'
-  completions: Completion[]
-  /** Agents that have not completed. */
-  missing: string[]
-  /** Why it failed or was undone. */
-  endReason?: string
-}
-
-export interface Completion extends Omit<CompletionRecorded, 'type' | 'turnId' | 'message' | 'print'> {
-  message: string
-  version: number
-  /** ISO time. */
-  at: string
-}
-
-/** A routing decision as an orchestrator is told about it (seed 004). */
-export interface RoutingEntry {
-  phase?: string
-  agents: string[]
-  reason: string
-  timestamp: string
-  completions: Array<{ agent: string; message: string; timestamp: string; failed?: true }>
-  /** Absent on the current one. */
-  outcome?: TurnOutcome
-}
-
-export interface OrchestratorRoutingContext {
-  user_request: string
-  routing_history: RoutingEntry[]
-  current_routing: RoutingEntry | null
-}
+import type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './turn-views.ts'
 
 const pageSize = 50
 /** Before the first turn nobody looks further back for a person's message than this, nor further on for the first. */

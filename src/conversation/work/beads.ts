@@ -15,29 +15,12 @@ import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { BeadState } from '../../log/events/work/work.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
-import type { ConversationHead, ConversationStatus } from '../../log/views/conversation.ts'
+import type { ConversationHead } from '../../log/views/conversation.ts'
 import { cycleIn } from '../../log/views/work/task-graph.ts'
 import type { BeadWork } from '../../log/views/work/work.ts'
 import type { WorkPage } from './features.ts'
+import type { Bead, BeadSummary } from './item-views.ts'
 import { type WorkAccess, type WorkHead, withJsonData } from './work-access.ts'
-
-/** A bead in a list: without its description. */
-export interface BeadSummary extends Omit<BeadWork, 'type' | 'descriptionAt'> {
-  beadId: string
-  conversationId: string
-  /** Of the conversation. */
-  status: ConversationStatus
-  version: number
-  createdAt: string
-  /** ISO time of the newest event. */
-  activeAt: string
-}
-
-export interface Bead extends BeadSummary {
-  description?: string
-  /** Dependencies that are not done yet, with their states. */
-  waitsFor: ReadonlyArray<{ id: string; title: string; state: string }>
-}
 
 export interface BeadMove extends Move {
   /** Lets it begin before those it depends on are done. */

@@ -12,34 +12,10 @@ import type { Listed } from '../../log/directory.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { FeatureState } from '../../log/events/work/work.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
-import type { ConversationStatus } from '../../log/views/conversation.ts'
-import type { FeatureWork, WorkStanding } from '../../log/views/work/work.ts'
+import type { FeatureWork } from '../../log/views/work/work.ts'
+import type { Feature, FeatureSummary } from './item-views.ts'
 import { type WorkAccess, type WorkHead, withJsonData } from './work-access.ts'
 import { textsOf } from './work-texts.ts'
-
-/** A feature in a list: without its long texts. */
-export interface FeatureSummary extends WorkStanding {
-  featureId: string
-  conversationId: string
-  name: string
-  state: FeatureState
-  baseBranch?: string
-  priority: number
-  data: FeatureWork['data']
-  /** How many tasks its graph has. */
-  tasks: number
-  /** Of the conversation. */
-  status: ConversationStatus
-  version: number
-  createdAt: string
-  /** ISO time of the newest event. */
-  activeAt: string
-}
-
-export interface Feature extends FeatureSummary {
-  goal?: string
-  spec?: string
-}
 
 export interface WorkPage {
   cursor?: string

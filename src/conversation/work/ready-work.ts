@@ -1,14 +1,8 @@
-/**
- * What somebody can act on now, the most urgent first: tasks and beads that wait for nothing, each with the kind of
- * agent its state calls for.
- *
- * What another is at work on already is among it: who that is, the leases say, not the log.
- */
-import type { WorkItem } from '../../log/events/work-item.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import { agentFor } from '../../log/views/work/state-transitions.ts'
 import type { BeadWork, FeatureWork, WorkAttempts } from '../../log/views/work/work.ts'
 import { isDone } from './beads.ts'
+import type { ReadyItem } from './item-views.ts'
 import { graphOf } from './tasks.ts'
 import type { WorkAccess, WorkHead } from './work-access.ts'
 
@@ -21,22 +15,6 @@ export interface ReadyQuery {
   states?: readonly string[]
   /** Default 50. */
   limit?: number
-}
-
-export interface ReadyItem {
-  item: Extract<WorkItem, { type: 'task' | 'bead' }>
-  title: string
-  state: string
-  priority: number
-  /** The one it was given to, or the kind its state calls for. */
-  agent: string
-  /** ISO time since when it is in its state; of a task that never moved, absent. */
-  since?: string
-  attempts?: WorkAttempts
-  /** Absent of a task that never moved. */
-  conversationId?: string
-  /** Of its conversation. */
-  version?: number
 }
 
 export async function readyWork(access: WorkAccess, query: ReadyQuery = {}): Promise<ReadyItem[]> {

@@ -10,7 +10,7 @@ import { parseInput } from '../../log/commands/input.ts'
 import { PlanChanges, planTasks } from '../../log/commands/work/plan.ts'
 import { Move, moveWork, workItemName } from '../../log/commands/work/work.ts'
 import type { WriteOptions } from '../../log/engine.ts'
-import type { FeatureState, TaskState } from '../../log/events/work/work.ts'
+import type { TaskState } from '../../log/events/work/work.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
 import { isHeld } from '../../log/views/work/state-transitions.ts'
 import {
@@ -21,50 +21,10 @@ import {
   readyTasks,
   statesOf,
 } from '../../log/views/work/task-graph.ts'
-import type { FeatureWork, GraphTask, TaskWork, WorkStanding } from '../../log/views/work/work.ts'
+import type { FeatureWork, GraphTask, TaskWork } from '../../log/views/work/work.ts'
+import type { Task, TaskGraph, TaskNode } from './item-views.ts'
 import { type WorkAccess, type WorkHead, withJsonData } from './work-access.ts'
 import { descriptionOf } from './work-texts.ts'
-
-/** A task in its graph. */
-export interface TaskNode extends Omit<GraphTask, 'describedAt' | 'priority'>, Partial<WorkStanding> {
-  featureId: string
-  state: TaskState
-  /** Of one that failed or is blocked: the state that happened in. */
-  heldIn?: TaskState
-  /** Its own, or its feature's. */
-  priority: number
-  dependents: readonly string[]
-  /** Dependencies that are not merged yet. */
-  waitsFor: readonly string[]
-  /** In planning, and waits for nothing. */
-  isReady: boolean
-  /** Absent until it moved. */
-  conversationId?: string
-  /** Of its conversation. */
-  version?: number
-}
-
-export interface Task extends TaskNode {
-  description?: string
-  /** Sessions on it, newest first, with the state each belongs to. */
-  sessions: ReadonlyArray<{ id: string; agentName: string; agentType: string; taskState?: string; status: string }>
-}
-
-export interface TaskGraph {
-  featureId: string
-  name: string
-  state: FeatureState
-  /** In the order they were planned. */
-  tasks: TaskNode[]
-  /** Ids; each layer depends only on those before it. */
-  layers: string[][]
-  /** Ids of those that may begin. */
-  ready: string[]
-  /** The whole graph in words. */
-  summary: string
-  /** Of the feature's conversation. */
-  version: number
-}
 
 export interface TaskMove extends Move {
   /** Lets it begin before those it depends on are merged. */

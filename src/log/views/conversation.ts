@@ -3,6 +3,7 @@
  *
  * `info` changes rarely and stays the same object while unchanged, so that a store knows what it need not write.
  */
+import { z } from 'zod'
 import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
@@ -10,7 +11,8 @@ import type { WorkItem } from '../events/work-item.ts'
 import { evolveTeam, type TeamState } from './conversation-state.ts'
 import { mergeMetadata } from './metadata.ts'
 
-export type ConversationStatus = 'active' | 'completed' | 'archived'
+export const ConversationStatus = z.enum(['active', 'completed', 'archived'])
+export type ConversationStatus = z.infer<typeof ConversationStatus>
 
 export interface ConversationInfo extends TeamState {
   id: string

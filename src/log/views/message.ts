@@ -1,23 +1,27 @@
 /** A message as callers see it: the event's content with its position in the log, and its text as one string. */
+import { z } from 'zod'
 import type { DamagedEvent, ErasedEvent, UnknownEvent } from '../events/event.ts'
-import type { MessageAdded } from '../events/message.ts'
+import { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
-export interface Message extends Omit<MessageAdded, 'type' | 'messageId'> {
-  id: string
-  conversationId: string
-  version: number
-  /** ISO time. */
-  timestamp: string
-  /** The text parts, joined by blank lines. */
-  content: string
-  /**
-   * Set when the content is unavailable: erased on request, damaged, or written by a newer program. Role, author and
-   * audience are then placeholders. The event `message.erased` has the reason of an erasure.
-   */
-  missing?: { because: 'erased' | 'damaged' | 'unknown'; reason: string }
-}
+export const Message = MessageAdded.omit({ type: true, messageId: true })
+  .extend({
+    id: z.string(),
+    conversationId: z.string(),
+    version: z.int(),
+    /** ISO time. */
+    timestamp: z.string(),
+    /** The text parts, joined by blank lines. */
+    content: z.string(),
+    /**
+     * Set when the content is unavailable: erased on request, damaged, or written by a newer program. Role, author and
+     * audience are then placeholders. The event `message.erased` has the reason of an erasure.
+     */
+    missing: z.object({ because: z.enum(['erased', 'damaged', 'unknown']), reason: z.string() }).optional(),
+  })
+  .meta({ id: 'Message' })
+export type Message = z.infer<typeof Message>
 
 /** Fields of an event that a message names differently or does not have. */
 const ownNames: ReadonlySet<string> = new Set(['type', 'messageId'])

@@ -1,22 +1,24 @@
 /** The phase of a conversation, since when, and its hand-over. Folded from its log. */
+import { z } from 'zod'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
-export interface PhaseState {
+export const PhaseState = z.object({
   /** Version of the event that entered it. */
-  version: number
+  version: z.int(),
   /** ISO time. */
-  since: string
-  from?: string
-  message?: string
-  reason?: string
+  since: z.string(),
+  from: z.string().optional(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
   /** State of the work at the hand-over. */
-  summary?: string
-  agent?: string
-  actor: string
-  timeoutMs?: number
+  summary: z.string().optional(),
+  agent: z.string().optional(),
+  actor: z.string(),
+  timeoutMs: z.int().optional(),
   /** ISO time it was reported stuck. */
-  stuckAt?: string
-}
+  stuckAt: z.string().optional(),
+})
+export type PhaseState = z.infer<typeof PhaseState>
 
 export function evolvePhase(state: PhaseState | undefined, recorded: RecordedEvent): PhaseState | undefined {
   const { event, version, at, actor } = recorded

@@ -1,25 +1,26 @@
-/** Questions of agents on a conversation: the open ones and the newest answers. Folded from its log. */
-import type { QuestionKind } from '../events/question.ts'
+import { z } from 'zod'
+import { QuestionKind } from '../events/question.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
-export interface QuestionState {
-  id: string
-  sessionId: string
-  agent: string
-  callId: string
-  kind: QuestionKind
-  text: string
-  choices?: readonly string[]
-  default?: string
-  dueAt?: string
+export const QuestionState = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  agent: z.string(),
+  callId: z.string(),
+  kind: QuestionKind,
+  text: z.string(),
+  choices: z.array(z.string()).readonly().optional(),
+  default: z.string().optional(),
+  dueAt: z.string().optional(),
   /** Version of the question. */
-  version: number
-  askedAt: string
-  answer?: string
-  timedOut?: boolean
+  version: z.int(),
+  askedAt: z.string(),
+  answer: z.string().optional(),
+  timedOut: z.boolean().optional(),
   /** A run has received the answer. */
-  taken?: boolean
-}
+  taken: z.boolean().optional(),
+})
+export type QuestionState = z.infer<typeof QuestionState>
 
 export interface QuestionsState {
   open: readonly QuestionState[]

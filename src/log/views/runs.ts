@@ -1,25 +1,28 @@
 /** Running agents of a conversation, and the usage of all its runs. Folded from its log. */
-import type { Usage } from '../events/message.ts'
+import { z } from 'zod'
+import { Usage } from '../events/message.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
-export interface RunsState {
-  open: readonly OpenRun[]
-  /** Number of ended runs. */
-  ended: number
-  usage: Usage
-  /** Number of runs without a known cost, so that the sum is not mistaken for the total. */
-  withoutCost: number
-}
-
-export interface OpenRun {
-  id: string
-  sessionId: string
-  agent: string
+export const OpenRun = z.object({
+  id: z.string(),
+  sessionId: z.string(),
+  agent: z.string(),
   /** Version of its start. */
-  version: number
+  version: z.int(),
   /** ISO time. */
-  startedAt: string
-}
+  startedAt: z.string(),
+})
+export type OpenRun = z.infer<typeof OpenRun>
+
+export const RunsState = z.object({
+  open: z.array(OpenRun).readonly(),
+  /** Number of ended runs. */
+  ended: z.int(),
+  usage: Usage,
+  /** Number of runs without a known cost, so that the sum is not mistaken for the total. */
+  withoutCost: z.int(),
+})
+export type RunsState = z.infer<typeof RunsState>
 
 const nothing: RunsState = { open: [], ended: 0, usage: { input: 0, output: 0 }, withoutCost: 0 }
 

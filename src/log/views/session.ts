@@ -3,15 +3,16 @@
  *
  * Messages do not change it: their number and tokens are differences of running sums in the log.
  */
-import type { BranchPoint } from '../events/conversation.ts'
-import type { Metadata } from '../events/metadata.ts'
+import { z } from 'zod'
+import { BranchPoint } from '../events/conversation.ts'
+import { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import type { RequestBuilt } from '../events/request.ts'
-import type { RunOutcome } from '../events/run.ts'
-import type { SessionConfigured, Sharing } from '../events/session.ts'
-import type { Strategy } from '../events/strategy.ts'
+import { RunOutcome } from '../events/run.ts'
+import { type SessionConfigured, Sharing } from '../events/session.ts'
+import { Strategy } from '../events/strategy.ts'
 import { furthestTime } from '../events/time.ts'
-import { type WorkItem, workItemKey } from '../events/work-item.ts'
+import { WorkItem, workItemKey } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
 
 /**
@@ -22,73 +23,72 @@ import { mergeMetadata } from './metadata.ts'
  * others in its conversation counts as use like any other and makes it active again: that a time was over *before* a
  * message cannot be told from running sums, and every append would have to look through the log for it.
  */
-export type SessionStatus = 'active' | 'archived' | 'expired' | 'deleted'
+export const SessionStatus = z.enum(['active', 'archived', 'expired', 'deleted'])
+export type SessionStatus = z.infer<typeof SessionStatus>
 
-export interface SessionHead {
-  id: string
-  project: string
-  conversationId: string
-  agentName: string
-  agentType: string
-  workItem: WorkItem
-  taskState?: string
-  sharing: Sharing
-  status: SessionStatus
-  expiresInMs: number | null
-  /** Messages up to this version are outside the window, except those in `kept`. */
-  windowStart: number
-  kept: readonly number[]
-  /** The agent has processed what it sees up to this version; undefined before the first acknowledgement. */
-  acknowledged?: number
-  compactions: number
-  /** The window's newest checkpoint, if any: its version and what decisions need of it. */
-  checkpoint?: SessionCheckpoint
-  /** The model's checkpoints did not help: the packer may omit messages, and the offline summariser takes over. */
-  latched?: boolean
-  /** Compactions failed since the last checkpoint: their number, and the version of the newest. */
-  failed?: { times: number; version: number }
-  /** Versions of the newest description, context and request. */
-  describedAt?: number
-  contextAt?: number
-  lastRequest?: { version: number; tokens: number; calibrated?: number; budget: number; at: string }
-  /** Its newest run: trigger and outcome. */
-  run?: SessionRun
-  /** Request settings that differ from the project's. */
-  requests?: SessionRequestSettings
-  outsideIds: Readonly<Record<string, string>>
-  metadata: Metadata
-  replaces?: string
-  /** In a branch: the branch point, and the parent's sessions whose messages count as its own. */
-  branchOf?: BranchPoint
-  continues?: readonly string[]
-  createdAt: string
-  /** Time of the session's own newest event; messages do not change it. For an expired session: its last use. */
-  updatedAt: string
-}
+/** Settings of a session's requests that differ from the project's. */
+const SessionRequestSettings = z.object({
+  strategy: Strategy.optional(),
+  budget: z.int().optional(),
+  model: z.string().optional(),
+  recall: z.boolean().optional(),
+})
+type SessionRequestSettings = z.infer<typeof SessionRequestSettings>
 
-interface SessionRun {
-  id: string
-  /** Version of the message to answer. */
-  trigger: number
-  /** Absent while it is running. */
-  outcome?: RunOutcome
-}
-
-interface SessionRequestSettings {
-  strategy?: Strategy
-  budget?: number
-  model?: string
-  recall?: boolean
-}
-
-interface SessionCheckpoint {
-  /** Version of its event. */
-  version: number
-  number: number
-  upTo: number
-  tokens: number
-  totalSaved: number
-}
+export const SessionHead = z
+  .object({
+    id: z.string(),
+    project: z.string(),
+    conversationId: z.string(),
+    agentName: z.string(),
+    agentType: z.string(),
+    workItem: WorkItem,
+    taskState: z.string().optional(),
+    sharing: Sharing,
+    status: SessionStatus,
+    expiresInMs: z.int().nullable(),
+    /** Messages up to this version are outside the window, except those in `kept`. */
+    windowStart: z.int(),
+    kept: z.array(z.int()).readonly(),
+    /** The agent has processed what it sees up to this version; undefined before the first acknowledgement. */
+    acknowledged: z.int().optional(),
+    compactions: z.int(),
+    /** The window's newest checkpoint, if any: its version and what decisions need of it. */
+    checkpoint: z
+      .object({ version: z.int(), number: z.int(), upTo: z.int(), tokens: z.int(), totalSaved: z.int() })
+      .optional(),
+    /** The model's checkpoints did not help: the packer may omit messages, and the offline summariser takes over. */
+    latched: z.boolean().optional(),
+    /** Compactions failed since the last checkpoint: their number, and the version of the newest. */
+    failed: z.object({ times: z.int(), version: z.int() }).optional(),
+    /** Versions of the newest description and context. */
+    describedAt: z.int().optional(),
+    contextAt: z.int().optional(),
+    /** The newest request that was built to be sent. */
+    lastRequest: z
+      .object({
+        version: z.int(),
+        tokens: z.number(),
+        calibrated: z.number().optional(),
+        budget: z.number(),
+        at: z.string(),
+      })
+      .optional(),
+    /** Its newest run: the version of its trigger, and its outcome; without one it is running. */
+    run: z.object({ id: z.string(), trigger: z.int(), outcome: RunOutcome.optional() }).optional(),
+    requests: SessionRequestSettings.optional(),
+    outsideIds: z.record(z.string(), z.string()).readonly(),
+    metadata: Metadata,
+    replaces: z.string().optional(),
+    /** In a branch: the branch point, and the parent's sessions whose messages count as its own. */
+    branchOf: BranchPoint.optional(),
+    continues: z.array(z.string()).readonly().optional(),
+    createdAt: z.string(),
+    /** Time of the session's own newest event; messages do not change it. For an expired session: its last use. */
+    updatedAt: z.string(),
+  })
+  .meta({ id: 'SessionHead' })
+export type SessionHead = z.infer<typeof SessionHead>
 
 /** Returns the natural key: one active session per agent, work item and state. Never parsed. */
 export function sessionKey(key: { agentName: string; workItem: WorkItem; taskState?: string | undefined }): string {

@@ -1,15 +1,21 @@
 /** What changed from one checkpoint of a session to another. */
-import type { Checkpoint, CheckpointItem, CheckpointSection } from '../../log/events/checkpoint.ts'
+import { z } from 'zod'
+import { type Checkpoint, CheckpointItem, CheckpointSection } from '../../log/events/checkpoint.ts'
 
-export interface CheckpointDiff {
-  added: CheckpointItem[]
-  resolved: CheckpointItem[]
-  reopened: CheckpointItem[]
-  moved: { item: CheckpointItem; from: CheckpointSection; to: CheckpointSection }[]
-  rewritten: { item: CheckpointItem; before: string; after: string }[]
-  /** In the first and no longer in the second. */
-  dropped: CheckpointItem[]
-}
+const items = z.array(CheckpointItem)
+
+export const CheckpointDiff = z
+  .object({
+    added: items,
+    resolved: items,
+    reopened: items,
+    moved: z.array(z.object({ item: CheckpointItem, from: CheckpointSection, to: CheckpointSection })),
+    rewritten: z.array(z.object({ item: CheckpointItem, before: z.string(), after: z.string() })),
+    /** In the first and no longer in the second. */
+    dropped: items,
+  })
+  .meta({ id: 'CheckpointDiff' })
+export type CheckpointDiff = z.infer<typeof CheckpointDiff>
 
 type WithItems = Pick<Checkpoint, 'items'>
 

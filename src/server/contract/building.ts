@@ -1,5 +1,6 @@
 /** Teams that build features: set to work, stopped, and where they stand. */
 import { z } from 'zod'
+import { Feature } from '../../conversation/work/item-views.ts'
 import { Id } from '../../log/events/id.ts'
 import { Usage } from '../../log/events/message.ts'
 import { LandingOutcome } from '../../log/events/work/landing.ts'
@@ -9,7 +10,6 @@ import { FeatureState, TaskState } from '../../log/events/work/work.ts'
 import { inProject, named } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Question } from './runs.ts'
-import { Feature } from './work-shapes.ts'
 
 const ofFeature = `${inProject}/features/{featureId}`
 const FeaturePath = z.object({ project: Id, featureId: Id })

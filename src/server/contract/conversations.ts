@@ -5,6 +5,8 @@ import { MessageInput } from '../../log/commands/message-input.ts'
 import { Id } from '../../log/events/id.ts'
 import { Metadata } from '../../log/events/metadata.ts'
 import { WorkItem } from '../../log/events/work-item.ts'
+import { Message } from '../../log/views/message.ts'
+import { SessionHead } from '../../log/views/session.ts'
 import {
   ConversationPath,
   inProject,
@@ -20,7 +22,7 @@ import {
   WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import { Comparison, Conversation, Message, RecordedEvent, SessionHead, Sums } from './shapes.ts'
+import { Comparison, Conversation, RecordedEvent, Sums } from './shapes.ts'
 
 const Reason = z.strictObject({ reason: z.string().max(10_000).optional() }).optional()
 const MessagePage = z.object({

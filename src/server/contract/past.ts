@@ -2,9 +2,11 @@
 import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
 import { RequestBuilt } from '../../log/events/request.ts'
+import { Message } from '../../log/views/message.ts'
+import { SessionHead } from '../../log/views/session.ts'
 import { ConversationPath, Limit, listOf, named, ofConversation, QueryFlag, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import { AgentRequest, AgentView, Conversation, Message, RecordedEvent, SessionHead } from './shapes.ts'
+import { AgentRequest, AgentView, Conversation, RecordedEvent } from './shapes.ts'
 import { PreviewBody } from './teams.ts'
 
 const AtVersion = ConversationPath.extend({ version: QueryNumber })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
 import { Role } from '../../log/events/message.ts'
 import { WorkItem } from '../../log/events/work-item.ts'
+import { SearchHit, TitleHit } from '../../log/search.ts'
 import {
   api,
   inProject,
@@ -17,7 +18,7 @@ import {
   WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import { Conversation, SearchHit, TitleHit } from './shapes.ts'
+import { Conversation } from './shapes.ts'
 
 const Spent = z.object({
   messages: z.int(),

@@ -1,9 +1,9 @@
 /** Runs of agents, and what agents ask people. Runs go on by themselves: whoever started one may leave. */
 import { z } from 'zod'
+import { Question as OpenQuestion } from '../../conversation/turns/turn-views.ts'
 import { MessageInput } from '../../log/commands/message-input.ts'
 import { Id } from '../../log/events/id.ts'
 import { Usage } from '../../log/events/message.ts'
-import { QuestionKind } from '../../log/events/question.ts'
 import { RunOutcome } from '../../log/events/run.ts'
 import {
   api,
@@ -84,28 +84,7 @@ export const RunningRun = named(
   }),
 )
 
-export const Question = named(
-  'Question',
-  z.object({
-    id: z.string(),
-    project: z.string(),
-    conversationId: z.string(),
-    title: z.string(),
-    sessionId: z.string(),
-    agent: z.string(),
-    kind: QuestionKind,
-    text: z.string(),
-    choices: z.array(z.string()).readonly().optional(),
-    default: z.string().optional(),
-    dueAt: z.string().optional(),
-    askedAt: z.string(),
-    version: z.int(),
-    callId: z.string(),
-    answer: z.string().optional(),
-    timedOut: z.boolean().optional(),
-    taken: z.boolean().optional(),
-  }),
-)
+export const Question = named('Question', OpenQuestion.extend({ project: z.string() }))
 
 const OfConversation = z.object({ conversation: Id.optional() })
 const statusOf = ({ state }: z.input<typeof Run>) => (state === 'ended' ? 200 : 202)

@@ -1,5 +1,6 @@
 /** Sessions: one agent's view of a conversation, its messages, its requests, its checkpoints. */
 import { z } from 'zod'
+import { Session } from '../../conversation/access/session.ts'
 import { MessageInput } from '../../log/commands/message-input.ts'
 import { SessionOptions } from '../../log/commands/session-options.ts'
 import { Checkpoint, CheckpointItem } from '../../log/events/checkpoint.ts'
@@ -9,6 +10,8 @@ import { Id } from '../../log/events/id.ts'
 import { Metadata } from '../../log/events/metadata.ts'
 import { SessionConfigured } from '../../log/events/session.ts'
 import { Strategy } from '../../log/events/strategy.ts'
+import { Message } from '../../log/views/message.ts'
+import { CheckpointDiff } from '../../request/compaction/diff.ts'
 import {
   ConversationPath,
   inProject,
@@ -26,7 +29,7 @@ import {
   WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import { AgentRequest, CheckpointDiff, CompactOutcome, Message, Session, SessionMetrics } from './shapes.ts'
+import { AgentRequest, CompactOutcome, SessionMetrics } from './shapes.ts'
 
 const Reason = z.strictObject({ reason: z.string().max(10_000).optional() }).optional()
 

@@ -1,24 +1,23 @@
 /** Teams: agents' views and claims, phases, turns, delegations, files read, time at work. */
 import { z } from 'zod'
+import {
+  CurrentPhase,
+  Delegation,
+  Execution,
+  ExecutionTime,
+  OrchestratorRoutingContext,
+  PhaseChange,
+  Turn,
+} from '../../conversation/turns/turn-views.ts'
 import { DelegationResult, NewDelegation } from '../../log/commands/delegation.ts'
 import { PhaseTransition } from '../../log/commands/phase.ts'
 import { NewTurn, TurnCompletion } from '../../log/commands/turn.ts'
 import { Id } from '../../log/events/id.ts'
 import { Strategy } from '../../log/events/strategy.ts'
+import { SessionHead } from '../../log/views/session.ts'
 import { ConversationPath, listOf, ofConversation, Paging, QueryNumber } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import {
-  AgentView,
-  Conversation,
-  CurrentPhase,
-  Delegation,
-  Execution,
-  ExecutionTime,
-  PhaseChange,
-  RoutingContext,
-  SessionHead,
-  Turn,
-} from './shapes.ts'
+import { AgentView, Conversation } from './shapes.ts'
 
 /** An agent by its name, or one of its sessions where it has several on the conversation. */
 const Agent = z.union([Id, z.strictObject({ sessionId: Id })])
@@ -183,7 +182,7 @@ export const teams = {
     summary: 'What an orchestrator decides on: the request, what was tried, what is under way',
     params: ConversationPath,
     query: z.object({ limit: QueryNumber.pipe(z.int().min(1).max(1000)).optional() }),
-    answer: RoutingContext,
+    answer: OrchestratorRoutingContext,
   }),
   clearLoop: endpoint({
     method: 'post',

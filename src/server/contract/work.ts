@@ -1,5 +1,17 @@
 /** Work items: features, their task graphs and tasks, beads, what is ready. */
 import { z } from 'zod'
+import { Session } from '../../conversation/access/session.ts'
+import {
+  Bead,
+  BeadSummary,
+  Feature,
+  FeatureSummary,
+  ReadyItem,
+  Task,
+  TaskGraph,
+  TaskNode,
+  WorkItemState,
+} from '../../conversation/work/item-views.ts'
 import { PlanChanges } from '../../log/commands/work/plan.ts'
 import {
   Attempt,
@@ -16,18 +28,6 @@ import { BeadState, FeatureState, TaskState } from '../../log/events/work/work.t
 import { WorkItem } from '../../log/events/work-item.ts'
 import { inProject, Limit, listOf, oneOrMore, Paging, Project, WorkItemQuery } from './common.ts'
 import { endpoint } from './endpoint.ts'
-import { Session } from './shapes.ts'
-import {
-  Bead,
-  BeadSummary,
-  Feature,
-  FeatureSummary,
-  ReadyItem,
-  Task,
-  TaskGraph,
-  TaskNode,
-  WorkItemState,
-} from './work-shapes.ts'
 
 const features = `${inProject}/features`
 const ofFeature = `${features}/{featureId}`

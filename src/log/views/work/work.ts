@@ -4,114 +4,134 @@
  *
  * Long texts stay in the log: the head has their versions.
  */
-import type { Metadata } from '../../events/metadata.ts'
+import { z } from 'zod'
+import { Metadata } from '../../events/metadata.ts'
 import type { RecordedEvent } from '../../events/recorded-event.ts'
 import {
-  type AttemptOutcome,
-  type BeadState,
-  type FeatureState,
-  type PlannedTask,
-  type TaskState,
+  AttemptOutcome,
+  BeadState,
+  FeatureState,
+  PlannedTask,
+  TaskState,
   usualPriority,
-  type WorkBy,
+  WorkBy,
 } from '../../events/work/work.ts'
 import { mergeMetadata } from '../metadata.ts'
 import { firstState, isHeld } from './state-transitions.ts'
 
-export type WorkState = FeatureWork | TaskWork | BeadWork
+/** The newest transition. */
+export const WorkMove = z.object({
+  from: z.string(),
+  to: z.string(),
+  reason: z.string().optional(),
+  by: WorkBy.optional(),
+  data: Metadata.optional(),
+  version: z.int(),
+})
+export type WorkMove = z.infer<typeof WorkMove>
 
-export interface WorkStanding {
-  /** ISO time it entered its state. */
-  since: string
-  /** The newest transition, if any. */
-  move?: WorkMove
-  /** Number of times it entered each state. */
-  visits: Readonly<Record<string, number>>
-  /** The newest result. */
-  result?: WorkResult
-  attempts?: WorkAttempts
-  worktree?: Worktree
-}
+/** The newest result. */
+export const WorkResult = z.object({
+  summary: z.string(),
+  by: WorkBy.optional(),
+  data: Metadata.optional(),
+  version: z.int(),
+  at: z.string(),
+})
+export type WorkResult = z.infer<typeof WorkResult>
 
-export interface WorkMove {
-  from: string
-  to: string
-  reason?: string
-  by?: WorkBy
-  data?: Metadata
-  version: number
-}
+export const WorkAttempts = z
+  .object({
+    /** All attempts. */
+    count: z.int(),
+    /** Consecutive failures, including the newest attempt. */
+    failed: z.int(),
+    /** ISO time before which it is not retried. */
+    notBefore: z.string().optional(),
+    /** The newest. */
+    last: z.object({
+      outcome: AttemptOutcome,
+      reason: z.string().optional(),
+      by: WorkBy.optional(),
+      data: Metadata.optional(),
+      at: z.string(),
+      version: z.int(),
+    }),
+  })
+  .meta({ id: 'WorkAttempts' })
+export type WorkAttempts = z.infer<typeof WorkAttempts>
 
-export interface WorkResult {
-  summary: string
-  by?: WorkBy
-  data?: Metadata
-  version: number
-  at: string
-}
-
-export interface WorkAttempts {
-  /** All attempts. */
-  count: number
-  /** Consecutive failures, including the newest attempt. */
-  failed: number
-  /** ISO time before which it is not retried. */
-  notBefore?: string
-  /** The newest. */
-  last: { outcome: AttemptOutcome; reason?: string; by?: WorkBy; data?: Metadata; at: string; version: number }
-}
-
-export interface Worktree {
+export const Worktree = z.object({
   /** Relative to the project's root. */
-  path: string
-  branch: string
-  base?: string
-  data?: Metadata
-  version: number
-}
+  path: z.string(),
+  branch: z.string(),
+  base: z.string().optional(),
+  data: Metadata.optional(),
+  version: z.int(),
+})
+export type Worktree = z.infer<typeof Worktree>
 
-export interface FeatureWork extends WorkStanding {
-  type: 'feature'
-  state: FeatureState
-  name: string
-  /** Versions of the current goal and specification. */
-  goalAt?: number
-  specAt?: number
-  baseBranch?: string
-  priority: number
-  data: Metadata
-  /** In planning order. */
-  tasks: readonly GraphTask[]
-  /** Version of the graph's newest change. */
-  plannedAt?: number
-}
+export const WorkStanding = z.object({
+  /** ISO time it entered its state. */
+  since: z.string(),
+  move: WorkMove.optional(),
+  /** Number of times it entered each state. */
+  visits: z.record(z.string(), z.int()).readonly(),
+  result: WorkResult.optional(),
+  attempts: WorkAttempts.optional(),
+  worktree: Worktree.optional(),
+})
+export type WorkStanding = z.infer<typeof WorkStanding>
 
 /** A task in the graph. */
-export interface GraphTask extends Omit<PlannedTask, 'description'> {
+export const GraphTask = PlannedTask.omit({ description: true }).extend({
   /** Version of the plan with its description, if it has one. */
-  describedAt?: number
-}
+  describedAt: z.int().optional(),
+})
+export type GraphTask = z.infer<typeof GraphTask>
 
-export interface TaskWork extends WorkStanding {
-  type: 'task'
-  state: TaskState
+export const FeatureWork = WorkStanding.extend({
+  type: z.literal('feature'),
+  state: FeatureState,
+  name: z.string(),
+  /** Versions of the current goal and specification. */
+  goalAt: z.int().optional(),
+  specAt: z.int().optional(),
+  baseBranch: z.string().optional(),
+  priority: z.int(),
+  data: Metadata,
+  /** In planning order. */
+  tasks: z.array(GraphTask).readonly(),
+  /** Version of the graph's newest change. */
+  plannedAt: z.int().optional(),
+})
+export type FeatureWork = z.infer<typeof FeatureWork>
+
+export const TaskWork = WorkStanding.extend({
+  type: z.literal('task'),
+  state: TaskState,
   /** For a failed or blocked task: the state in which that happened. */
-  heldIn?: TaskState
-}
+  heldIn: TaskState.optional(),
+})
+export type TaskWork = z.infer<typeof TaskWork>
 
-export interface BeadWork extends WorkStanding {
-  type: 'bead'
-  state: BeadState
-  title: string
+export const BeadWork = WorkStanding.extend({
+  type: z.literal('bead'),
+  state: BeadState,
+  title: z.string(),
   /** Version with its description. */
-  descriptionAt?: number
-  priority: number
-  dependencies: readonly string[]
-  agent?: string
-  kind?: string
-  labels?: readonly string[]
-  data: Metadata
-}
+  descriptionAt: z.int().optional(),
+  priority: z.int(),
+  dependencies: z.array(z.string()).readonly(),
+  agent: z.string().optional(),
+  kind: z.string().optional(),
+  labels: z.array(z.string()).readonly().optional(),
+  data: Metadata,
+})
+export type BeadWork = z.infer<typeof BeadWork>
+
+export const WorkState = z.discriminatedUnion('type', [FeatureWork, TaskWork, BeadWork])
+export type WorkState = z.infer<typeof WorkState>
 
 export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent): WorkState | undefined {
   const { event, at, version } = recorded
