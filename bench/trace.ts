@@ -136,7 +136,7 @@ async function walked(walk: () => Promise<unknown>): Promise<Walk> {
     functions: called.length,
     calls: called.reduce((sum, { count }) => sum + count, 0),
     headReads: called
-      .filter(({ file, name }) => file.startsWith('stores/sqlite/') && name === 'session')
+      .filter(({ file, name }) => file === 'stores/sqlite/index.ts' && name === 'session')
       .reduce((sum, { count }) => sum + count, 0),
     iterators: called.filter(({ isIterator }) => isIterator).map(({ file, name }) => `${file} ${name}`),
   }
@@ -169,7 +169,8 @@ async function calledIn({ scriptId, url, functions }: Profiler.ScriptCoverage): 
     if (!('originalSource' in entry) || entry.originalSource.includes('node_modules')) return []
     const file = relative(join(root, 'src'), resolve(dirname(path), entry.originalSource))
     const location = { scriptId, lineNumber: before.length - 1, columnNumber: before.at(-1)!.length }
-    const isIterator = name === 'next' || name === 'pull' || /^(async\s+)?(function)?\s*\*/.test(start)
+    const isIterator =
+      name === 'next' || (name === 'pull' && file.startsWith('server/')) || /^(async\s+)?(function)?\s*\*/.test(start)
     return [{ file, name, count: range.count, isIterator, location }]
   })
 }

@@ -1,5 +1,5 @@
 /** The rooms of `src` import each other as the table in ARCHITECTURE.md says, without cycles. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -78,6 +78,13 @@ it('has a row in the table for every room of src', () => {
   rooms.delete('errors.ts')
   expect([...rooms].filter(room => !table.has(room))).toEqual([])
   expect([...table.keys()].filter(room => room !== 'web' && !rooms.has(room))).toEqual([])
+})
+
+it('names only files that exist, in the walks and in the table of concepts of ARCHITECTURE.md', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const paths = [...text.matchAll(/`(?:src\/)?((?!src\/)[a-z-]+\/[a-z/-]+\.ts)`/g)].map(([, path]) => path!)
+  expect(paths.length).toBeGreaterThan(100)
+  expect(paths.filter(path => !existsSync(join(source, path)))).toEqual([])
 })
 
 it('lets the pages know the client and nothing else of the package', () => {

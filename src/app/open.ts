@@ -15,8 +15,7 @@ import { furthestTime } from '../log/events/time.ts'
 import type { Store, StoreOptions } from '../log/store.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { openModel } from '../models/open.ts'
-import { loadExactEstimator } from '../request/text/exact-tokens.ts'
-import { fastEstimator, type TokenEstimator } from '../request/text/tokens.ts'
+import { estimatorOf } from '../request/text/exact-tokens.ts'
 import { timerMs } from '../timers.ts'
 import { traced } from '../tracing.ts'
 import type { Colloquy } from './colloquy.ts'
@@ -167,17 +166,6 @@ async function openStore(url: string, options: StoreOptions & { readOnly?: boole
   if (scheme === 'postgres' || scheme === 'postgresql') return (await postgresDoor()).postgresStore(url, options)
   const named = withoutPassword(url)
   throw new StoreUnusable(`"${named}" names no store. ${storeHint}`, { url: named })
-}
-
-function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {
-  if (tokens === 'fast') return () => fastEstimator
-  if (tokens !== 'exact') return () => tokens
-  let loaded: TokenEstimator | undefined
-  const load = lazily(async () => {
-    loaded = await loadExactEstimator()
-    return loaded
-  })
-  return () => loaded ?? load()
 }
 
 /** Looked for once, when somebody needs it: that takes as long as a question to the store. */

@@ -64,8 +64,8 @@ export class SessionManager {
   readonly #scope: Scope
   readonly #settings: Settings
   readonly #scribe: Scribe
-  /** Put together when they are first asked for: most calls only write or read messages. */
-  readonly #requests: () => SessionRequests
+  readonly #openRequests: () => SessionRequests
+  #opened: SessionRequests | undefined
   readonly #access: SessionAccess
   readonly #phases: PhaseSet | undefined
 
@@ -82,7 +82,7 @@ export class SessionManager {
     this.#scope = parts.scope
     this.#settings = parts.settings
     this.#scribe = parts.scribe
-    this.#requests = parts.requests
+    this.#openRequests = parts.requests
     this.#access = sessionAccess(parts.engine, parts.scope)
     this.#phases = parts.phases
   }
@@ -300,62 +300,62 @@ export class SessionManager {
    * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
    */
   async buildRequest(sessionId: string, message: RequestTrigger, options?: RequestOptions): Promise<AgentRequest> {
-    return this.#requests().build(sessionId, checkedTrigger(message), checkedOptions(options))
+    return this.#requests.build(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
   /** The same without any side effect: nothing is compacted, gathered or recorded. */
   async previewRequest(sessionId: string, message: RequestTrigger, options?: RequestOptions): Promise<AgentRequest> {
-    return this.#requests().preview(sessionId, checkedTrigger(message), checkedOptions(options))
+    return this.#requests.preview(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
   /** Compacts now, whatever the size. */
   forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome> {
-    return this.#requests().forceCompact(sessionId, options)
+    return this.#requests.forceCompact(sessionId, options)
   }
 
   getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
-    return this.#requests().checkpoints.newest(sessionId)
+    return this.#requests.checkpoints.newest(sessionId)
   }
 
   /** Every checkpoint of the session's window, newest first. */
   getCheckpointHistory(sessionId: string): Promise<Checkpoint[]> {
-    return this.#requests().checkpoints.history(sessionId)
+    return this.#requests.checkpoints.history(sessionId)
   }
 
   diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
-    return this.#requests().checkpoints.diff(sessionId, first, second)
+    return this.#requests.checkpoints.diff(sessionId, first, second)
   }
 
   /** An item of the newest checkpoint that has it: later ones may have trimmed it. */
   getCheckpointItem(sessionId: string, itemId: string): Promise<FoundItem> {
-    return this.#requests().checkpoints.item(sessionId, itemId)
+    return this.#requests.checkpoints.item(sessionId, itemId)
   }
 
   /** The messages behind an item of any checkpoint of the window. */
   expand(sessionId: string, itemId: string): Promise<Message[]> {
-    return this.#requests().checkpoints.expand(sessionId, itemId)
+    return this.#requests.checkpoints.expand(sessionId, itemId)
   }
 
   getContext(sessionId: string): Promise<SessionContext | undefined> {
-    return this.#requests().contexts.context(sessionId)
+    return this.#requests.contexts.context(sessionId)
   }
 
   /** Gathers the context from a project's files and git, and what is known of feature and task; recorded if it changed. */
   updateContext(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
-    return this.#requests().contexts.update(sessionId, inputs)
+    return this.#requests.contexts.update(sessionId, inputs)
   }
 
   getAgentDescription(sessionId: string): Promise<AgentDescription> {
-    return this.#requests().contexts.description(sessionId)
+    return this.#requests.contexts.description(sessionId)
   }
 
   setAgentDescription(sessionId: string, description: AgentDescription): Promise<AgentDescription> {
-    return this.#requests().contexts.describe(sessionId, description)
+    return this.#requests.contexts.describe(sessionId, description)
   }
 
   /** Totals, what compaction saved, the last request, and how far the next compaction is. */
   getMetrics(sessionId: string): Promise<SessionMetrics> {
-    return this.#requests().metrics(sessionId)
+    return this.#requests.metrics(sessionId)
   }
 
   // From options to a session, and from a head to what callers see.
@@ -383,6 +383,12 @@ export class SessionManager {
       parts.flatMap(part => (part.type === 'tool-call' ? [part.name] : [])),
     )
     return [...offered, ...allowedTools, ...called]
+  }
+
+  /** Created with the first request, because most calls only write or read messages. */
+  get #requests(): SessionRequests {
+    this.#opened ??= this.#openRequests()
+    return this.#opened
   }
 
   #head(sessionId: string): Promise<SessionHead> {

@@ -17,8 +17,8 @@ const mostListed = 100
 
 /** Undefined where nobody made it a work item. */
 export async function workInputs(engine: Engine, scope: Scope, item: WorkItem): Promise<WorkInputs | undefined> {
-  const access = workAccess({ engine, scope, phases: undefined })
   if (item.type === 'thread') return undefined
+  const access = workAccess({ engine, scope, phases: undefined })
   if (item.type === 'bead') return beadInputs(access, item)
   const head = await access.find({ type: 'feature', featureId: item.featureId })
   if (head?.info.work?.type !== 'feature') return undefined

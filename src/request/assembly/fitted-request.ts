@@ -2,7 +2,6 @@
  * The third stage of a request: its sections packed into the budget, with room for what the provider counts beyond our
  * own measure. Pure.
  */
-import { withoutUndefined } from '../../log/commands/omit-undefined.ts'
 import type { RequestBuilt, UsageKnown } from '../../log/events/request.ts'
 import type { TokenEstimator } from '../text/tokens.ts'
 import type { RequestInputs } from './inputs.ts'
@@ -92,11 +91,7 @@ function forecastOf(
   { session, settings, lastRequest: last }: RequestInputs,
   calibration: UsageKnown | undefined,
 ): Forecast {
-  const head = withoutUndefined({
-    description: session.describedAt,
-    context: session.contextAt,
-    checkpoint: session.checkpoint?.version,
-  })
+  const head = { description: session.describedAt, context: session.contextAt, checkpoint: session.checkpoint?.version }
   const continues = goesOn(packed, calibration, { last, head })
   return { continues, calibrated: expectedUsage(packed, calibration, { model: settings.model ?? '', continues, last }) }
 }

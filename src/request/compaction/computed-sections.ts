@@ -100,7 +100,7 @@ export function boundCarried(
       const line = section.line(entry, carried)
       return line === undefined ? 0 : estimator.count(rendered(line, section.name))
     })
-    const { from, spent } = newestWithin(sizes, allow.next(section))
+    const { from, spent } = newestWithin(sizes, allow.roomFor(section))
     bounded[section.name] = entries.slice(Math.min(from, entries.length - 1))
     allow.spend(spent)
   }
@@ -126,7 +126,7 @@ export function renderState(
   const blocks = sections.flatMap(section => {
     const lines = section.read(known)
     const sizes = lines.map(line => estimator.count(rendered(line, section.name)) + 1)
-    const { from, spent } = newestWithin(sizes, allow.next(section))
+    const { from, spent } = newestWithin(sizes, allow.roomFor(section))
     allow.spend(spent)
     if (from === 0) return block(section, lines)
     return block(section, [`${from} more are left out here; the log has them`, ...lines.slice(from)])
@@ -156,7 +156,7 @@ function allowances(sections: readonly ComputedSection[], maxTokens: number) {
   const scale = wanted > maxTokens ? maxTokens / wanted : 1
   let left = 0
   return {
-    next: (section: ComputedSection) => (left += section.maxTokens * scale),
+    roomFor: (section: ComputedSection) => (left += section.maxTokens * scale),
     spend: (tokens: number) => {
       left -= tokens
     },

@@ -4,7 +4,23 @@
  * Every BPE tokenizer is quadratic on long unbroken runs (100 kB of one character block for seconds). So runs longer
  * than 256 characters are cut first, which changes the count by about 0.1 %.
  */
-import type { TokenEstimator } from './tokens.ts'
+import { fastEstimator, type TokenEstimator } from './tokens.ts'
+
+/** Returns a function that gives the estimator of an option: at once, or for the first exact count after its tables. */
+export function estimatorOf(tokens: 'exact' | 'fast' | TokenEstimator): () => TokenEstimator | Promise<TokenEstimator> {
+  if (tokens === 'fast') return () => fastEstimator
+  if (tokens !== 'exact') return () => tokens
+  let exact: TokenEstimator | undefined
+  let loading: Promise<TokenEstimator> | undefined
+  return () => {
+    if (exact) return exact
+    loading ??= loadExactEstimator().then(loaded => {
+      exact = loaded
+      return loaded
+    })
+    return loading
+  }
+}
 
 /** Loads the tables, which takes a moment; callers do it once, when the first message is counted. */
 export async function loadExactEstimator(): Promise<TokenEstimator> {

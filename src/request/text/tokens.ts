@@ -57,7 +57,10 @@ function isWide(code: number): boolean {
 /** What a message's parts take together. */
 export function countParts(parts: readonly Part[], estimator: TokenEstimator): number {
   let tokens = 0
-  for (const part of parts) tokens += estimator.count(countedText(part)) + (isImage(part) ? imageTokens : 0)
+  for (const part of parts) {
+    tokens += estimator.count(countedText(part))
+    if (part.type === 'file' && isImage(part)) tokens += imageTokens
+  }
   return tokens
 }
 
