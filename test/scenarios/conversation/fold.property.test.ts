@@ -1,5 +1,12 @@
 /** Heads are kept beside the log for speed; whatever is done, folding the log again gives the same ones. */
-import { type Audience, type Colloquy, ColloquyError, type Message, type RecordedEvent, type SessionOptions } from 'colloquy'
+import {
+  type Audience,
+  type Colloquy,
+  ColloquyError,
+  type Message,
+  type RecordedEvent,
+  type SessionOptions,
+} from 'colloquy'
 import { type ConversationHead, evolveConversation, evolveSession, isVisible, type SessionHead } from 'colloquy/stores'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
