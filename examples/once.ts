@@ -21,5 +21,5 @@ try {
 // #endregion once
 
 assert.equal(first.id, again.id)
-assert.equal((await colloquy.sessions.stats(session.id)).messages, 1)
+assert.equal((await colloquy.sessions.getSession(session.id)).stats.messages, 1)
 await colloquy.close()

@@ -19,7 +19,7 @@ import type { Update, UpdateNamed } from '../log/views/update.ts'
 import type { ModelQueue } from '../models/open.ts'
 import type { ProjectOptions } from './configuration/options.ts'
 import type { Swept } from './sweep.ts'
-import type { TotalsPage, UsageTotals } from './usage-totals.ts'
+import type { Totals, TotalsPage } from './totals.ts'
 
 export interface Queues {
   writes: WriteQueue
@@ -71,7 +71,7 @@ export interface Colloquy extends TeamProject {
   /** Totals of the project. */
   stats(): Promise<ProjectTotals>
   /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
-  totals(page?: TotalsPage): Promise<UsageTotals>
+  totals(page?: TotalsPage): Promise<Totals>
   /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
   audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
   /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */

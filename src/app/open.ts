@@ -29,7 +29,7 @@ import { allProjectSettings } from './project-settings.ts'
 import { checkedScope, type Opened, Scoped, teamOf } from './scoped-colloquy.ts'
 import { postgresDoor, sqliteDoor } from './store-doors.ts'
 import { sweep } from './sweep.ts'
-import { usageTotals } from './usage-totals.ts'
+import { projectTotals } from './totals.ts'
 
 /**
  * Opens a store and gives the managers over it.
@@ -71,7 +71,7 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     estimator,
     archives,
     keeper,
-    totals: usageTotals(store),
+    totals: projectTotals(store),
     runs,
     live,
     models: new Map(),

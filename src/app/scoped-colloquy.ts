@@ -39,7 +39,7 @@ import type { TokenEstimator } from '../request/text/tokens.ts'
 import type { Colloquy } from './colloquy.ts'
 import type { AllProjectParts, ProjectParts } from './project-parts.ts'
 import { sweep } from './sweep.ts'
-import type { TotalsPage, UsageTotals } from './usage-totals.ts'
+import type { Totals, TotalsPage } from './totals.ts'
 
 /** What everybody shares who has the store open. */
 export interface Opened {
@@ -51,7 +51,7 @@ export interface Opened {
   estimator: () => TokenEstimator | Promise<TokenEstimator>
   archives: (address?: string) => Promise<ArchivePlace>
   keeper: ExecutionKeeper
-  totals: (project: string, page?: TotalsPage) => Promise<UsageTotals>
+  totals: (project: string, page?: TotalsPage) => Promise<Totals>
   runs: RunKeeper
   live: LiveChannel
   /** Models that were opened by name; each once. */

@@ -49,7 +49,7 @@ export interface ParkedItem {
   conversationId: string
 }
 
-export interface DispatchUnderWay {
+export interface RunningDispatch {
   item: DispatchedItem
   title: string
   agent: string
@@ -149,8 +149,8 @@ export class DispatchManager {
   }
 
   /** What agents have been given and not given back, in whatever process. */
-  async underWay(): Promise<DispatchUnderWay[]> {
-    const found: DispatchUnderWay[] = []
+  async running(): Promise<RunningDispatch[]> {
+    const found: RunningDispatch[] = []
     const { project } = this.#scope
     for (const type of ['bead', 'task'] as const) {
       for await (const { info } of this.#access.walk({ type, status: ['active'] })) {

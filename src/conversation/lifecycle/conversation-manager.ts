@@ -257,7 +257,7 @@ export class ConversationManager extends TeamConversations {
   }
 
   /** A new title; metadata merged key by key, null removes a key. */
-  async annotate(
+  async describe(
     conversationId: string,
     changes: { title?: string; metadata?: Metadata },
     write?: WriteOptions,
@@ -271,7 +271,7 @@ export class ConversationManager extends TeamConversations {
     return this.#change(
       conversationId,
       command.annotateConversation(conversationId, checked),
-      ['annotate', conversationId, changes],
+      ['describe', conversationId, changes],
       write,
     )
   }

@@ -35,7 +35,7 @@ import { type Dialect, type ResponseForms, readResponse } from '../../request/di
 import { checkAsked, checkPage } from '../access/input-schemas.ts'
 import { recordedMessage, recordedMessages, type Scribe } from '../access/prepare-message.ts'
 import { changeAsSeen } from '../access/retry-on-conflict.ts'
-import { type Session, type SessionStats, sessionFrom } from '../access/session.ts'
+import { type Session, sessionFrom } from '../access/session.ts'
 import { type SessionAccess, sessionAccess } from '../access/session-access.ts'
 import type { Settings } from '../access/settings.ts'
 import type { MessagePage } from '../access/sliced-lists.ts'
@@ -286,11 +286,6 @@ export class SessionManager {
     const checked = parseInput(SessionConfigured.shape.requests, changes)
     const decide = command.configureSession(sessionId, checked)
     return this.#change(sessionId, decide, ['setRequestSettings', sessionId, changes], write)
-  }
-
-  /** Messages, tokens and use, exact at any moment: differences of running sums, nothing counted again. */
-  async stats(sessionId: string): Promise<SessionStats> {
-    return (await this.getSession(sessionId)).stats
   }
 
   /**

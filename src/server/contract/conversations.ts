@@ -66,7 +66,7 @@ export const conversations = {
     params: ConversationPath,
     answer: Conversation,
   }),
-  annotate: endpoint({
+  describe: endpoint({
     method: 'patch',
     path: ofConversation,
     scope: 'write',

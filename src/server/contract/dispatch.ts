@@ -44,8 +44,8 @@ export const DispatcherStatus = named(
   }),
 )
 
-export const DispatchUnderWay = named(
-  'DispatchUnderWay',
+export const RunningDispatch = named(
+  'RunningDispatch',
   z.object({
     item: Dispatched,
     title: z.string(),
@@ -91,7 +91,7 @@ export const dispatch = {
     scope: 'read',
     summary: "The server's dispatchers, and what agents were given in whatever process",
     params: Project,
-    answer: z.object({ dispatchers: z.array(DispatcherStatus), underWay: z.array(DispatchUnderWay) }),
+    answer: z.object({ dispatchers: z.array(DispatcherStatus), running: z.array(RunningDispatch) }),
   }),
   start: endpoint({
     method: 'post',

@@ -94,7 +94,7 @@ export const sessions = {
     params: SessionPath,
     answer: Session,
   }),
-  annotate: endpoint({
+  setMetadata: endpoint({
     method: 'patch',
     path: ofSession,
     scope: 'write',

@@ -7,8 +7,8 @@ export function conversationHandlers(): Handlers<'conversations'> {
     list: ({ colloquy, query }) => colloquy.conversations.listConversations(query),
     create: ({ colloquy, body, write }) => colloquy.conversations.createConversation(body, write),
     get: ({ colloquy, params }) => colloquy.conversations.getConversation(params.conversationId),
-    annotate: ({ colloquy, params, body, write }) =>
-      colloquy.conversations.annotate(params.conversationId, body, write),
+    describe: ({ colloquy, params, body, write }) =>
+      colloquy.conversations.describe(params.conversationId, body, write),
     complete: ({ colloquy, params, body, write }) =>
       colloquy.conversations.complete(params.conversationId, body?.summary, write),
     reopen: ({ colloquy, params, body, write }) =>

@@ -5,7 +5,7 @@ export function dispatchHandlers(): Handlers<'dispatch'> {
   return {
     status: async ({ colloquy }) => ({
       dispatchers: colloquy.dispatcher.status(),
-      underWay: await colloquy.dispatcher.underWay(),
+      running: await colloquy.dispatcher.running(),
     }),
     async start({ colloquy, body: { once, concurrency } = {}, server }) {
       const [running] = colloquy.dispatcher.status()

@@ -20,7 +20,7 @@ export function sessionHandlers(): Handlers<'sessions'> {
     getOrCreate: ({ colloquy, query, body, write }) =>
       query.fresh ? colloquy.sessions.createSession(body, write) : colloquy.sessions.getOrCreateSession(body, write),
     get: ({ colloquy, params }) => colloquy.sessions.getSession(params.sessionId),
-    annotate: ({ colloquy, params, body, write }) =>
+    setMetadata: ({ colloquy, params, body, write }) =>
       colloquy.sessions.setMetadata(params.sessionId, body.metadata, write),
     async delete({ colloquy, params, query, write }) {
       await colloquy.sessions.deleteSession(params.sessionId, query.reason, write)

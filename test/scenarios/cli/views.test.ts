@@ -161,7 +161,7 @@ describe('colloquy replay', () => {
     await colloquy.conversations.transitionPhase(id, { to: 'plan' })
     await colloquy.conversations.startOrchestratorTurn(id, { agents: ['dev'], reason: 'go' })
     const { version } = await colloquy.conversations.getConversation(id)
-    await colloquy.conversations.annotate(id, { title: 'Another title' })
+    await colloquy.conversations.describe(id, { title: 'Another title' })
     const [then, json, before] = await Promise.all([
       cli('replay', id, '--at', String(version)),
       cli('replay', id, '--at', String(version), '--json'),

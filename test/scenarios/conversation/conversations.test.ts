@@ -79,7 +79,7 @@ describe('a conversation', () => {
   it('a conversation keeps a new title and merged metadata', async () => {
     const { colloquy } = await freshColloquy()
     const { id } = await colloquy.conversations.createConversation({ title: 'draft', metadata: { a: 1 } })
-    await colloquy.conversations.annotate(id, { title: 'final', metadata: { a: null, b: 2 } })
+    await colloquy.conversations.describe(id, { title: 'final', metadata: { a: null, b: 2 } })
     expect(await colloquy.conversations.getConversation(id)).toMatchObject({ title: 'final', metadata: { b: 2 } })
   })
 

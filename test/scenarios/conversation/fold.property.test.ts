@@ -125,7 +125,7 @@ async function carryOut(one: Command, { colloquy, pass, known, spoken }: Table):
     case 'take out':
       return void (await conversations.restore(conversationId))
     case 'rename':
-      return void (await conversations.annotate(conversationId, { title: text, metadata: { [role]: value } }))
+      return void (await conversations.describe(conversationId, { title: text, metadata: { [role]: value } }))
     case 'erase': {
       const [newest] = await sessions.getRecentMessages(id, 1)
       return void (newest && (await conversations.erase(newest.id)))

@@ -75,7 +75,7 @@ describe('content', () => {
     const tooLarge = (field: string) => ({ code: 'input/too-large', facts: expect.objectContaining({ field }) })
     const title = 'é'.repeat(2049)
     await expect(colloquy.conversations.createConversation({ title })).rejects.toMatchObject(tooLarge('title'))
-    await expect(colloquy.conversations.annotate(conversationId, { title })).rejects.toMatchObject(tooLarge('title'))
+    await expect(colloquy.conversations.describe(conversationId, { title })).rejects.toMatchObject(tooLarge('title'))
     const long = 'x'.repeat(300_000)
     await expect(colloquy.sessions.archiveSession(session.id, long)).rejects.toMatchObject(tooLarge('reason'))
     const { id } = await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'hello' })
@@ -355,8 +355,8 @@ describe('[P3] once', () => {
     type Call = (write: { idempotencyKey: string }) => Promise<unknown>
     const pairs: Array<[first: Call, another: Call]> = [
       [
-        write => conversations.annotate(first, { title: 'A' }, write),
-        write => conversations.annotate(other.conversationId, { title: 'A' }, write),
+        write => conversations.describe(first, { title: 'A' }, write),
+        write => conversations.describe(other.conversationId, { title: 'A' }, write),
       ],
       [write => sessions.createSession(feature, write), write => sessions.getOrCreateSession(feature, write)],
       [
@@ -564,8 +564,8 @@ describe('words about sessions and conversations', () => {
     const odd = (value: unknown) => value as never
     const point = { conversationId, version: 2 }
     const told: Array<[field: string, tell: () => Promise<unknown>]> = [
-      ['title', () => conversations.annotate(conversationId, { title: odd(5) })],
-      ['metadata', () => conversations.annotate(conversationId, { metadata: odd('text') })],
+      ['title', () => conversations.describe(conversationId, { title: odd(5) })],
+      ['metadata', () => conversations.describe(conversationId, { metadata: odd('text') })],
       ['metadata', () => sessions.setMetadata(id, odd('text'))],
       ['metadata', () => sessions.setMetadata(id, odd([1]))],
       ['metadata', () => sessions.setMetadata(id, odd(null))],
@@ -576,8 +576,8 @@ describe('words about sessions and conversations', () => {
       ['id', () => conversations.createConversation(odd({ title: 'Login', id: 'login' }))],
       ['metdata', () => conversations.createConversation(odd({ title: 'Login', metdata: { a: 1 } }))],
       ['branchOf', () => conversations.createConversation(odd({ title: 'Login', branchOf: point }))],
-      ['changes', () => conversations.annotate(conversationId, odd(null))],
-      ['changes.titel', () => conversations.annotate(conversationId, odd({ titel: 'Login' }))],
+      ['changes', () => conversations.describe(conversationId, odd(null))],
+      ['changes.titel', () => conversations.describe(conversationId, odd({ titel: 'Login' }))],
       ['reason', () => conversations.erase(messageId, odd(5))],
       ['reason', () => conversations.erase(messageId, odd(5n))],
       ['reason', () => conversations.purge(conversationId, odd({ why: 'done' }))],

@@ -295,7 +295,7 @@ describe('[P4] nothing is deleted by use', () => {
     await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
     await colloquy.sessions.addMessage(session.id, { role: 'user', content: 'after' })
     expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected)
-    expect((await colloquy.sessions.stats(session.id)).messages).toBe(expected.length)
+    expect((await colloquy.sessions.getSession(session.id)).stats.messages).toBe(expected.length)
     await colloquy.sessions.resetSession(session.id, { keepSystemMessage })
     expect(contentsOf(await colloquy.sessions.getAllMessages(session.id))).toEqual(expected.slice(0, -1))
   })
@@ -698,7 +698,7 @@ describe('what is kept beside', () => {
     Object.assign(conversation.workItem, { featureId: 'other' })
 
     await sessions.setMetadata(id, { b: 2 })
-    await conversations.annotate(conversationId, { metadata: { b: 2 } })
+    await conversations.describe(conversationId, { metadata: { b: 2 } })
     expect(await sessions.getSession(id)).toMatchObject({
       metadata: { a: 1, b: 2, list: [1] },
       outsideIds: { claude: 'real' },
@@ -726,7 +726,7 @@ describe('what is kept beside', () => {
       colloquy.sessions.addMessage(session.id, { role: 'assistant', content, usage: { input: 10, output: 3 } })
     const sizes = [await add('one'), await add('two and a half'), await add('three')].map(m => m.tokens.count)
     const sum = (list: number[]) => list.reduce((total, one) => total + one, 0)
-    expect(await colloquy.sessions.stats(session.id)).toMatchObject({
+    expect((await colloquy.sessions.getSession(session.id)).stats).toMatchObject({
       messages: 3,
       tokens: sum(sizes),
       tokensIn: 30,
@@ -734,7 +734,7 @@ describe('what is kept beside', () => {
     })
     await colloquy.sessions.clearMessages(session.id)
     const last = await add('four')
-    expect(await colloquy.sessions.stats(session.id)).toMatchObject({
+    expect((await colloquy.sessions.getSession(session.id)).stats).toMatchObject({
       messages: 1,
       tokens: last.tokens.count,
       tokensIn: 10,
@@ -755,7 +755,7 @@ describe('what is kept beside', () => {
     })
     await colloquy.sessions.addMessage(id, { role: 'user', content: 'Plan the login page' })
     await colloquy.sessions.resetSession(id)
-    const { total } = await colloquy.sessions.stats(id)
+    const { total } = (await colloquy.sessions.getSession(id)).stats
     expect(total).toMatchObject({ messages: 2, tokensIn: 5, tokensOut: 1 })
     expect(await colloquy.sessions.getMetrics(id)).toMatchObject(total)
   })

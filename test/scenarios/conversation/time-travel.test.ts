@@ -35,7 +35,7 @@ describe('at', () => {
     await says(id, 'user', 'one')
     const dev = await colloquy.conversations.acknowledge(id, 'dev', 2)
     const { version } = await says(id, 'user', 'two')
-    await colloquy.conversations.annotate(id, { title: 'Another title' })
+    await colloquy.conversations.describe(id, { title: 'Another title' })
     await colloquy.conversations.acknowledge(id, 'dev', version)
     await colloquy.conversations.complete(id, 'done')
 
@@ -95,8 +95,8 @@ describe('at', () => {
           i % 3 === 0
             ? conversations.addEvent(id, { role: 'user', content: `word ${i}`, pinned: i % 99 === 0 })
             : i % 3 === 1
-              ? conversations.annotate(id, { metadata: { [`key-${i % 30}`]: i } })
-              : conversations.annotate(id, { title: `Title ${i}` }),
+              ? conversations.describe(id, { metadata: { [`key-${i % 30}`]: i } })
+              : conversations.describe(id, { title: `Title ${i}` }),
         )
         if (i % 50 === 0) writes.push(conversations.acknowledge(id, `agent-${i % 7}`, 1))
       }
@@ -131,7 +131,7 @@ describe('at', () => {
   it('a conversation replays step by step', async () => {
     const { colloquy, id, says } = await conversationStarted()
     await says(id, 'user', 'one')
-    await colloquy.conversations.annotate(id, { title: 'New' })
+    await colloquy.conversations.describe(id, { title: 'New' })
     const steps: unknown[] = []
     for await (const { version, event, conversation } of colloquy.conversations.replay(id)) {
       steps.push([version, event.event.type, conversation.title])

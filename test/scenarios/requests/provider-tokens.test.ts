@@ -53,7 +53,7 @@ describe('a provider’s own count', () => {
       headers: { 'x-api-key': 'not-a-key', 'anthropic-version': '2023-06-01' },
       body: { model: 'claude-opus-4-5', messages: [{ role: 'user', content: 'Plan the login page' }] },
     })
-    expect((await sessions.stats(id)).tokens).toBe(26)
+    expect((await sessions.getSession(id)).stats.tokens).toBe(26)
   })
 
   it.each([

@@ -90,7 +90,7 @@ async function sessions({ sessions }: Client) {
   const { id: sessionId, conversationId } = await sessions.getOrCreate({ body: task })
   expect((await sessions.active({ query: task }))?.id).toBe(sessionId)
   await sessions.list({ query: { conversationId } })
-  await sessions.annotate({ sessionId, body: { metadata: { colour: 'blue' } } })
+  await sessions.setMetadata({ sessionId, body: { metadata: { colour: 'blue' } } })
   await sessions.configure({ sessionId, body: { budget: 20_000 } })
   await sessions.link({ sessionId, system: 'elsewhere', body: { id: 'x-1' } })
   for (let number = 0; number < 12; number++) {
@@ -134,7 +134,7 @@ async function conversations({ conversations, exportLines }: Client): Promise<vo
   const { id: messageId } = await conversations.say({ conversationId, body: { role: 'assistant', content: 'Done' } })
   await conversations.list({ query: { status: 'active' } })
   await conversations.get({ conversationId })
-  await conversations.annotate({ conversationId, body: { title: 'Sign-in page' } })
+  await conversations.describe({ conversationId, body: { title: 'Sign-in page' } })
   await conversations.events({ conversationId })
   expect((await conversations.messages({ conversationId })).items).toHaveLength(2)
   await conversations.message({ messageId })

@@ -188,7 +188,7 @@ describe('[P13] repair', () => {
     const colloquy = await reopen()
     const titles = Array.from({ length: 40 }, (_, index) => `Title ${index}`)
     const writing = (async () => {
-      for (const title of titles) await colloquy.conversations.annotate(hurt, { title })
+      for (const title of titles) await colloquy.conversations.describe(hurt, { title })
     })()
     for (let i = 0; i < 5; i++) await colloquy.repair()
     await writing

@@ -115,7 +115,7 @@ async function rename({ client, conversationId }: Place, title: string): Promise
     field: { label: 'Title', value: title, isNeeded: true },
   })
   if (!given || given.text === title) return
-  const set = (title: string) => client.conversations.annotate({ conversationId, body: { title } })
+  const set = (title: string) => client.conversations.describe({ conversationId, body: { title } })
   await set(given.text)
   tell('Renamed.', () => set(title))
 }

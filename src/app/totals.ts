@@ -10,7 +10,7 @@ import type { Store } from '../log/store.ts'
 import type { ConversationHead } from '../log/views/conversation.ts'
 import { type Spent, spentIn } from '../log/views/spending.ts'
 
-export interface UsageTotals extends ProjectSpending {
+export interface Totals extends ProjectSpending {
   /** A page of them, the most recently active first. */
   conversations: Record<string, Spending>
   next?: string
@@ -34,7 +34,7 @@ const pageSize = 200
 /** Conversations remembered; the others are read again when asked. */
 const mostKept = 50_000
 
-export function usageTotals(store: Store): (project: string, page?: TotalsPage) => Promise<UsageTotals> {
+export function projectTotals(store: Store): (project: string, page?: TotalsPage) => Promise<Totals> {
   const kept = new Map<string, Kept>()
 
   async function folded(project: string, { info, version }: ConversationHead): Promise<Kept> {
