@@ -108,7 +108,7 @@ async function prepare(path: string, size: number): Promise<Field> {
         manager.addMessage(session, { role: 'user', content: texts[index]! }),
       )
     })
-    // What is left for the index is done now: it must not fall on the baseline that comes next.
+    // Finishes pending work of the index, so that it does not run during the baseline.
     await caughtUp(ours[kind])
     return samples
   }

@@ -1,10 +1,10 @@
-/** What a benchmark is, and what it finds. */
+/** The form of a benchmark and of its findings. */
 import type { Sizes } from './sizes.ts'
 
 export interface Benchmark {
   name: string
   title: string
-  /** What is compared with what, for the reader of the table. */
+  /** The comparison, for the reader of the table. */
   about: string
   run(sizes: Sizes, tell: Tell): Promise<Finding[]>
 }
@@ -23,13 +23,13 @@ export interface Finding {
   /** Lowest and highest ratio of a round. */
   spread?: readonly [number, number]
   target?: { atMost: number } | { atLeast: number } | { exactly: number }
-  /** What `target` is about when it is not the ratio. */
+  /** The value to compare with `target`. Default: the ratio. */
   measured?: number
   /** The same with one JSON document that is rewritten for each message, with its unit. */
   document?: string
 }
 
-/** Whether a finding meets its target; undefined when it has none. */
+/** True if a finding meets its target; undefined when it has none. */
 export function isMet({ target, measured, ratio }: Finding): boolean | undefined {
   const value = measured ?? ratio
   if (!target || value === undefined) return undefined

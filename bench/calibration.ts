@@ -1,4 +1,4 @@
-/** How well the size of a whole prompt is foreseen, on a real recorded session: ours beside characters by four. */
+/** Compares our prediction of a prompt's size with characters by four, on a real recorded session. */
 import { type Calibration, calibrate, estimateWith } from '../src/request/text/calibration.ts'
 import { loadExactEstimator } from '../src/request/text/exact-tokens.ts'
 import { fastEstimator } from '../src/request/text/tokens.ts'

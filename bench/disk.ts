@@ -1,4 +1,4 @@
-/** What the file and its index take, to what was said. */
+/** Bytes of the file and its index per byte of text. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Benchmark, Finding, Tell } from './benchmark.ts'

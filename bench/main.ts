@@ -61,7 +61,7 @@ if (!values.quick) {
   print(`\nWritten to ${path}.`)
 }
 
-/** Progress, on one line that is overwritten; nothing of it where nobody watches. */
+/** Prints progress on one line that is overwritten; only on a terminal. */
 function tell(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text && `  ${text} …`}`)
 }

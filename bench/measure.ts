@@ -1,6 +1,6 @@
 /** Numbers from repeated timings: percentiles, medians of rounds, and rounds cut short when the machine is slow. */
 
-/** What one round of one contestant took, per operation, in milliseconds. */
+/** Times of one contestant in one round, per operation, in milliseconds. */
 export type Samples = readonly number[]
 
 export function percentile(values: readonly number[], share: number): number {
@@ -35,7 +35,7 @@ export async function timed(
   return samples
 }
 
-/** How long one piece of work takes, in seconds. */
+/** Measures one piece of work, in seconds. */
 export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()

@@ -1,4 +1,4 @@
-/** Opening a large store and asking it one thing: it must not read what nobody asked for. */
+/** Opening a large store for one query: it must read only what the query needs. */
 import { join } from 'node:path'
 import { bareOpenAndAsk, bareRow, bareStore } from './bare.ts'
 import type { Benchmark, Finding, Tell } from './benchmark.ts'

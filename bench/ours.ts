@@ -63,7 +63,7 @@ export function copyStore(from: string, folder: string): string {
   return to
 }
 
-/** Moves what is left in the write-ahead log into the file: the driver lets go of a closed file only when it is collected. */
+/** Moves the write-ahead log into the file: the driver closes a file only when it is collected. */
 export function checkpoint(path: string): void {
   const database = new DatabaseSync(path)
   try {
@@ -74,8 +74,8 @@ export function checkpoint(path: string): void {
 }
 
 /**
- * What the baseline's rows carry beside the text so that they hold the same bytes as ours: our body's JSON around it, and
- * our salt, digest and hash.
+ * Bytes that the baseline's rows carry after the text, so that they are as large as ours: the JSON of our body, our
+ * salt, digest and hash.
  */
 export function paddingLike(path: string): string {
   const database = new DatabaseSync(path, { readOnly: true })

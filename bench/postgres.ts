@@ -1,4 +1,4 @@
-/** The store for many nodes next to bare inserts on the same server, to the embedded store, and to one JSON document for each conversation. */
+/** The store for many nodes, compared with bare inserts, with the embedded store and with one JSON document. */
 import { join } from 'node:path'
 import { type Colloquy, openColloquy } from 'colloquy'
 import pg from 'pg'
@@ -35,141 +35,149 @@ interface Measuring {
   tell: Tell
 }
 
-async function measure({ url, folder, sizes, tell }: Measuring): Promise<Finding[]> {
-  const client = new pg.Client({ connectionString: url })
+interface Contestants extends Measuring {
+  colloquy: Colloquy
+  bare: Awaited<ReturnType<typeof bareTable>>
+  text(): string
+}
+
+async function measure(measuring: Measuring): Promise<Finding[]> {
+  const client = new pg.Client({ connectionString: measuring.url })
   await client.connect()
   const bare = await bareTable(client)
-  const colloquy = await openColloquy({ store: url, project: 'bench', tokens: 'fast', sweepEveryMs: null })
+  const colloquy = await openColloquy({ store: measuring.url, project: 'bench', tokens: 'fast', sweepEveryMs: null })
+  const contestants = { ...measuring, colloquy, bare, text: messages(1) }
   try {
-    const text = messages(1)
     return [
-      ...(await oneAfterAnother()),
-      ...(await manyCallers()),
-      ...(await requestsNextToTheFile()),
+      ...(await oneAfterAnother(contestants)),
+      ...(await manyCallers(contestants)),
+      ...(await requestsNextToTheFile(measuring)),
       ...(await bytesOf(client, colloquy)),
     ]
-
-    async function oneAfterAnother(): Promise<Finding[]> {
-      const { perRound: times, roundMs: atMostMs, histories } = sizes
-      const sessions: string[] = []
-      for (const size of histories) {
-        tell(`building a history of ${count(size)}`)
-        const id = await newSession(colloquy, `history ${size}`)
-        await addAll(colloquy, id, Array.from({ length: size }, text))
-        sessions.push(id)
-      }
-      const rounds = histories.map(() => new Rounds())
-      const flat = new Rounds()
-      for (let round = -1; round < sizes.rounds; round++) {
-        tell(round < 0 ? 'warming up' : `round ${round + 1} of ${sizes.rounds}`)
-        const ours: number[] = []
-        for (const [index, id] of sessions.entries()) {
-          const baseline = median(await timed({ times, atMostMs }, () => bare.insert(text())))
-          const say = () => colloquy.sessions.addMessage(id, { role: 'user', content: text() })
-          ours.push(median(await timed({ times, atMostMs }, say)))
-          await caughtUp(colloquy)
-          if (round >= 0) rounds[index]!.add({ ours: ours[index]!, baseline })
-        }
-        if (round >= 0) flat.add({ ours: ours.at(-1)!, baseline: ours[0]! })
-      }
-      const findings: Finding[] = []
-      for (const [index, size] of histories.entries()) {
-        tell(`one JSON document with ${count(size)}`)
-        findings.push({
-          ...row(`one after another, history of ${count(size)}`, rounds[index]!, { atMost: 1.4 }),
-          document: milliseconds(await bare.rewriteDocument(size, text, atMostMs)),
-        })
-      }
-      const name = `ours at ${count(histories.at(-1)!)} to ours at ${count(histories[0]!)}`
-      return [...findings, row(name, flat, { atMost: 1.15 }, ' (ours)')]
-    }
-
-    async function manyCallers(): Promise<Finding[]> {
-      const { rounds: times, callers, messagesEach } = sizes.writers
-      const sessions = await Promise.all(
-        Array.from({ length: callers }, (_, index) => newSession(colloquy, `caller ${index}`)),
-      )
-      const rounds = new Rounds()
-      const searchable: number[] = []
-      for (let round = -1; round < times; round++) {
-        tell(round < 0 ? 'warming up' : `${callers} callers, round ${round + 1} of ${times}`)
-        const baseline = await secondsOf(async () => {
-          for (let i = 0; i < messagesEach; i++) await bare.insertMany(Array.from({ length: callers }, text))
-        })
-        const ours = await secondsOf(() =>
-          Promise.all(
-            sessions.map(async id => {
-              for (let i = 0; i < messagesEach; i++) {
-                await colloquy.sessions.addMessage(id, { role: 'user', content: text() })
-              }
-            }),
-          ),
-        )
-        const feeding = await secondsOf(() => caughtUp(colloquy))
-        const done = callers * messagesEach
-        if (round < 0) continue
-        rounds.add({ ours: done / ours, baseline: done / baseline })
-        searchable.push(done / (ours + feeding))
-      }
-      return [
-        {
-          what: `${callers} callers at once`,
-          ours: perSecond(median(rounds.ours)),
-          baseline: perSecond(median(rounds.baseline)),
-          ratio: rounds.ratio,
-          spread: rounds.spread,
-          target: { atLeast: 0.4 },
-        },
-        { what: '… until a search has taken in all of it', ours: perSecond(median(searchable)) },
-      ]
-    }
-
-    async function requestsNextToTheFile(): Promise<Finding[]> {
-      const { histories, budget } = sizes.requests
-      const size = histories[0]!
-      const requests = { budget, model: undefined, strategy: { name: 'sliding_window' } as const }
-      const there = await openColloquy({ store: url, project: 'bench', tokens: 'fast', sweepEveryMs: null, requests })
-      const file = await openAt(join(folder, 'requests.db'), { tokens: 'fast', requests, durability: 'relaxed' })
-      try {
-        tell('building a history for requests')
-        const next = messages(2)
-        const texts = Array.from({ length: size }, next)
-        const asked: Array<(options: { recall: boolean }) => Promise<unknown>> = []
-        for (const one of [there, file]) {
-          const id = await newSession(one, 'requests')
-          await addAll(one, id, texts)
-          await caughtUp(one)
-          asked.push(async options => (await one.sessions.previewRequest(id, 'What is left to do?', options)).messages)
-        }
-        const often = { times: Math.min(sizes.perRound, 40), atMostMs: sizes.roundMs }
-        const [plain, recalled] = [new Rounds(), new Rounds()]
-        for (let round = -1; round < sizes.rounds; round++) {
-          tell(`requests, round ${round + 1} of ${sizes.rounds}`)
-          for (const [rounds, recall] of [
-            [plain, false],
-            [recalled, true],
-          ] as const) {
-            const baseline = median(await timed(often, () => asked[1]!({ recall })))
-            const ours = median(await timed(often, () => asked[0]!({ recall })))
-            if (round >= 0) rounds.add({ ours, baseline })
-          }
-        }
-        return [
-          row(`a request of ${count(budget)} tokens from ${count(size)} messages`, plain, { atMost: 2 }, ' (file)'),
-          row('the same, with recalled quotes', recalled, undefined, ' (file)'),
-        ]
-      } finally {
-        await there.close()
-        await file.close()
-      }
-    }
   } finally {
     await colloquy.close()
     await client.end()
   }
 }
 
-/** What a message takes, in tables, indexes and the write-ahead log. */
+async function oneAfterAnother({ sizes, tell, colloquy, bare, text }: Contestants): Promise<Finding[]> {
+  const { perRound: times, roundMs: atMostMs, histories } = sizes
+  const sessions: string[] = []
+  for (const size of histories) {
+    tell(`building a history of ${count(size)}`)
+    const id = await newSession(colloquy, `history ${size}`)
+    await addAll(colloquy, id, Array.from({ length: size }, text))
+    sessions.push(id)
+  }
+  const rounds = histories.map(() => new Rounds())
+  const flat = new Rounds()
+  for (let round = -1; round < sizes.rounds; round++) {
+    tell(round < 0 ? 'warming up' : `round ${round + 1} of ${sizes.rounds}`)
+    const ours: number[] = []
+    for (const [index, id] of sessions.entries()) {
+      const baseline = median(await timed({ times, atMostMs }, () => bare.insert(text())))
+      const say = () => colloquy.sessions.addMessage(id, { role: 'user', content: text() })
+      ours.push(median(await timed({ times, atMostMs }, say)))
+      await caughtUp(colloquy)
+      if (round >= 0) rounds[index]!.add({ ours: ours[index]!, baseline })
+    }
+    if (round >= 0) flat.add({ ours: ours.at(-1)!, baseline: ours[0]! })
+  }
+  const findings: Finding[] = []
+  for (const [index, size] of histories.entries()) {
+    tell(`one JSON document with ${count(size)}`)
+    findings.push({
+      ...row(`one after another, history of ${count(size)}`, rounds[index]!, { atMost: 1.4 }),
+      document: milliseconds(await bare.rewriteDocument(size, text, atMostMs)),
+    })
+  }
+  const name = `ours at ${count(histories.at(-1)!)} to ours at ${count(histories[0]!)}`
+  return [...findings, row(name, flat, { atMost: 1.15 }, ' (ours)')]
+}
+
+async function manyCallers({ sizes, tell, colloquy, bare, text }: Contestants): Promise<Finding[]> {
+  const { rounds: times, callers, messagesEach } = sizes.writers
+  const sessions = await Promise.all(
+    Array.from({ length: callers }, (_, index) => newSession(colloquy, `caller ${index}`)),
+  )
+  const rounds = new Rounds()
+  const searchable: number[] = []
+  for (let round = -1; round < times; round++) {
+    tell(round < 0 ? 'warming up' : `${callers} callers, round ${round + 1} of ${times}`)
+    const baseline = await secondsOf(async () => {
+      for (let i = 0; i < messagesEach; i++) await bare.insertMany(Array.from({ length: callers }, text))
+    })
+    const ours = await secondsOf(() =>
+      Promise.all(
+        sessions.map(async id => {
+          for (let i = 0; i < messagesEach; i++) {
+            await colloquy.sessions.addMessage(id, { role: 'user', content: text() })
+          }
+        }),
+      ),
+    )
+    const feeding = await secondsOf(() => caughtUp(colloquy))
+    const done = callers * messagesEach
+    if (round < 0) continue
+    rounds.add({ ours: done / ours, baseline: done / baseline })
+    searchable.push(done / (ours + feeding))
+  }
+  return [
+    {
+      what: `${callers} callers at once`,
+      ours: perSecond(median(rounds.ours)),
+      baseline: perSecond(median(rounds.baseline)),
+      ratio: rounds.ratio,
+      spread: rounds.spread,
+      target: { atLeast: 0.4 },
+    },
+    { what: '… until a search has taken in all of it', ours: perSecond(median(searchable)) },
+  ]
+}
+
+async function requestsNextToTheFile({ url, folder, sizes, tell }: Measuring): Promise<Finding[]> {
+  const { histories, budget } = sizes.requests
+  const size = histories[0]!
+  const requests = { budget, model: undefined, strategy: { name: 'sliding_window' } as const }
+  const onServer = await openColloquy({ store: url, project: 'bench', tokens: 'fast', sweepEveryMs: null, requests })
+  const file = await openAt(join(folder, 'requests.db'), { tokens: 'fast', requests, durability: 'relaxed' })
+  try {
+    tell('building a history for requests')
+    const next = messages(2)
+    const texts = Array.from({ length: size }, next)
+    const previews: Array<(options: { recall: boolean }) => Promise<unknown>> = []
+    for (const colloquy of [onServer, file]) {
+      const id = await newSession(colloquy, 'requests')
+      await addAll(colloquy, id, texts)
+      await caughtUp(colloquy)
+      previews.push(
+        async options => (await colloquy.sessions.previewRequest(id, 'What is left to do?', options)).messages,
+      )
+    }
+    const repeats = { times: Math.min(sizes.perRound, 40), atMostMs: sizes.roundMs }
+    const [plain, recalled] = [new Rounds(), new Rounds()]
+    for (let round = -1; round < sizes.rounds; round++) {
+      tell(`requests, round ${round + 1} of ${sizes.rounds}`)
+      for (const [rounds, recall] of [
+        [plain, false],
+        [recalled, true],
+      ] as const) {
+        const baseline = median(await timed(repeats, () => previews[1]!({ recall })))
+        const ours = median(await timed(repeats, () => previews[0]!({ recall })))
+        if (round >= 0) rounds.add({ ours, baseline })
+      }
+    }
+    return [
+      row(`a request of ${count(budget)} tokens from ${count(size)} messages`, plain, { atMost: 2 }, ' (file)'),
+      row('the same, with recalled quotes', recalled, undefined, ' (file)'),
+    ]
+  } finally {
+    await onServer.close()
+    await file.close()
+  }
+}
+
+/** Measures the bytes of a message in tables, indexes and the write-ahead log. */
 async function bytesOf(client: pg.Client, colloquy: Colloquy): Promise<Finding[]> {
   await client.query('vacuum (analyze) colloquy.events, colloquy.docs, colloquy.conversations, bare')
   const { rows } = await client.query<Record<string, number>>(`

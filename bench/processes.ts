@@ -1,4 +1,4 @@
-/** Several processes writing one conversation: nothing lost, no version missing, nobody starved. */
+/** Several processes write one conversation: nothing lost, no version missing, no process starved. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
     {
       what: `share of each process (fair: ${(100 * fairShare).toFixed(0)} %)`,
       ours: shares.map(share => `${(100 * share).toFixed(0)} %`).join(', '),
-      // Nobody starves: even the unluckiest gets half of what would be fair.
+      // No process starves: the slowest gets at least half of a fair share.
       measured: Math.min(...shares) / fairShare,
       target: { atLeast: 0.5 },
     },

@@ -1,6 +1,6 @@
 /**
- * What of a compacted range can still be had: the things that were named in it, and where each of them is found after
- * the compaction. What counts as a thing is decided here by plain patterns, not by the code that summarises.
+ * Finds what of a compacted range is still reachable: the names in it, and where each is found after the compaction.
+ * Plain patterns define the names, not the code that summarises.
  */
 import type { Colloquy, Message, Part } from 'colloquy'
 
@@ -67,7 +67,7 @@ export function isIn(text: string, thing: Thing): boolean {
   return found >= words.size * 0.6
 }
 
-/** Where each thing is found: in the checkpoint as it is sent, in what recall quotes when asked, behind its items. */
+/** Finds each name in the checkpoint, in what recall quotes, or behind an item. */
 export async function reach(colloquy: Colloquy, sessionId: string, things: readonly Thing[]): Promise<Reached[]> {
   const { sessions } = colloquy
   const checkpoint = await sessions.getCheckpoint(sessionId)

@@ -1,4 +1,4 @@
-/** What is still reachable after a real session was compacted without a model, beside the summary a model wrote of it. */
+/** Compares what a compaction without a model keeps of a real session with the summary that a model wrote. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { piSession, piSessionIsThere, recordedMessages } from '../test/support/pi-session.ts'

@@ -1,4 +1,7 @@
-/** Durable appends over HTTP, beside a route that checks the same body and stores nothing, and beside the library. */
+/**
+ * Durable appends over HTTP, compared with a route that validates the same body and stores nothing, and with the
+ * library.
+ */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { createAdaptorServer } from '@hono/node-server'
@@ -102,7 +105,7 @@ async function bareServer(): Promise<{ port: number; close(): void }> {
   return { port: typeof address === 'object' ? address!.port : 0, close: () => http.close() }
 }
 
-/** How long the other process took. */
+/** Measures the other process. */
 function seconds(orders: PostOrders): Promise<number> {
   const child = fork(new URL('./http-process.ts', import.meta.url), { execArgv: ['--import', 'tsx'] })
   return new Promise((resolve, reject) => {

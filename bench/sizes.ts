@@ -1,4 +1,4 @@
-/** How much each benchmark does: the full run that is published, and a quick one that only shows that all of it runs. */
+/** Sizes of each benchmark: the full run that is published, and a quick one that only proves that all of it works. */
 export interface Sizes {
   histories: readonly number[]
   /** Rounds of baseline and ours, side by side. */

@@ -28,7 +28,7 @@ interface Team {
   middle(): number
 }
 
-/** What is measured, each at both sizes. */
+/** The measured operations, each at both sizes. */
 const tasks: ReadonlyArray<{ what: string; atMost?: number; run(team: Team): Promise<unknown> }> = [
   {
     what: "an agent's view",
@@ -82,7 +82,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
 const perBatch = 2_000
 const unread = 20
 
-/** Written fast and without syncs; measured on the file as anybody opens it. */
+/** Written fast and without syncs; measured on the file with default settings. */
 async function build(path: string, events: number, tell: Tell): Promise<Team> {
   const builder = await openAt(path, { tokens: 'fast', durability: 'relaxed' })
   const next = messages(11)

@@ -1,4 +1,4 @@
-/** What we add to a turn of an agent: everything but the model. */
+/** Our share of an agent's turn: everything but the model. */
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Colloquy } from 'colloquy'

@@ -1,4 +1,4 @@
-/** The UI: how soon a long conversation is to be read beside a short one, and how much the pages weigh. */
+/** The UI: first paint of a long conversation compared with a short one, and the size of the pages. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ import { openAt } from './ours.ts'
 import type { Sizes } from './sizes.ts'
 import { count, milliseconds } from './units.ts'
 
-/** What the pages may weigh together, packed. */
+/** Maximum packed size of all pages. */
 const mostKilobytes = 350
 
 export const web: Benchmark = {

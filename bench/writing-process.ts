@@ -10,9 +10,9 @@ export interface WriterOrders {
 }
 
 export interface WriterReport {
-  /** Of every message that was acknowledged. */
+  /** Ids of all acknowledged messages. */
   ids: string[]
-  /** How long each took, in milliseconds. */
+  /** Duration of each append, in milliseconds. */
   waits: number[]
 }
 

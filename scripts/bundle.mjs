@@ -22,14 +22,14 @@ await bundle(
   { chunkFileNames: 'part-[name]-[hash].js', sourcemap: true },
 )
 
-/** Nobody hands a schema to programs, so they bring zod along: its hundred files take longer to load than all of ours. */
+/** Programs take no schemas from callers, so they bundle zod: its hundred files load more slowly than all of ours. */
 const ofProgram = { external: /^(?!zod$)[^./]/ }
 await bundle({ cli: 'src/cli/main.ts' }, ofProgram, { chunkFileNames: 'cli-[name]-[hash].js' })
 // One file: a program that bundles the package has to take it along.
 await bundle({ 'sqlite-worker': 'src/stores/sqlite/worker/worker.ts' }, ofProgram, { codeSplitting: false })
 copyFileSync(join(root, 'node_modules', 'zod', 'LICENSE'), join(root, 'dist', 'LICENSE-zod'))
 
-/** `external` is what is installed beside the package, and Node's own. */
+/** `external` names installed packages and Node's own modules. */
 async function bundle(input, options, output) {
   const bundled = await rolldown({ cwd: root, input, platform: 'node', ...options })
   await bundled.write({ dir: 'dist', format: 'esm', entryFileNames: '[name].js', ...output })

@@ -45,7 +45,7 @@ export function build() {
   writeFileSync(built, '')
 }
 
-/** Of an earlier build: they have other names each time. Not before the sources are known to be right. */
+/** Removes the parts of an earlier build, whose names differ each time, once the sources are known to compile. */
 function removeParts() {
   for (const entry of readdirSync(at('dist'), { withFileTypes: true })) {
     if (entry.isFile() && at('dist', entry.name) !== uiBuilt) rmSync(at('dist', entry.name))

@@ -6,7 +6,7 @@ import { setUp } from './setup.mjs'
 
 setUp()
 stopWithNpm()
-// In this process, so that a signal reaches the server itself and it can stop in peace.
+// Runs in this process, so that a signal reaches the server itself and it stops cleanly.
 process.argv.splice(2, 0, 'serve')
 await import('../dist/cli.js')
 

@@ -35,7 +35,7 @@ const phrases = [
   [/\bfor ever\b/i, 'says "for ever": write "permanently", "always" or "never ends"'],
   [/\bof before\b/i, 'says "of before": write "older" or "earlier"'],
   [/\bbeside\b/i, 'says "beside": write "next to", "with", or "in the worker"'],
-  [/\bseeds?\b(?! (of|the|value|number|=|for))/i, 'speaks of "seeds": name dagent, Loom or TENEX'],
+  [/\bthe seeds\b|\bseed 00\d/i, 'speaks of "seeds": name dagent, Loom or TENEX'],
   [/[.;:] Who [a-z]+s?\b/, 'has an indefinite person ("Who …"): name the part'],
   [/\b(lets?|letting) go\b/i, 'says "let go": write "release", "close" or "evict"'],
   [/\bbrought in order\b|\bin peace\b|\bat hand\b/i, 'has a poetic phrase: use the usual technical word'],

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src')
 
-/** Who may import whom, read from the table of rooms. */
+/** Reads the table of rooms: each room with the rooms it may import. */
 function allowances(): Map<string, string[]> {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   const table = text

@@ -1,4 +1,4 @@
-/** What one can do with a conversation and its messages: asked first, undone where the engine allows it. */
+/** Actions on a conversation and its messages: confirmed first, undone where the engine allows it. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'

@@ -156,7 +156,7 @@ describe('a chat', () => {
     await server.colloquy.conversations.addEvent(session.conversationId, { role: 'user', content: 'Said meanwhile' })
     model.goOn()
     line.mend()
-    // What was said meanwhile is answered, too.
+    // Messages sent meanwhile are answered, too.
     await page.getByText('Before the cut, after the cut').first().waitFor()
     await page.getByText('Said meanwhile').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()

@@ -105,7 +105,7 @@ describe('a conversation', () => {
     await expect.poll(() => page.locator('.conversation-header .badge--note').textContent()).toBe('plan')
     await page.reload()
     await page.getByText('v6 of 43').waitFor()
-    // What can be done to it now is not offered, but to branch off there.
+    // Branching is the only action offered for a past version.
     await page.getByRole('button', { name: 'Actions', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Branch here…' }).waitFor()
     expect(await page.getByRole('menuitem', { name: 'Archive…' }).count()).toBe(0)

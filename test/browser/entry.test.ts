@@ -1,4 +1,4 @@
-/** How a person gets in: the printed address, the cookie it becomes, and what who has neither is told. */
+/** The ways in: the printed address, the cookie it becomes, and the page for a browser that has neither. */
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
 import { freshServer } from '../support/server.ts'

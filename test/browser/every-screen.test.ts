@@ -1,4 +1,4 @@
-/** What holds on every screen: accessible in both themes, usable on a narrow screen, below a path, on either store. */
+/** Rules of every screen: accessible in both themes, usable on a narrow screen, below a path, on either store. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { accessibilityProblems, visit } from '../support/browser.ts'
@@ -79,7 +79,7 @@ describe('every screen', () => {
         return Math.max(...places.map(place => place.scrollWidth))
       })
       if (width > 360) wide[screen.name] = width
-      // What is laid out otherwise there is looked at once more.
+      // A screen with another narrow layout is checked once more.
       if (isOtherwise.has(screen.name)) expect(await accessibilityProblems(page)).toEqual([])
     }
     expect(wide).toEqual({})

@@ -1,4 +1,4 @@
-/** How the server does, drawn from its own figures. */
+/** The health of the server, drawn from its own metrics. */
 import { expect, it } from 'vitest'
 import { visit } from '../support/browser.ts'
 import { freshSchema } from '../support/postgres.ts'

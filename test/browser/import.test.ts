@@ -1,4 +1,4 @@
-/** What a person brings along: exports of ours, chats, sessions of others; all of it, or said what not. */
+/** Imported files: archives of Colloquy, chats, sessions of other programs; all of it, or a note of what is missing. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

@@ -27,7 +27,7 @@ describe('a conversation of 10,000 messages', () => {
     const meant = page.locator('.message--meant')
     await meant.getByText('Message number 5000.').waitFor()
     const before = await meant.boundingBox()
-    // What comes at the end, and rows above that are read and measured, move nothing.
+    // New messages at the end, and rows above that are loaded and measured, move nothing.
     await server.colloquy.conversations.addEvent(id, { role: 'user', content: 'Something new' })
     await page.getByText('new', { exact: false }).first().waitFor()
     await settled(page)

@@ -11,7 +11,7 @@ import { type Demo, demoClock, fillDemo } from '../support/demo-store.ts'
 interface Picture {
   name: string
   path(demo: Demo): string
-  /** What must be there before the picture is taken, and what is done for it. */
+  /** Waits for the parts of the picture, and does what it shows. */
   ready(page: Page, demo: Demo): Promise<unknown>
   height?: number
   /** Happens once: both pictures are taken of the same moment. */
@@ -144,7 +144,7 @@ try {
     for (const { name, path, ready, height = 800, isOnce = false } of pictures) {
       if ((only.length > 0 && !only.includes(name)) || (isOnce && colorScheme === 'dark')) continue
       await page.setViewportSize({ width: 1280, height })
-      // Anew: what the picture before left open is closed.
+      // Closes what the picture before left open.
       await page.goto('about:blank')
       await page.goto(`${running.url}/${path(demo)}`)
       if (name === 'health') busy().catch(() => undefined)

@@ -1,4 +1,4 @@
-/** What every store promises about looking back over a project: see `src/log/accounts.ts`. */
+/** The contract of accounts of a project: see `src/log/accounts.ts`. */
 import type { AuditEntry, AuditQuery, Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import { memoryArchives } from '../support/archives.ts'

@@ -1,4 +1,4 @@
-/** What every store promises about branches: they go on counting and chaining where their parent was. */
+/** The contract of branches: they continue the versions and the hash chain of their parent. */
 import { IllegalState, NotFound } from 'colloquy/errors'
 import type { Store, Viewer } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'

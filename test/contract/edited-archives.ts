@@ -1,4 +1,4 @@
-/** What every store promises about an archive that somebody edited: refused with nothing changed, or what it was. */
+/** The contract of edited archives: refused with nothing changed, or restored as they were. */
 import { IllegalState } from 'colloquy/errors'
 import type { Store } from 'colloquy/stores'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What every event log promises: see `src/log/event-log.ts`. */
+/** The contract of the event log: see `src/log/event-log.ts`. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -1131,7 +1131,7 @@ function expectEveryEventOnce(seen: readonly RecordedEvent[], versions: Record<s
   expect(seen).toHaveLength(Object.values(versions).reduce((sum, count) => sum + count, 0))
 }
 
-/** After everything that can be let go of was. */
+/** Memory in use after a garbage collection. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -1,4 +1,4 @@
-/** What every store promises about leases: see `src/log/leases.ts`. */
+/** The contract of leases: see `src/log/leases.ts`. */
 import { InvalidInput, LeaseHeld, LeaseLost } from 'colloquy/errors'
 import type { Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
@@ -217,7 +217,7 @@ function describeQueue(open: OpenStore): void {
     )
     const taken = (await Promise.all(asking)).flatMap(lease => lease ?? [])
     expect(new Set(taken.map(lease => lease.name)).size).toBe(taken.length)
-    // Whoever was passed over while others took theirs asks again.
+    // A caller that was passed over while others took theirs tries again.
     let rest = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
     const late: string[] = []
     while (rest) {

@@ -67,7 +67,7 @@ function scriptedAnswer(scene: Scene): ScriptedAnswer {
     ...(usage && { usage }),
   }
   if (ending === 'cut') return { ...turn, failure: { kind: 'network' } }
-  // A script cannot stall; it goes on speaking for longer than anybody listens.
+  // A script cannot stall; it goes on for longer than any reader.
   return ending === 'stall' ? { ...turn, text: `${text}${' and so on'.repeat(100_000)}` } : turn
 }
 

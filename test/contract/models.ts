@@ -1,4 +1,4 @@
-/** What every model promises: see `src/models/model.ts`. */
+/** The contract of models: see `src/models/model.ts`. */
 import {
   answerCollector,
   answerOf,
@@ -14,9 +14,9 @@ import type { Refusal, Scene } from '../support/models/scene.ts'
 export interface ModelUnderTest {
   /** A model that plays these scenes, one per call, the last one ever after. */
   playing(...scenes: Scene[]): Promise<Model>
-  /** One that is refused; absent where there is nobody to refuse. */
+  /** Opens a model that is refused; absent where no provider can refuse. */
   refusedWith?(refusal: Refusal): Promise<Model>
-  /** What it can show. */
+  /** Features that the model can show. */
   has: { reasoning: boolean; usage: boolean }
 }
 

@@ -1,4 +1,4 @@
-/** What every store promises about the register of nodes: see `src/log/nodes.ts`. */
+/** The contract of the register of nodes: see `src/log/nodes.ts`. */
 import type { NodeFacts } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './store-under-test.ts'

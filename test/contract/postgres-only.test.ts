@@ -1,4 +1,4 @@
-/** What only a server can show: its restarts, cut connections, transactions of others, roles, migrations, processes. */
+/** Behaviour of a server alone: its restarts, cut connections, foreign transactions, roles, processes. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -36,7 +36,7 @@ async function openAt(url: string): Promise<Store> {
   return store
 }
 
-/** A connection past the store, as an administrator or somebody else's program has one. */
+/** A connection past the store, as an administrator or another program has one. */
 async function sqlAt(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url.replace(/[?&]schema=\w+/, '') })
   client.on('error', () => undefined)
@@ -315,7 +315,7 @@ describe('a store that moved to another server', () => {
     const from = await store.position()
     await store.close()
     const sql = await sqlAt(url)
-    // What a dump brings along: rows with the numbers of a server that had come further, and its name.
+    // A dump brings rows along with the numbers of a server that was further on, and its name.
     await sql.query(`update ${schema}.meta set value = 'another server' where name = 'server'`)
     await sql.query(`update ${schema}.events set tx = tx + 1000000000`)
     const moved = await openAt(url)

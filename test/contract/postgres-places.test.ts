@@ -66,7 +66,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
     expect(await store.search({ project, text: 'four' })).toHaveLength(1)
     expect((await other.verify()).damages).toEqual([])
     expect(pooler.transactions).toBeGreaterThan(20)
-    // What others find on the connections they are given next is as it was.
+    // The next users of these connections find them unchanged.
     const bare = await sqlAt(`postgres://postgres@127.0.0.1:${pooler.port}/postgres`)
     for (let i = 0; i < 4; i++) {
       const { rows } = await bare.query(`select current_setting('search_path') as path,
@@ -80,7 +80,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
     const server = await ownServer()
     const pooler = await transactionPooler(server.socketFolder)
     const place = `postgres://postgres@127.0.0.1:${pooler.port}/postgres?schema=two&pooler=transaction`
-    // At that address there is nobody.
+    // No server listens at that address.
     const [store, other] = [await openAt(place), await openAt(`${place}&direct=127.0.0.1:1`)]
     const events = other.subscribe({ project, from: 'start' })
     await store.append(proposal('c', [conversationCreated(), messageAdded('heard')]))
@@ -115,7 +115,7 @@ describe('through a pooler that gives a connection for a transaction', () => {
     expect(
       await errorOf(() => stores[0]!.append(proposal('d', conversationCreated(), { project: 'bank' }))),
     ).toBeInstanceOf(Error)
-    // A connection on which nobody said which project sees none, whoever used it before.
+    // A connection without a project sees none, after any other user.
     const bare = await sqlAt(`postgres://teller@127.0.0.1:${pooler.port}/postgres`)
     for (let i = 0; i < 4; i++) {
       expect((await bare.query('select count(*)::integer as seen from talks.events')).rows).toEqual([{ seen: 0 }])

@@ -1,4 +1,4 @@
-/** What is derived from the log goes wrong on a server, and is put right by the log; work that one node does at a time. */
+/** Derived rows on a server are damaged, and repaired by the log; work that one node does at a time. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

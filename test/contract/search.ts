@@ -1,4 +1,4 @@
-/** What every store promises about search: see `src/log/search.ts`. */
+/** The contract of search: see `src/log/search.ts`. */
 import type { Audience, WorkItem } from 'colloquy'
 import type { SearchHit, SearchQuery, Store, TitleHit, TitleQuery, Viewer } from 'colloquy/stores'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What only a file can show: copies of it, its bytes, damage to its rows, and other processes on it. */
+/** Behaviour of a file alone: copies of it, its bytes, damage to its rows, and other processes on it. */
 import { spawn } from 'node:child_process'
 import {
   closeSync,
@@ -51,7 +51,7 @@ function put(from: string, to: string, how: typeof copyFileSync | typeof renameS
   rmSync(`${to}-shm`, { force: true })
 }
 
-/** A store of which a copy was taken at two events, and which then went on to four. Nobody has it open. */
+/** A closed store that was copied at two events, and then went on to four. */
 async function copyOfStore() {
   const folder = temporaryFolder()
   const path = join(folder, 'colloquy.db')
@@ -235,7 +235,7 @@ describe('the bytes of the file', () => {
 })
 
 describe('damage to rows', () => {
-  /** Three conversations; then somebody changes the file behind the store's back. */
+  /** Three conversations in a file that is then changed behind the store's back. */
   async function tamperedFile(sql: string): Promise<string> {
     const { store, path } = await openSqlite()
     for (const id of ['a', 'b', 'c']) {
@@ -510,7 +510,7 @@ it.skipIf(!existsSync('/proc/self/fd'))(
 )
 
 describe('the index of words', () => {
-  /** How many lists a search has to look through. */
+  /** Counts the segments that a search has to look through. */
   function listsIn(path: string): number {
     const index = new DatabaseSync(`${path}-search`, { readOnly: true })
     try {
@@ -536,7 +536,7 @@ describe('the index of words', () => {
 })
 
 describe('the write-ahead log', () => {
-  /** How often it was started over: a number in its header. */
+  /** Reads how often the log was restarted: a number in its header. */
   function startsOf(path: string): number {
     const header = Buffer.alloc(32)
     const file = openSync(`${path}-wal`, 'r')
@@ -552,7 +552,7 @@ describe('the write-ahead log', () => {
     const path = join(temporaryFolder(), 'colloquy.db')
     const store = await openAt(path)
     await store.append(proposal('c', conversationCreated()))
-    // Whoever moves it is awake.
+    // A search wakes the worker, which moves the log into the file.
     await store.search({ project, text: 'nothing' })
     const before = startsOf(path)
     let written = 0

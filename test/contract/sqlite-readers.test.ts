@@ -1,4 +1,4 @@
-/** What those who follow a file are told while another process writes to it, and when it goes bad under them. */
+/** Subscribers of a file while another process writes to it, and when it becomes damaged. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, truncateSync, writeSync } from 'node:fs'
@@ -37,7 +37,7 @@ it.each(Object.entries(ruin))(
       expect((error as ColloquyError).code).toMatch(/^store\//)
     }
     for (const reader of readers) expect(await reader.next()).toEqual({ done: true, value: undefined })
-    // Whoever comes now hears of it in the same way.
+    // A new subscriber gets the same error.
     const late = await errorOf(() => store.subscribe({ project, from: 'start' }).next())
     expect(late).toBeInstanceOf(ColloquyError)
   },

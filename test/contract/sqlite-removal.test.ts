@@ -1,4 +1,4 @@
-/** What becomes of the index and of write-ahead logs on SQLite when removing something fails, is cut off, or meets readers. */
+/** The search index and write-ahead logs on SQLite when a removal fails, is cut off, or meets readers. */
 import {
   copyFileSync,
   existsSync,
@@ -28,13 +28,13 @@ async function openAt(path: string, options: { busyTimeoutMs?: number; readOnly?
   return store
 }
 
-/** Files beside the store, its logs and its indexes, that contain the marker. */
+/** Finds the files of the store, its logs and its indexes that contain the marker. */
 function filesWith(path: string): string[] {
   const files = readdirSync(dirname(path)).filter(name => name.startsWith(basename(path)))
   return files.filter(name => readFileSync(join(dirname(path), name)).includes(marker))
 }
 
-/** Somebody else at the file, who holds the write lock or reads it as it is now. */
+/** Opens the file as another program that holds the write lock or a read snapshot. */
 function somebody(path: string, sql: string): InstanceType<typeof DatabaseSync> {
   const connection = new DatabaseSync(path)
   onTestFinished(() => connection.close())
@@ -196,7 +196,7 @@ describe('a purge that is refused', () => {
     await store.close()
     const again = await openAt(path, { busyTimeoutMs: 50 })
     const branch = proposal('branch', [conversationCreated({ branchOf: { conversationId: 'c', version: 2 } })])
-    // Somebody branches off while the archive is written.
+    // A branch is made while the archive is written.
     const to = memoryArchives()
     const late = {
       ...to,

@@ -1,4 +1,4 @@
-/** A worker beside the store that fails as a whole: whoever waits for it is told, in the store's own words. */
+/** A worker of the store that fails as a whole: its callers get an error of the store. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/temporary.ts'
 const here = dirname(fileURLToPath(import.meta.url))
 const root = dirname(dirname(here))
 
-/** What the store is made of, with another worker in it: the door to it. */
+/** Copies the built store with another worker in it; returns the door to it. */
 function storeWith(worker: string): { door: string; path: string } {
   const folder = temporaryFolder()
   const isProgram = (path: string) => !/[\\/](web|types)$/.test(path)

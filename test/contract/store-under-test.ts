@@ -1,4 +1,4 @@
-/** What a contract suite needs of a store: a fresh one, and ways to come back to the same place. */
+/** The needs of a contract suite: a fresh store, and ways to open the same place again. */
 import type { Store } from 'colloquy/stores'
 
 export interface StoreUnderTest {

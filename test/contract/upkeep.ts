@@ -1,4 +1,4 @@
-/** What every store promises about checking, erasing, purging, restoring and expiring: see `src/log/upkeep.ts`. */
+/** The contract of upkeep: verify, erase, purge, restore and expiry. See `src/log/upkeep.ts`. */
 
 import type { ConversationEvent, Part, RecordedEvent } from 'colloquy'
 import { ConversationPurged, IllegalState, KeyReused, NotFound, StoreClosed, VersionConflict } from 'colloquy/errors'
@@ -321,7 +321,7 @@ function describeErase(open: OpenStore): void {
       await store.append(proposal('c', messageAdded('before'), { once: { key: 'other', digest: 'b' } }))
       await store.append(proposal('c', secret, { once: { key: 'k', digest: 'd' } }))
       await store.erase({ project, messageId: secret.messageId, origin })
-      // Whoever guesses hears the same, right or wrong.
+      // A guess gets the same answer, right or wrong.
       for (const digest of ['d', 'e']) {
         expect(await store.append(proposal('c', secret, { once: { key: 'k', digest } }))).toMatchObject({
           replayed: true,
@@ -821,7 +821,7 @@ function describeDue(open: OpenStore): void {
       expect([first.items.length, rest.items.map(head => head.info.id), rest.next]).toEqual([3, ['slow'], undefined])
       expect((await store.due('bank', start + 3 * hour, { limit: 10 })).items).toEqual([])
 
-      // What is over, moved on or stopped is due no more; an execution is also on a completed conversation.
+      // Completed, moved or stopped work is due no more; an execution is due also on a completed conversation.
       await store.append(proposal('slow', { type: 'phase.changed', to: 'plan' }))
       await store.append(proposal('out', { type: 'conversation.completed' }))
       await store.append(proposal('busy', { type: 'conversation.completed' }))

@@ -1,4 +1,4 @@
-/** What every store promises about windows of messages and their size: see `src/log/windows.ts`. */
+/** The contract of windows of messages and their size: see `src/log/windows.ts`. */
 import type { Audience, ConversationEvent, Message, Part, RecordedEvent } from 'colloquy'
 import { InvalidInput } from 'colloquy/errors'
 import { isVisible, type Store, type Viewer } from 'colloquy/stores'
@@ -402,7 +402,7 @@ function describeErasures(open: OpenStore): void {
   })
 }
 
-/** Windows of which a store may keep what it has read: the same as read anew, whoever wrote meanwhile. */
+/** Windows that a store may cache: equal to a fresh read, after writes of any process. */
 function describeSharing(open: OpenStore): void {
   const shared = { shared: true }
 
@@ -446,7 +446,7 @@ function describeSharing(open: OpenStore): void {
     try {
       call!.input.at.line = 2
     } catch {
-      // A store that keeps what it has read refuses; one that reads anew need not.
+      // A store that caches refuses; one that reads again need not.
     }
     expect(await read()).toEqual(parts)
   })
@@ -521,7 +521,7 @@ function describeSharing(open: OpenStore): void {
             const { sees: viewer, kinds, start, end, before, limit, isShared } = one
             const window = windowOn(conversationId, { viewer, kinds, start, ...(end !== undefined && { end }) })
             const page = { limit, ...(before !== undefined && { before }) }
-            // Forwards nothing is known: it is read anew.
+            // Forwards nothing is cached.
             const anew = (await store.messages(window, { ...page, after: 0, limit: 1000 })).slice(-limit)
             expect(await store.messages(window, { ...page, ...(isShared && shared) })).toEqual(anew)
           }
@@ -532,7 +532,7 @@ function describeSharing(open: OpenStore): void {
   })
 }
 
-// What a session sees, against a filter of the whole log that does nothing clever.
+// Compares a session's view with a naive filter of the whole log.
 
 const sessions = ['s', 't'] as const
 const agentOf = { s: 'dev', t: 'qa' } as const
@@ -579,7 +579,7 @@ interface Look {
   expected: ReturnType<typeof naively>
 }
 
-/** Looks at random conversations through random windows, beside what a naive filter of the whole log finds. */
+/** Reads random conversations through random windows, and compares them with a naive filter of the whole log. */
 async function forRandomWindows(open: OpenStore, look: (look: Look) => Promise<void>): Promise<void> {
   const { store } = await open()
   await fc.assert(

@@ -1,4 +1,4 @@
-/** What every store promises about finding work items by where they stand: see `src/log/directory.ts`. */
+/** The contract of finding work items by their state: see `src/log/directory.ts`. */
 import type { ConversationEvent, WorkItem } from 'colloquy'
 import type { Store } from 'colloquy/stores'
 import fc from 'fast-check'

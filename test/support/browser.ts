@@ -13,7 +13,7 @@ const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let browser: Promise<Browser> | undefined
 
 export interface VisitOptions extends BrowserContextOptions {
-  /** Where to go, below the server's address. Default: where its printed address leads. */
+  /** Path below the server's address. Default: the target of its printed address. */
   path?: string
   /** Errors in the console that the test is about. */
   expects?: RegExp
@@ -24,7 +24,7 @@ export interface VisitOptions extends BrowserContextOptions {
 export interface Visit {
   page: Page
   context: BrowserContext
-  /** What went wrong on the page so far. */
+  /** Errors on the page so far. */
   troubles: string[]
 }
 
@@ -66,7 +66,7 @@ export interface AxeViolation {
   nodes: Array<{ html: string; failureSummary?: string }>
 }
 
-/** What automated checks of accessibility find, in words that say where. Nothing is what is wanted. */
+/** Runs automated checks of accessibility and returns each violation with its place. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   // Through the debugger, not as a script of the page: the content policy stays as it is.
   await page.evaluate(await source())

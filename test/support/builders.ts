@@ -11,7 +11,7 @@ type SessionCreated = Extract<ConversationEvent, { type: 'session.created' }>
 
 let lastNumber = 0
 
-/** A name nobody used before. */
+/** Returns a name that no other test uses. */
 export function freshName(kind: string): string {
   return `${kind}-${++lastNumber}`
 }
@@ -26,7 +26,7 @@ export function conversationCreated(more: Partial<Created> = {}): Created {
   }
 }
 
-/** The fact that somebody said something, to everyone unless it says otherwise. */
+/** A message, to everyone unless `more` says otherwise. */
 export function messageAdded(text: string, more: Partial<MessageAdded> = {}): MessageAdded {
   const { role = 'user' } = more
   return {
@@ -70,7 +70,7 @@ export function proposal(
   }
 }
 
-/** What a recorded message says, in one string; undefined for other events. */
+/** Returns the text of a recorded message; undefined for other events. */
 export function textIn({ event }: RecordedEvent): string | undefined {
   if (event.type !== 'message.added') return undefined
   return event.parts.map(part => (part.type === 'text' ? part.text : '')).join('')
@@ -80,7 +80,7 @@ export function textsIn(events: readonly RecordedEvent[]): string[] {
   return events.flatMap(event => textIn(event) ?? [])
 }
 
-/** What a fenced append shows of its lease. */
+/** Returns the part of a lease that a fenced append carries. */
 export function fenceOf({ name, generation }: Lease): { name: string; generation: number } {
   return { name, generation }
 }
@@ -96,7 +96,7 @@ export async function nextEvents(events: AsyncIterator<RecordedEvent>, count: nu
   return taken
 }
 
-/** What an operation was refused with, or undefined when it went through. */
+/** Returns the error of an operation, or undefined when it succeeded. */
 export async function errorOf(operation: () => unknown): Promise<unknown> {
   try {
     await operation()

@@ -49,7 +49,7 @@ for (let turn = 1; turn <= turns; turn++) {
     { role: 'user', content: text },
     { idempotencyKey: key },
   )
-  // Whoever was killed has left its lease behind; it runs out soon.
+  // A killed process has left its lease behind; it expires soon.
   const result = await colloquy.agents
     .run(session.id, { trigger: { messageId: message.id }, model, waits: true })
     .catch(error => (error.code === 'team/already-answered' ? undefined : Promise.reject(error)))

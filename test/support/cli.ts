@@ -8,7 +8,7 @@ export interface CliResult {
   exitCode: number | null
   stdout: string
   stderr: string
-  /** What it printed, parsed. */
+  /** Its output, parsed. */
   json(): Record<string, unknown>
   /** The error it told on stderr, parsed. */
   error(): { code: string; message: string; facts: Record<string, unknown> }
@@ -17,9 +17,9 @@ export interface CliResult {
 export interface RunOptions {
   env?: Record<string, string>
   cwd?: string
-  /** What stands on its standard input; nothing unless given. */
+  /** Its standard input. Default: none. */
   input?: string
-  /** Who runs it. */
+  /** The user that runs it. */
   uid?: number | undefined
   /** Stops reading after the first piece of output, as `| head` does. */
   readsLittle?: boolean
@@ -35,7 +35,7 @@ export function startCli(
   args: readonly string[],
   { env = {}, cwd, input, uid, readsLittle = false }: RunOptions = {},
 ): { child: ChildProcess; ended: Promise<CliResult> } {
-  // The environment of whoever runs the tests must not colour the output or move its times.
+  // The environment of the test run must not colour the output or shift its times.
   const { NO_COLOR: _, FORCE_COLOR: __, ...inherited } = process.env
   const child = spawn(process.execPath, [entry, ...args], {
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 
 export interface CutLine {
   port: number
-  /** Where the line leads to. */
+  /** Sets the target port. */
   lead(port: number): void
   cut(): void
   mend(): void

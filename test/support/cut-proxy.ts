@@ -11,7 +11,7 @@ export interface CutProxy {
   cutNext(words: string, when: 'before' | 'after'): void
   /** Asks for each piece that a client sends whether its connection is cut, and when. */
   cutBy(choose: () => 'before' | 'after' | undefined): void
-  /** How many connections were cut. */
+  /** Number of connections cut. */
   readonly cuts: number
   close(): void
 }

@@ -1,4 +1,4 @@
-/** How soon a conversation is to be read: from the beginning of loading the page, all of it, until its newest message is there. */
+/** Measures the time from loading the page until the newest message of a conversation is shown. */
 import type { Page } from 'playwright-core'
 
 /** The conversation is one of `longConversation`. */

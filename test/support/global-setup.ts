@@ -8,7 +8,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where the workers agree on one PostgreSQL. */
+    /** Folder in which the workers agree on one PostgreSQL. */
     postgresFolder: string
     /** Begins the name of each database of this run. */
     databasePrefix: string

@@ -1,6 +1,6 @@
 /**
- * The calls of a recorded pi session, as they were made: for each, our count of the whole prompt and the provider's.
- * The recording is real and stands beside the project; where it is missing, those who want it skip.
+ * The calls of a recorded pi session: for each, our count of the whole prompt and the provider's. The recording lies
+ * outside the project; without it the tests that need it are skipped.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -75,9 +75,9 @@ function texts({ message }: Entry): string[] {
 export interface RecordedSession {
   messages: MessageInput[]
   compactions: Array<{
-    /** How many messages had been said. */
+    /** Number of messages before it. */
     after: number
-    /** How many of them the summary stands for. */
+    /** Number of messages that the summary covers. */
     covers: number
     summary: string
   }>
@@ -87,7 +87,7 @@ export interface RecordedSession {
 export function recordedMessages(text: string): RecordedSession {
   const messages: MessageInput[] = []
   const compactions: RecordedSession['compactions'] = []
-  /** How many messages stand before each entry. */
+  /** Number of messages before each entry. */
   const before: number[] = []
   for (const line of text.trim().split('\n')) {
     const entry = JSON.parse(line) as Entry

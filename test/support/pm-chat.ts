@@ -5,20 +5,20 @@ import { type ProviderServer, providerServer, type RecordedRequest } from './mod
 
 export const turns = 10
 export const budget = 9_000
-/** Of the budget, what an agent framework may put around our prompts. */
+/** Tokens of the budget that an agent framework may put around our prompts. */
 export const reserve = 1_500
 
 export interface Sent {
   question: string
   request: AgentRequest
-  /** What the provider was asked for it. */
+  /** The request that reached the provider. */
   arrived: RecordedRequest
 }
 
 export interface ChatTurn {
   text: string
   usage: { input: number; output: number }
-  /** What the framework calls its session. */
+  /** The session id of the framework. */
   sessionId?: string
 }
 
@@ -65,7 +65,7 @@ function anthropicServer(): Promise<ProviderServer> {
   return providerServer(...replies)
 }
 
-/** Every text of a request to the Messages API, whoever put it there. */
+/** Every text of a request to the Messages API. */
 export function textsIn({ body }: RecordedRequest): string[] {
   const system: unknown[] = typeof body.system === 'string' ? [body.system] : body.system
   const said = body.messages.flatMap(({ content }: { content: unknown }) => content)

@@ -1,9 +1,9 @@
 /**
- * A real PostgreSQL for tests and benchmarks: the binaries that npm installed, run directly, on a socket in a folder of
- * its own. Nothing of it is reachable from outside or left behind.
+ * A real PostgreSQL for tests and benchmarks: the binaries that npm installed, on a socket in a folder of its own.
+ * Nothing of it is reachable from outside or left behind.
  *
- * PostgreSQL refuses to run as root, so a root user runs it as `nobody`; and because `nobody` may not be able to read
- * this project, and some installers leave out the links between its libraries, the binaries are copied first.
+ * PostgreSQL refuses to run as root, so root runs it as an unprivileged user. That user may not be able to read this
+ * project, and some installers leave out links between its libraries, so the binaries are copied first.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import {
@@ -27,7 +27,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 export interface PostgresServer {
-  /** Where a database of it is: `postgres://…`. */
+  /** Returns the URL of a database: `postgres://…`. */
   urlOf(database: string): string
   readonly socketFolder: string
   readonly pid: number

@@ -48,7 +48,7 @@ async function sharedServer(): Promise<string> {
   const folder = inject('postgresFolder')
   const file = join(folder, 'server.json')
   if (isFirst(folder)) {
-    // What the tests prove of durability is that of processes, not of disks.
+    // The tests prove durability against the death of processes, not of disks.
     const server = await startPostgres({ fsync: 'off', full_page_writes: 'off' }).catch(error => {
       writeWhole(file, { failed: String(error) })
       throw error
@@ -84,7 +84,7 @@ function writeWhole(file: string, started: Started): void {
   renameSync(`${file}.new`, file)
 }
 
-/** Of the workers that run tests at once, one starts the server. */
+/** The first worker that needs the server starts it. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(join(folder, 'first'))

@@ -1,9 +1,9 @@
 /**
- * Recorded runs of a real orchestrator and its agents, replayed as conversations with turns. They stand beside the
- * project; where they are missing, those who want them skip.
+ * Recorded runs of a real orchestrator and its agents, replayed as conversations with turns. They lie outside the
+ * project; without them the tests that need them are skipped.
  *
- * The orchestrator kept a ledger and wrote "Stalled" when it had seen too many turns without progress: that is the label
- * a run is held against. It is the word of a model, not a fact, but nobody here wrote it.
+ * The orchestrator kept a ledger and wrote "Stalled" after too many turns without progress. That label is what a run is
+ * compared with. It is a judgement of a model, not a fact.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,9 +21,9 @@ export interface RecordedRun {
   turns: Array<{ agent: string; instruction: string; result: string }>
   /** After how many turns the orchestrator itself said that it was stalled. */
   stalledAfter: number[]
-  /** Whether its ledger ever said that it was in a loop. */
+  /** True if its ledger ever said that it was in a loop. */
   saidLoop: boolean
-  /** Whether it ended because the orchestrator held the request for satisfied. */
+  /** True if it ended because the orchestrator took the request as satisfied. */
   satisfied: boolean
 }
 

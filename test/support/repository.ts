@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { temporaryFolder } from './temporary.ts'
 
-// Nobody's own settings (global ignore files, signing, hooks) may reach into a test.
+// Settings of the machine (global ignore files, signing, hooks) must not reach into a test.
 process.env.GIT_CONFIG_GLOBAL = '/dev/null'
 process.env.GIT_CONFIG_NOSYSTEM = '1'
 

@@ -1,4 +1,4 @@
-/** What providers refuse in a request, as sentences; none if they take it. */
+/** Lists what providers would refuse in a request, as sentences. */
 import type { RequestMessage, RequestPart } from 'colloquy'
 
 export function problemsOf(messages: readonly RequestMessage[]): string[] {

@@ -57,7 +57,7 @@ export function iterationOf(request: ModelRequest): number {
   return Number(/Iteration (\d+) of/.exec(promptOf(request))?.[1])
 }
 
-/** Whether the last thing in the conversation is the result of a call. */
+/** True if the conversation ends with the result of a call. */
 export function hasResult({ messages }: ModelRequest): boolean {
   return messages.at(-1)?.content.some(part => part.type === 'tool-result') ?? false
 }

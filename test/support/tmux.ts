@@ -10,12 +10,12 @@ export interface Person {
   type(...keys: string[]): void
   /** Pastes text the way a terminal does. */
   paste(text: string): void
-  /** What is on the screen, lines without what is behind them. With colours as escapes where asked for. */
+  /** Returns the lines on the screen, with colours as escapes on demand. */
   screen(options?: { colours?: boolean }): string
   /** Looks until the screen is as expected, and gives it. */
   sees(expected: string | RegExp | ((screen: string) => boolean)): Promise<string>
   resize(columns: number, rows: number): void
-  /** Whether the program has ended. */
+  /** True if the program has ended. */
   isOver(): boolean
 }
 

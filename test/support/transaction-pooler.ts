@@ -1,6 +1,6 @@
 /**
- * A pooler such as operators put in front of PostgreSQL: every transaction of a client goes to whichever connection of the
- * server is free, and the next one to another. What one leaves behind in its session, somebody else finds.
+ * A pooler as operators put it in front of PostgreSQL: each transaction of a client goes to any free connection of the
+ * server. What one transaction leaves behind in its session, another client finds.
  */
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 
 export interface TransactionPooler {
   port: number
-  /** How many transactions went through. */
+  /** Number of transactions that went through. */
   readonly transactions: number
 }
 
@@ -41,7 +41,7 @@ export async function transactionPooler(socketFolder: string, { size = 2 } = {})
             client.destroy()
           })
     })
-    // In the middle of a transaction its connection is of no use to anybody else.
+    // In the middle of a transaction its connection is of no use to other clients.
     client.on('close', () => upstream?.socket.destroy())
 
     async function forward(frame: Buffer): Promise<void> {
@@ -196,7 +196,7 @@ function startup(parameters: Record<string, string>): Buffer {
   return message('', version, ...texts, Buffer.alloc(1))
 }
 
-/** What a client asked for when it came; what it wants to be set for its session is left aside, as poolers do. */
+/** Reads the startup parameters of a client; session settings are ignored, as poolers do. */
 function startupOf(frame: Buffer): Map<string, string> {
   const texts = frame.subarray(8).toString('utf8').split('\0')
   const parameters = new Map<string, string>()

@@ -10,7 +10,7 @@ const root = dirname(dirname(here))
 export interface Ended {
   code: number | null
   signal: NodeJS.Signals | null
-  /** What it wrote to stderr. */
+  /** Its standard error. */
   words: string
 }
 
@@ -30,7 +30,7 @@ export interface ChildOptions {
   program: string
   args?: readonly string[]
   env?: NodeJS.ProcessEnv
-  /** Runs as somebody else; only root can ask for that. */
+  /** Runs as this user; only root can choose one. */
   uid?: number
   /** Called with each line the child writes to its descriptor 3. */
   onLine?: (line: string) => void
@@ -67,7 +67,7 @@ export function startChild({ program, args = [], env = {}, uid, onLine }: ChildO
   }
 }
 
-/** Waits for a child, but not for ever: one that says nothing for `silenceMs` hangs, and is ended. */
+/** Waits for a child. One that prints nothing for `silenceMs` hangs, and is ended. */
 export async function runChild(
   options: ChildOptions,
   { silenceMs = 60_000 }: { silenceMs?: number } = {},

@@ -88,7 +88,7 @@ export async function compactionRaces({ folder, races, seed, onRace }: RacesOpti
     said.add((await colloquy.sessions.addMessage(session, { role: 'assistant', content: answer })).version)
   }
 
-  /** What the log says after a race. */
+  /** Checks the log after a race. */
   async function look(race: number): Promise<string[]> {
     const problems: string[] = []
     const history = await colloquy.sessions.getCheckpointHistory(session)

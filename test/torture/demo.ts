@@ -1,6 +1,6 @@
 /**
- * The demo, killed with -9 at random points and started again each time. In the end it must be as if nobody had: the same
- * files merged, no task done twice, no commit made twice, no message lost.
+ * The demo, killed with -9 at random points and started again each time. In the end everything must be as without
+ * kills: the same files merged, no task or commit made twice, no message lost.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -13,15 +13,15 @@ import { random } from './random.ts'
 
 const entry = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
-/** What the demo prints from beginning to end, about. */
+/** Approximate number of lines that the demo prints. */
 const linesOfAll = 85
 
 export interface DemoReport {
   kills: number
-  /** What the demo was at when it was killed: its last line. */
+  /** The last line of the demo before each kill. */
   killedAt: string[]
   problems: string[]
-  /** Of the files in the end. */
+  /** The hash of the final files. */
   tree: string
 }
 
@@ -121,7 +121,7 @@ export const stories: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** What is not as it should be after a demo that ended. */
+/** Lists what is wrong after a demo that ended. */
 export async function problemsOf(folder: string): Promise<string[]> {
   const problems: string[] = []
   const expect = (what: string, found: unknown, wanted: unknown) => {
@@ -159,7 +159,7 @@ export async function eventsOf(colloquy: Colloquy, item: Item): Promise<Recorded
   return colloquy.conversations.getEvents(conversationId!)
 }
 
-/** What code asked of agents, by its first words. */
+/** Returns the prompts to agents, by their first words. */
 async function askedIn(colloquy: Colloquy, item: Item): Promise<string[]> {
   const events = await eventsOf(colloquy, item)
   return events.flatMap(recorded => {

@@ -69,7 +69,7 @@ if (session) {
     const group = Array.from({ length: Math.min(width, appends - number) }, (_, index) => number + index)
     await Promise.all(group.map(one => append(colloquy, session, `under-${one}`, one)))
     number += group.length
-    // Gives the thread beside a turn: its feed and its checkpoints meet the faults too.
+    // Gives the worker a turn: its index and its checkpoints meet the faults, too.
     if (number % 40 < 4) await pass(1)
   }
   const { said } = await attempt('verify', 'verify', () => colloquy.verify())

@@ -46,7 +46,7 @@ interface Said {
 export interface FaultReport {
   fault: string
   acknowledged: number
-  /** How often an append was refused with each code. */
+  /** Number of refused appends by code. */
   refused: Record<string, number>
   /** The same for opening, searching, verifying and closing. */
   refusedBeside: Record<string, number>
@@ -167,7 +167,7 @@ export interface PowerLossReport {
   walSyncs: number
   /** Acknowledgements that came before their sync. */
   unsynced: string[]
-  /** How many moments of power loss were tried. */
+  /** Number of simulated power losses. */
   losses: number
   problems: string[]
 }

@@ -10,7 +10,7 @@ import { type Random, random } from './random.ts'
 
 export interface FuzzReport {
   requests: number
-  /** How many were answered with each status. */
+  /** Number of answers by status. */
   statuses: Record<number, number>
   slowestMs: number
   slowest: string

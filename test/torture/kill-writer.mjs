@@ -1,6 +1,6 @@
 /**
- * One of the writers that are killed. Appends for ever to three places at once and reports each acknowledgement on
- * descriptor 3, after addMessage resolved and never before.
+ * A writer that gets killed. Appends without end to three conversations and reports each acknowledgement on descriptor
+ * 3, after addMessage resolved and never before.
  *
  * Plain JavaScript on the built package, so that it starts quickly.
  */

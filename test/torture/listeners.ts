@@ -10,11 +10,11 @@ import { createServer, listen, newToken } from 'colloquy/server'
 
 export interface ListenersReport {
   appended: number
-  /** How long the appends took. */
+  /** Duration of the appends. */
   tookSeconds: number
   received: number
   dropped: number
-  /** Of the event loop, in milliseconds. */
+  /** Delay of the event loop, in milliseconds. */
   delay: { p50: number; p99: number; max: number }
   /** Growth of the process from before the deaf came to the end. */
   grownMb: number

@@ -1,4 +1,4 @@
-/** Another process that takes the write lock of a store and keeps it until it is told to let go. */
+/** Another process that takes the write lock of a store and keeps it until it is told to release it. */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from '@photostructure/sqlite'

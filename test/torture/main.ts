@@ -1,6 +1,6 @@
 /**
- * `npm run torture -- [kill|faults|damage|requests|compaction-races|chat|postgres|postgres-nodes|postgres-outages|fuzz|listeners|demo|storm|pages|all] [--cycles N] [--rounds N] [--cases N] [--seed S]`: what the tests do for a moment, for as
- * long as you like. Stops by itself; exit code 1 when a promise was broken.
+ * `npm run torture`: the long versions of the short torture tests. Stops by itself; exits with 1 when a promise was
+ * broken.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -284,7 +284,7 @@ async function team(folder: string, { cycles = 50, seed }: Settings): Promise<st
     kills += report.kills
     trees.add(report.tree)
     problems.push(...report.problems.map(problem => `demo ${round}: ${problem}`))
-    // One that ends before its first kill would go on for ever.
+    // A demo that ends before its first kill must not repeat without end.
     if (report.kills === 0) kills++
   }
   say(`${kills} kills in ${trees.size === 1 ? 'demos that all ended with the same files' : 'demos'}.`)

@@ -1,6 +1,6 @@
 /**
- * The page of a conversation of 100,000 messages: how soon it shows something beside a short one, and that scrolling through
- * it, near and far, neither fills the page with rows nor its memory with messages.
+ * The page of a conversation of 100,000 messages: its first paint compared with a short one, and scrolling, which must
+ * fill neither the page with rows nor the memory with messages.
  */
 import type { Colloquy } from 'colloquy'
 import { createServer, listen, newToken } from 'colloquy/server'

@@ -1,4 +1,4 @@
-/** What must hold of every request, looked at from outside: promises 5, 6, 7, 8 and 12, as sentences about what broke. */
+/** Promises 5, 6, 7, 8 and 12 about any request, checked from outside. Each broken one is a sentence. */
 import { isDeepStrictEqual } from 'node:util'
 import { type AgentRequest, type Checkpoint, type RequestMessage, type RequestPart, requestFor } from 'colloquy'
 import type { BudgetTooSmall } from 'colloquy/errors'
@@ -45,7 +45,7 @@ function budget({ request, asked, count }: Checking): string[] {
   return problems
 }
 
-/** Where the ledger says each version went. */
+/** Finds the place of each version in the ledger. */
 function placesOf({ ledger }: AgentRequest) {
   const versionsOf = (wanted: (why: string) => boolean) =>
     ledger.entries.flatMap(one => (one.what === 'message' && wanted(one.why) ? (one.versions ?? []) : []))
@@ -220,7 +220,7 @@ function flat(messages: readonly RequestMessage[]): string[] {
   return all
 }
 
-/** What a name takes beyond what every message has room for; longer ones are cut. */
+/** Tokens of a name beyond what every message has room for; longer names are cut. */
 function nameRoom(author: string): number {
   return Math.max(0, Buffer.byteLength(author.slice(0, 60)) - 16)
 }
@@ -240,7 +240,7 @@ export function checkRefusal({
   checkpoint: Checkpoint | undefined
 }): string[] {
   const window = table.window(seat)
-  // Seed 003's strategies keep the first system message, whatever else goes.
+  // The strategies of TENEX always keep the first system message.
   const { strategy } = step
   const keepsSystem = strategy.name === 'sliding_window' || strategy.name === 'summarization'
   const system = keepsSystem ? window.find(one => one.message.role === 'system' && !one.message.internal) : undefined
@@ -251,7 +251,7 @@ export function checkRefusal({
     (sum, { message }) => sum + message.tokens.count + 40 + nameRoom(message.author) + 24 * message.parts.length,
     0,
   )
-  // Whoever said what is asked about, their name stands with it.
+  // The name of the author is sent with the message to answer.
   const name = Math.max(0, ...window.map(({ message }) => nameRoom(message.author)))
   const least = largestDescription + (checkpoint ? checkpoint.tokens.checkpoint + 30 : 0) + pinned + leastMessage + name
   return least > step.budget
@@ -259,7 +259,7 @@ export function checkRefusal({
     : [`[P5] refused (${error.message}) although ${least} tokens would do in ${step.budget}`]
 }
 
-/** Of a helper, with its heading; and the shortest form of a message, with the notice that something was left out. */
+/** Tokens of a description with its heading; and of the shortest form of a message, with the notice of an omission. */
 const largestDescription = 250
 const leastMessage = 190
 

@@ -1,6 +1,6 @@
 /**
- * One case, carried out through the front door, beside a plain account of what was said to whom: three sessions on one
- * conversation (two that share their messages, one that keeps to itself).
+ * One case, carried out through the front door, together with a plain account of who said what to whom. Three sessions
+ * share one conversation: two that share their messages, one that does not.
  */
 import type { AgentRequest, Colloquy, Message, MessageInput, Part, Session } from 'colloquy'
 import { BudgetTooSmall } from 'colloquy/errors'
@@ -11,7 +11,7 @@ export interface Seat {
   session: Session
   agentName: string
   sharesMessages: boolean
-  /** How many messages had been said when its window was last started anew. */
+  /** Number of messages before its window was last cleared. */
   windowFrom: number
   /** The message a reset kept. */
   kept: Said | undefined
@@ -103,12 +103,12 @@ export class RequestTable {
     }
   }
 
-  /** What a session's model may see of its window, oldest first; what a reset kept not included. */
+  /** The messages of its window that a session's model may see, oldest first, without those a reset kept. */
   window(seat: Seat): Said[] {
     return this.said.slice(seat.windowFrom).filter(one => this.sees(seat, one))
   }
 
-  /** Told anew here on purpose: the product's own predicate is under test. */
+  /** Repeated here on purpose: the product's own predicate is under test. */
   sees(seat: Seat, { message: { audience } }: Said): boolean {
     if (audience.to === 'everyone') return true
     if (audience.to === 'session') return audience.sessionId === seat.session.id
@@ -218,9 +218,9 @@ export class RequestTable {
     }
   }
 
-  /** What is asked, and which stored message that is. */
+  /** Returns the trigger, and the stored message it is. */
   #trigger(seat: Seat, step: Ask): { asked: string | { messageId: string }; mark: string; stored: Said | undefined } {
-    // Where only what a person reads is sent, an internal message is nobody's question.
+    // An internal message is no trigger where only messages for a person are sent.
     const isTalk = ({ message }: Said) => step.strategy.name !== 'recent' || !message.internal
     const talk = this.window(seat).filter(one => one.mark !== '' && one.message.content !== '' && isTalk(one))
     if (step.message === 'stored text') {
@@ -250,7 +250,7 @@ function markedPart(part: Part, mark: string): Part {
   return JSON.parse(JSON.stringify(part).replaceAll(markPlace, mark)) as Part
 }
 
-/** What a seat is called in a report. */
+/** Names a session in a report. */
 export function nameOf(who: Who): string {
   return ['ada', 'bob', 'cat'][who]!
 }

@@ -15,7 +15,7 @@ export interface RequestsReport extends Tally {
 export interface RequestsOptions {
   cases: number
   seed: number
-  /** Number of the first case: with a seed it names a case, to have it again alone. */
+  /** Number of the first case, to repeat one case with its seed. */
   first?: number
   onCase?: (done: number, problems: number) => void
   /** Told at once: a long run may be cut off. */

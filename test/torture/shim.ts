@@ -23,7 +23,7 @@ export function compileShim(folder: string): string {
   return library
 }
 
-/** What fails, and how. */
+/** A failure of a system call. */
 export interface Fault {
   /** Every how many writes one fails. */
   write?: number

@@ -37,7 +37,7 @@ export function recordedBeads(count: number): StormBead[] {
     })
   }
   for (const bead of [...read.filter(one => one.dependencies?.length), ...read]) if (chosen.size < count) add(bead)
-  // What somebody waits for comes before them, so that the first so many hold together.
+  // Dependencies come first, so that any prefix of the list is complete.
   return [...chosen.values()].slice(0, count)
 }
 

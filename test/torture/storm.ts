@@ -19,9 +19,9 @@ export interface StormOptions {
   killEveryMs: number
   /** So often at the most. */
   mostKills?: number
-  /** How many of the answers are failures. */
+  /** Share of answers that are failures. */
   failShare: number
-  /** How many of them only report what is known so far: the bead is given out again. */
+  /** Share of answers that only report progress: the bead is given out again. */
   moreShare: number
   workMs: number
   leaseMs: number
@@ -87,7 +87,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
       const node: Node = { name, child, isDying: false }
       child.ended.then(({ code, words }) => {
         const at = Date.now()
-        // Whoever died was at it until then.
+        // A node that died had the item until then.
         for (const one of stretches) if (one.node === name) one.to ??= at
         if (!node.isDying && code !== 0) problems.push(`${name} ended by itself (${code}): ${words.slice(0, 500)}`)
       })

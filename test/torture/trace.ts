@@ -1,7 +1,6 @@
 /**
- * What the shim recorded: every write, truncation and sync in order. From it come two proofs about power loss: that a
- * sync stands before every acknowledgement, and that the files as a power loss would leave them hold everything
- * acknowledged.
+ * The record of the shim: every write, truncation and sync in order. It proves two things about power loss: a sync
+ * comes before every acknowledgement, and the files after a power loss hold everything acknowledged.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -12,7 +11,7 @@ export interface TraceEntry {
   /** Undefined when it succeeded. */
   error: number | undefined
   path: string
-  /** Where the bytes were written; the new size for a truncation. */
+  /** Offset of the written bytes; the new size for a truncation. */
   at: number
   data: Buffer
 }
@@ -41,7 +40,7 @@ export function readTrace(file: string): TraceEntry[] {
   return entries
 }
 
-/** Acknowledgements stand in the trace as lines written to a file named `acks` beside the store. */
+/** Acknowledgements are lines in a file named `acks` in the folder of the store. */
 export function acknowledgements(trace: readonly TraceEntry[]): Array<{ index: number; name: string }> {
   return trace.flatMap((entry, index) =>
     entry.kind === 'write' && basename(entry.path) === 'acks' ? [{ index, name: entry.data.toString().trim() }] : [],
@@ -65,7 +64,7 @@ export function unsyncedAppends(trace: readonly TraceEntry[]): string[] {
   return found
 }
 
-/** How many syncs of the write-ahead log succeeded. */
+/** Counts the successful syncs of the write-ahead log. */
 export function walSyncs(trace: readonly TraceEntry[]): number {
   return trace.filter(one => one.kind === 'sync' && one.error === undefined && one.path.endsWith('.db-wal')).length
 }

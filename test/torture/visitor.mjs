@@ -1,4 +1,4 @@
-/** Opens a store, reads what is there, adds a message, and says how each of these ended. Runs as whoever it is told to. */
+/** Opens a store, reads it, adds a message, and prints how each of these ended. Runs as a chosen user. */
 import { writeSync } from 'node:fs'
 import { ColloquyError, openColloquy } from 'colloquy'
 

@@ -1,4 +1,4 @@
-/** `close-unread.mjs PATH`: closes a store whose subscription nobody reads, and waits for what may come of it. */
+/** `close-unread.mjs PATH`: closes a store with an unread subscription, and waits for consequences. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { sqliteStore } from 'colloquy/sqlite'
 

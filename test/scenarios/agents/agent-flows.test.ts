@@ -1,4 +1,6 @@
-/** The flows of the seeds, through the front door: planning, chat, work without a conversation, and who goes first. */
+/**
+ * Flows of dagent, Loom and TENEX through the front door: planning, chat, work without a conversation, and priorities.
+ */
 import { isOfType } from 'colloquy'
 import { type ModelRequest, openModel } from 'colloquy/models'
 import { scriptedModel } from 'colloquy/models/scripted'

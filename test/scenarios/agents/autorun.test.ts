@@ -1,4 +1,4 @@
-/** What people say starts the agents it is for, where the project wants that, each once. */
+/** Messages of people start the agents they are for, each once, where the project wants that. */
 import { openColloquy } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it, onTestFinished } from 'vitest'

@@ -47,7 +47,7 @@ it('a chat of ten turns through the Claude Agent SDK arrives whole, inside the b
   const { colloquy } = await freshColloquy({ tokens: 'exact', requests: { budget } })
   const { sent, asked, sessionId } = await pmChat(colloquy, await throughSdk())
   await expectGoodChat(sent)
-  // It made no call of its own beside them.
+  // The SDK made no further calls.
   expect(asked).toHaveLength(turns)
   const { outsideIds } = (await colloquy.sessions.getSession(sessionId))!
   expect(outsideIds).toEqual({ claude: expect.stringMatching(/^[0-9a-f-]{36}$/) })
@@ -95,7 +95,7 @@ interface SdkMessage {
 
 type Query = (call: { prompt: string; options: Record<string, unknown> }) => AsyncIterable<SdkMessage>
 
-/** As its documentation says to, but for a home of its own and no traffic beside the messages. */
+/** As its documentation says, but with a home of its own and no traffic besides the messages. */
 async function throughSdk(): Promise<Send> {
   const path = createRequire(installed).resolve('@anthropic-ai/claude-agent-sdk')
   const { query } = (await import(pathToFileURL(path).href)) as { query: Query }

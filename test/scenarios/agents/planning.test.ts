@@ -6,7 +6,7 @@ import { freshColloquy } from '../../support/colloquy.ts'
 
 type Call = [name: string, input: Record<string, unknown>]
 
-/** What tools give back when a model calls them one after the other. */
+/** Returns the outputs of tools that a model calls one after the other. */
 async function outputsOf(colloquy: Colloquy, id: string, ...calls: Call[]): Promise<string[]> {
   const model = scriptedModel([...calls.map(([name, input]) => ({ calls: [{ name, input }] })), 'Planned.'])
   const result = await colloquy.agents.run(id, { message: 'Plan it', model })

@@ -1,4 +1,4 @@
-/** What agents ask people waits for an answer, across restarts, until its time is over. */
+/** Questions of agents to people wait for an answer, across restarts, until they expire. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Colloquy, isOfType, type Model, openColloquy, type Part } from 'colloquy'
@@ -50,7 +50,7 @@ it('a question waits across a restart, and the next run uses the answer', async 
   const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
   const asked = waitingRun(colloquy, id, scriptedModel([{ calls: [{ name: 'ask', input: { question: 'Blue?' } }] }]))
   await asked.isWaiting
-  // As if its process were gone: its time is over, and nobody has given the lease back.
+  // As if its process were gone: its lease has expired without a release.
   pass(10 * 60_000)
   const other = await openColloquy({ store, project: 'shop', sweepEveryMs: null, clock: now })
   onTestFinished(() => other.close())

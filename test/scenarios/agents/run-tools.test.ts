@@ -1,4 +1,4 @@
-/** What agents do in a work tree: inside of it, after reading, with leave. */
+/** Tools of agents in a worktree: inside of it, after reading, with permission. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function withDeveloper(agents: AgentSettingsInput = {}) {
 
 type Call = [name: string, input: Record<string, unknown>]
 
-/** What tools give back when a model calls them one after the other. */
+/** Returns the outputs of tools that a model calls one after the other. */
 async function outputsOf(colloquy: Colloquy, id: string, ...calls: Call[]): Promise<string[]> {
   const model = scriptedModel([...calls.map(([name, input]) => ({ calls: [{ name, input }] })), 'Done.'])
   const result = await colloquy.agents.run(id, { message: 'Go', model })

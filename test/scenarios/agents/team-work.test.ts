@@ -130,7 +130,7 @@ describe('QA', () => {
 })
 
 describe('a merge', () => {
-  /** Somebody commits to main while QA looks at the work. */
+  /** Commits to main while QA looks at the work. */
   const meanwhile = (root: () => string, files: Record<string, string>): Player => {
     let isDone = false
     return request => {

@@ -59,7 +59,7 @@ it('The main door exports at most 60 names.', () => {
 it('the package calls its errors by the names it exports', () => {
   const classes = Object.entries(errors).filter(([, value]) => value === ColloquyError || isError(value))
   expect(classes.length).toBeGreaterThan(30)
-  // Where two have the same name, a bundler gives one of them another, and what is caught would be called by that.
+  // A bundler renames one of two classes with the same name, and a caught error would carry the new name.
   expect(classes.filter(([name, one]) => name !== (one as { name: string }).name)).toEqual([])
 
   function isError(value: unknown): boolean {
@@ -153,7 +153,7 @@ function inUrl(code: string): string {
   return `data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`
 }
 
-/** Of files; not of addresses elsewhere, and without the heading. */
+/** Links to files, without their fragments; addresses elsewhere are left out. */
 function linksOf(page: string): string[] {
   return [...page.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link).filter(link => !/^\w+:/.test(link))
 }

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/temporary.ts'
 
 const feature = (featureId: string) => ({ type: 'feature', agentType: 'pm', featureId }) as const
 
-/** A project in a file that somebody damages behind its back. */
+/** A project in a file that is damaged behind its back. */
 async function shop() {
   const file = join(temporaryFolder(), 'colloquy.db')
   const kept = await freshColloquy({ store: `sqlite:${file}`, archive: { inactiveForMs: 100 * hour } })

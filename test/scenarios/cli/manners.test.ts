@@ -1,4 +1,4 @@
-/** How the command line behaves whatever the command: errors, exit codes, pipes, and text that plays tricks. */
+/** Behaviour of the command line common to all commands: errors, exit codes, pipes, and hostile text. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

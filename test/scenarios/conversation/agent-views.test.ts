@@ -350,7 +350,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ line, do: fc.constant('branch' as const), back: fc.nat(8) }) },
 )
 
-/** What is true of one conversation after a step: what concerns each agent, what it was given, what it would answer. */
+/** The expected state of one conversation after a step: what concerns each agent, what it got, what it would answer. */
 interface Expected {
   version: number
   concerns: ReadonlyMap<string, readonly number[]>
@@ -379,7 +379,7 @@ describe('any interleaving of agents, people, acknowledgements, compactions and 
       return { ...now, concerns, newest }
     }
 
-    /** Carries out a step; gives how things stand then, if anything changed for anybody. */
+    /** Carries out a step; returns the new state, if anything changed. */
     async function carryOut({ id, now }: Line, one: Exclude<Step, { do: 'branch' }>): Promise<Expected | undefined> {
       if (one.do === 'say') {
         const audience = one.to.length === 0 ? undefined : { to: 'agents' as const, agents: [...one.to] }
@@ -401,7 +401,7 @@ describe('any interleaving of agents, people, acknowledgements, compactions and 
       const told = [...versions('catch-up'), ...versions('message')].filter(version => !already.includes(version))
       const own = (await conversations.getMessages(id)).filter(message => message.author === agent)
       const fresh = told.filter(version => !own.some(message => message.version === version))
-      // What is new to the agent stands in the block, or is the trigger; to a late joiner all is history.
+      // New messages are in the catch-up block, or are the trigger; for a late joiner all is history.
       if (already.length > 0) {
         expect(fresh.filter(version => version !== trigger.version)).toEqual(versions('catch-up'))
       }

@@ -177,7 +177,7 @@ describe('the parent', () => {
     const three = await colloquy.conversations.delegate(id, task)
     await colloquy.conversations.complete(one.conversationId, 'looks fine')
     await colloquy.conversations.purge(two.conversationId)
-    // The sweep puts away what is completed, and may come before anybody looks.
+    // The sweep archives completed conversations, and may come before any read.
     await colloquy.conversations.complete(three.conversationId, 'fine, too')
     await colloquy.conversations.archive(three.conversationId)
     expect(await colloquy.conversations.getDelegations(id)).toMatchObject([

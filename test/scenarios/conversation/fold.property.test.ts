@@ -1,4 +1,4 @@
-/** Heads are kept beside the log for speed; whatever is done, folding the log again gives the same ones. */
+/** Heads are stored with the log for speed; after any writes, folding the log again gives the same ones. */
 import {
   type Audience,
   type Colloquy,
@@ -55,7 +55,7 @@ interface Table {
   spoken: Message[]
 }
 
-/** What concerns work items; undefined when it is something else. */
+/** Carries out a command about work items; undefined for other commands. */
 function doWork({ what, role: id, text, internal }: Command, { work }: Colloquy): Promise<unknown> | undefined {
   const task = { type: 'task', featureId: 'login', taskId: id } as const
   const pick = <T>(choices: readonly T[]): T => choices[text.charCodeAt(0) % choices.length]!
@@ -148,7 +148,7 @@ function refold(events: readonly RecordedEvent[]) {
   return { conversation: conversation!, sessions }
 }
 
-/** What a session's statistics must be, counted message by message. Erased ones count with the size they had. */
+/** Counts a session's statistics message by message. Erased ones count with the size they had. */
 function count(messages: readonly Message[], head: SessionHead) {
   const viewer = { sees: 'as-session', sessionId: head.id, agentName: head.agentName } as const
   const total = { messages: 0, tokens: 0, tokensIn: 0, tokensOut: 0 }

@@ -1,4 +1,4 @@
-/** What callers may hand in, and what they hear when it is wrong. Bad input never loses data. */
+/** Inputs of callers, and the errors for invalid ones. Bad input never loses data. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type MessageInput, type OpenOptions, openColloquy } from 'colloquy'

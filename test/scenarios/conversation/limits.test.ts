@@ -1,4 +1,4 @@
-/** Numbers that are too large: refused by name, and where earlier programs recorded them, no longer in anybody's way. */
+/** Numbers that are too large: refused by name, and harmless where the file holds them. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { OpenOptions } from 'colloquy'
@@ -9,15 +9,15 @@ const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as cons
 const largest = Number.MAX_SAFE_INTEGER
 const year = 365.25 * 24 * hour
 
-/** Earlier programs are shown by a file. */
+/** The numbers are written into the file by SQL. */
 const isFile = process.env.COLLOQUY_TEST_STORE !== 'postgres'
 
-/** Changes the file behind the store's back, to what an earlier program would have left. */
+/** Changes the file behind the store's back. */
 async function rewrite(store: string, sql: string): Promise<void> {
   const file = new DatabaseSync(store.replace('sqlite:', ''))
   file.exec(sql)
   file.close()
-  // What another process did is seen in a later turn of the event loop.
+  // Writes of another process are seen in a later turn of the event loop.
   await turn()
 }
 

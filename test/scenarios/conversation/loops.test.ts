@@ -1,4 +1,4 @@
-/** Routing that goes in circles is found in the log, blocked, and goes on only when somebody says so. */
+/** Routing that goes in circles is found in the log, blocked, and goes on only when a person clears it. */
 import type { Colloquy, OpenOptions } from 'colloquy'
 import { RoutingBlocked } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'

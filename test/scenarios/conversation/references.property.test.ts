@@ -1,4 +1,4 @@
-/** References in any interleaving: each content is given with its message, once, and to nobody else. */
+/** References in any interleaving: each content comes with its message, once, and reaches no other agent. */
 import type { Message, ReferenceResolver } from 'colloquy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -83,7 +83,7 @@ describe('any interleaving of agents, people, acknowledgements, references and c
           const own = all.filter(message => message.author === one.agent)
           const ofContent = new Map(all.flatMap(({ version, resolves }) => (resolves ? [[version, resolves.of]] : [])))
           const fresh = told.filter(version => !own.some(message => message.version === version))
-          // What is new to the agent stands in the block, or is the trigger; to a late joiner all is history.
+          // New messages are in the catch-up block, or are the trigger; for a late joiner all is history.
           if (already.length > 0) {
             expect(fresh.filter(version => version !== trigger.version)).toEqual(versions('catch-up'))
           }

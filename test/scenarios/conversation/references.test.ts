@@ -1,4 +1,4 @@
-/** What messages refer to is looked up once, told behind its message, and stays a reference in the log. */
+/** References of messages are resolved once, sent behind their message, and stay references in the log. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * Sessions of one thread, through two handles on one store, beside a model that knows nothing of lanes, sums or heads: a
- * list of messages and a few fields. Whatever is done in whatever order, both say the same.
+ * Sessions of one thread, through two handles on one store, compared with a model without lanes, sums or heads: a list
+ * of messages and a few fields. After any operations in any order both agree.
  */
 import { type Colloquy, type Message, openColloquy } from 'colloquy'
 import fc from 'fast-check'
@@ -22,7 +22,7 @@ interface ModelSession {
 interface Model {
   messages: Message[]
   sessions: Map<string, ModelSession>
-  /** What a key gave first. */
+  /** The first result of each key. */
   keys: Map<string, string>
 }
 

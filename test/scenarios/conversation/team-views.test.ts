@@ -1,4 +1,4 @@
-/** What a team's state puts into the requests of its agents: hand-offs, what others know, work out of the house, claims. */
+/** The state of a team in the requests of its agents: hand-offs, shared knowledge, delegated work, claims. */
 import { type AgentView, type Colloquy, type OpenOptions, openColloquy } from 'colloquy'
 import { AlreadyAnswered, LeaseHeld, LeaseLost } from 'colloquy/errors'
 import { scriptedModel } from 'colloquy/models/scripted'

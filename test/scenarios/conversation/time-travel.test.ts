@@ -109,7 +109,7 @@ describe('at', () => {
     const events = await conversations.getEvents(branch.id, { limit: 5000 })
     for (const version of [1, 255, 256, 513, 700, 768, 769, 1023, 1024, 1025, 1100, 1101, 1535, 1536, 1537, last]) {
       const past = await conversations.at(branch.id, version)
-      // What stands in the branch is folded from where it begins.
+      // The branch's own events are folded from the branch point.
       const own = events.filter(one => one.version <= version && one.conversationId === past.conversation.id)
       let head: ConversationHead | undefined
       const sessions = new Map<string, SessionHead>()
@@ -403,7 +403,7 @@ describe('any tree of branches', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async actions => {
         const root = await colloquy.conversations.createConversation({ title: 'root' })
-        /** What a copy of each conversation would hold: the text of each version, undefined where none was said. */
+        /** A copy of each conversation: the text of each version, undefined for other events. */
         const copies = new Map<string, Array<string | undefined>>([[root.id, [undefined]]])
         let said = 0
         for (const { on, do: what, at } of actions) {

@@ -1,4 +1,4 @@
-/** Orchestrator turns: one at a time, completed once per agent, read back as seed 004 wants them. */
+/** Orchestrator turns: one at a time, completed once per agent, read back in the documented form. */
 import type { Colloquy } from 'colloquy'
 import { IllegalState, LeaseHeld, LeaseLost, PhaseRefused, TurnOpen } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What subscribers are told, and when. */
+/** Updates to subscribers, and their timing. */
 import { execFile } from 'node:child_process'
 import { openColloquy, type Update } from 'colloquy'
 import { describe, expect, it, onTestFinished } from 'vitest'

@@ -112,7 +112,7 @@ function fromOpenAi({ messages, tools = [], max_tokens }: Json): ModelRequest {
   }
 }
 
-/** What was said, whichever way a client chose to write it. */
+/** Returns the messages in one form, whichever form a client chose. */
 function plainMessages(protocol: Protocol, { messages }: Json): Json {
   if (protocol === 'openai-compatible') return messages.map(({ reasoning_content, ...message }: Json) => message)
   const merged: Json[] = []

@@ -1,4 +1,4 @@
-/** What arrives at a provider: the request in its protocol, cache marks, reasoning handed back, keys. */
+/** Requests as they arrive at a provider: protocol, cache marks, returned reasoning, keys. */
 import { answerOf, type ModelRequest, type ModelSettings, openModel } from 'colloquy/models'
 import { describe, expect, it } from 'vitest'
 import { question } from '../../contract/models.ts'

@@ -1,4 +1,4 @@
-/** What a provider reports back makes the next estimate better, and never smaller than our own measure. */
+/** Usage reported by a provider makes the next estimate better, and never smaller than our own count. */
 import type { Colloquy, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'

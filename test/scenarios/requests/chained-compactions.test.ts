@@ -125,7 +125,7 @@ describe('fifty compactions in a row', () => {
   )
 })
 
-/** What code carries on itself is there, whoever wrote the rest. */
+/** The carried sections are complete, by any author of the rest. */
 function expectCarried(checkpoint: Checkpoint, covered: readonly Message[]): void {
   const rendered = JSON.stringify(checkpoint)
   if (covered.some(message => message.version > 3)) expect(rendered).toContain('call-deploy')

@@ -1,4 +1,4 @@
-/** When compaction starts by itself: after so many messages, and in the background before anybody has to wait. */
+/** Automatic compaction: after so many messages, and in the background before a request has to wait. */
 import type { Colloquy, OpenOptions, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What code computes from the log and puts into requests and checkpoints itself. */
+/** State that code computes from the log and puts into requests and checkpoints. */
 import type { Part } from 'colloquy'
 import { describe, expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'

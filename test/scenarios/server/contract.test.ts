@@ -51,7 +51,7 @@ it('the contract gives browsers a client without anything of Node in it', () => 
       else outside.add(from!)
     }
   }
-  // What is built: types are gone from it.
+  // The built file has no types in it.
   visit(join(root, 'dist/client.js'))
   expect(seen.size).toBeGreaterThan(1)
   expect([...outside].sort()).toEqual(['eventsource-parser', 'zod'])

@@ -135,7 +135,7 @@ describe('live events', () => {
       for (let number = 0; number < times; number++)
         await colloquy.conversations.addEvent(id, { role: 'user', content })
     }
-    // What the store keeps in memory for all who listen together is there before, too: as much as it will ever be.
+    // A first subscription allocates what the store shares between all listeners.
     const listening = colloquy.subscribe()
     onTestFinished(async () => {
       await listening.return?.()
@@ -157,7 +157,7 @@ describe('live events', () => {
     await expect.poll(subscribers, { timeout: 30_000 }).toBe(deaf)
     await speak(800)
     expect(await subscribers()).toBe(deaf)
-    // What was sent is let go a moment after it was collected.
+    // Sent data is released a moment after it was collected.
     await expect.poll(() => (memoryInUse() - before) / deaf, { timeout: 20_000 }).toBeLessThan(1_000_000)
   })
 

@@ -1,4 +1,4 @@
-/** Seed 003's endpoints, with its paths and field names. */
+/** Loom's endpoints, with its paths and field names. */
 import { expect, it } from 'vitest'
 import { freshServer } from '../../support/server.ts'
 

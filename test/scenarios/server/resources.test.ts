@@ -1,4 +1,4 @@
-/** What the server offers, through real HTTP: with the typed client, and with plain requests. */
+/** Resources of the server through real HTTP: with the typed client, and with plain requests. */
 import { describe, expect, it } from 'vitest'
 import { freshServer } from '../../support/server.ts'
 

@@ -68,7 +68,7 @@ describe('a run over HTTP', () => {
     expect((await client.runs.list()).items).toMatchObject([
       { runId: started.json().runId, sessionId, conversationId, agent: 'pm', isHere: true, isDead: false },
     ])
-    // Whoever comes in the middle is told first what has been said.
+    // A client that connects in the middle first gets the text so far.
     const late = client.live({ deltas: true, conversation: conversationId })
     const first: string[] = []
     for await (const one of late) {

@@ -191,7 +191,7 @@ describe('a folder that cannot be made', () => {
   })
 })
 
-/** Permissions stop nobody who is root, so a child without rights looks at the store. */
+/** Permissions do not bind root, so a child without rights opens the store. */
 const stranger = process.getuid?.() === 0 ? 65534 : undefined
 const noStranger = process.platform === 'win32' ? 'no such permissions on Windows' : undefined
 
@@ -512,7 +512,7 @@ it.each([
   if (existsSync('/proc/locks')) expect(readFileSync('/proc/locks', 'utf8')).toContain(`:${statSync(copy).ino} `)
   expect(await runChild({ program: 'passer-by.mjs', args: [copy] })).toMatchObject({ code: 0, words: '' })
   await colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'five' })
-  // What a process that starts now sees is what would be left if this one were killed.
+  // A process that starts now sees what would be left if this one were killed.
   const said = await visit(copy, { readOnly: true, uid: process.getuid?.() })
   expect(said.count?.outcome).toBe('5')
 })

@@ -1,4 +1,4 @@
-/** What a kill cannot show: the sync before the acknowledgement, the loss of power, and a disk that fails. */
+/** Faults that a kill cannot show: the sync before the acknowledgement, the loss of power, and a disk that fails. */
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../support/temporary.ts'
 import { faults, losePower, underFault } from '../../torture/faults.ts'

@@ -1,4 +1,4 @@
-/** What an erased message said is nowhere any more: not in checkpoints, not in branches, not in what agents are sent. */
+/** The text of an erased message is nowhere any more: not in checkpoints, branches or requests. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Message } from 'colloquy'
@@ -40,7 +40,7 @@ async function compactedIn(colloquy: FreshColloquy['colloquy'], branchId: string
   return id
 }
 
-/** Earlier programs are shown by a file. */
+/** The case is prepared by changing the file. */
 const isFile = process.env.COLLOQUY_TEST_STORE !== 'postgres'
 
 const has = (value: unknown) => String(JSON.stringify(value)).includes(secret)

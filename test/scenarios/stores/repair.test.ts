@@ -1,4 +1,4 @@
-/** What is derived from the log goes wrong on the disk: it is reported, hides nothing else, and is put right by the log. */
+/** Derived rows on the disk are damaged: reported, hiding nothing else, and repaired by the log. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -165,7 +165,7 @@ describe('[P13] repair', () => {
     await colloquy.close()
     change(file, `update conversations set info = '' where id = '${hurt}'`)
     await cli('verify', '--repair')
-    // What can still be read off the valid events.
+    // The valid events can still be read.
     const again = await (await reopen()).conversations.getConversation(hurt)
     expect(again).toMatchObject({ title: 'Lighthouse keeper', phase: 'chat', status: 'active', pins: [3] })
   })

@@ -1,4 +1,4 @@
-/** `verify --salvage`: the rescued file, the files it refuses, and a salvage that is killed. Damage is in damage.test.ts. */
+/** A rescued file keeps more than its conversations: idempotency keys and records of purges. */
 import {
   copyFileSync,
   existsSync,

@@ -138,7 +138,7 @@ describe('[P1][P13] a copy', () => {
     }
     expect(hashOfFile(store)).toBe(before)
     const there = await openedAt(last)
-    // The key is known for ever, and what was purged is known to have been.
+    // The key and the record of the purge are copied.
     const again = { role: 'user', content: 'NUL \0, half \ud800, 登录 🜁' } as const
     await there.sessions.addMessage(dev, again, { idempotencyKey: 'once' })
     expect(await there.stats()).toEqual(expected.stats)
@@ -181,7 +181,7 @@ describe('[P1][P13] a copy', () => {
               said.push((await conversations.addEvent(id, { role: 'user', content: words }, options)).id)
             }
           }
-          // What does not fit the state of things is refused.
+          // Steps that do not fit the present state are refused.
           await work().catch(() => undefined)
         }
         await colloquy.close()
@@ -298,7 +298,7 @@ describe('a target', () => {
     expect(error).toBeInstanceOf(IllegalState)
     expect(String(error)).toContain('name another target, or copy other projects only')
     expect(await readAll(target)).toEqual(before)
-    // Other projects go in beside it.
+    // Other projects can be added to it.
     expect(await copyStore({ from: store, to: target, projects: ['bank'] })).toMatchObject([{ project: 'bank' }])
     expect(await readAll(target)).toEqual(before)
   })

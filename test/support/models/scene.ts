@@ -1,4 +1,4 @@
-/** What a model is to do in a test, said without any provider's protocol; each provider's wire plays it. */
+/** The script of a model in a test, without any provider's protocol; each provider's fake server plays it. */
 
 export interface Scene {
   reasoning?: { text: string; signature?: string }

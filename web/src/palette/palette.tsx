@@ -1,7 +1,7 @@
 /** The command palette on Ctrl-K or Cmd-K: conversations, screens, commands. */
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useCombobox } from '../components/combobox.ts'
-import { Marked } from '../components/marked.tsx'
+import { MarkedText } from '../components/marked-text.tsx'
 import { useClient, useProject } from '../connection/client.tsx'
 import { useStore } from '../connection/store.ts'
 import { useResource } from '../connection/use-resource.ts'
@@ -93,7 +93,7 @@ function Choices({ onDone }: { onDone(): void }) {
         {shown.map(({ entry, fit }, index) => (
           <div key={entry.key} className="palette__entry" {...box.option(index)}>
             <span className="cut">
-              <Marked text={entry.label} ranges={fit.ranges} />
+              <MarkedText text={entry.label} ranges={fit.ranges} />
             </span>
             <span className="quiet small">{entry.group}</span>
           </div>

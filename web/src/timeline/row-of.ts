@@ -3,8 +3,9 @@
  * the audit shows. Pure.
  */
 import type { StoredEvent } from 'colloquy/client'
-import { counted, dollars, duration, short } from '../format.ts'
+import { duration } from '../format.ts'
 import { divider, fact, type Row } from './row.ts'
+import { sessionRowOf } from './session-row-of.ts'
 import { workRowOf } from './work-row-of.ts'
 
 /** @param agentOf returns the agent of a session, or a placeholder */
@@ -77,51 +78,6 @@ export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string
       return divider(event.outcome === 'completed' ? 'good' : 'bad', `Delegated work ${event.outcome}`)
     case 'delegation.ended':
       return divider(event.outcome === 'completed' ? 'quiet' : 'bad', `Delegation ${event.outcome}`)
-    case 'session.created':
-      return divider(
-        'quiet',
-        `${event.agentName} joined${event.replaces === undefined ? '' : ' again, with a new session'}`,
-      )
-    case 'session.cleared':
-      return divider('warn', `${agentOf(event.sessionId)}: cleared. What stands above is no longer sent`)
-    case 'session.reset':
-      return divider(
-        'warn',
-        `${agentOf(event.sessionId)}: reset${event.kept.length > 0 ? ', system message kept' : ''}`,
-      )
-    case 'session.archived':
-      return divider('quiet', `${agentOf(event.sessionId)}: session archived`, event.reason)
-    case 'session.reopened':
-      return divider('quiet', `${agentOf(event.sessionId)}: session reopened`)
-    case 'session.expired':
-      return divider('quiet', `${agentOf(event.sessionId)}: session expired`)
-    case 'session.deleted':
-      return divider('quiet', `${agentOf(event.sessionId)}: session deleted; the log keeps it`, event.reason)
-    case 'compaction.failed':
-      return divider(
-        'warn',
-        `${agentOf(event.sessionId)}: compaction changed nothing${event.latched ? '; the packer serves from here' : ''}`,
-        event.reason,
-      )
-    case 'run.ended': {
-      const { agent, outcome, reason, steps, toolCalls, usage, durationMs } = event
-      const parts = [
-        counted(steps, 'step'),
-        ...(toolCalls > 0 ? [counted(toolCalls, 'tool call')] : []),
-        ...(usage ? [`${short(usage.input + (usage.cacheRead ?? 0))} in, ${short(usage.output)} out`] : []),
-        ...(usage?.cost === undefined ? [] : [dollars(usage.cost)]),
-        duration(durationMs),
-      ]
-      if (outcome === 'done') return divider('quiet', `${agent} is done · ${parts.join(' · ')}`)
-      const tone = outcome === 'failed' || outcome === 'crashed' ? 'bad' : 'warn'
-      const word = {
-        cancelled: 'was stopped',
-        failed: 'failed',
-        superseded: 'made way for another run',
-        crashed: 'crashed',
-      }
-      return divider(tone, `${agent} ${word[outcome]} · ${parts.join(' · ')}`, reason)
-    }
     case 'question.answered':
       return divider('quiet', `${event.timedOut ? 'Nobody answered in time, so' : 'Answered'}: ${event.answer}`)
     case 'message.erased':
@@ -142,25 +98,11 @@ export function rowOf(event: StoredEvent, agentOf: (sessionId: string) => string
       return fact(`${event.agent} is at work`)
     case 'execution.stopped':
       return fact(`${event.agent} stopped`)
-    case 'run.started':
-      return fact(`${event.agent} runs on ${event.model}, for message ${event.trigger}`)
     case 'question.taken':
       return fact('The answer was taken up')
     case 'reference.resolved':
       return fact(`Reference of message ${event.of} resolved`)
-    case 'request.built':
-      return fact(`${agentOf(event.sessionId)}: request of ${short(event.tokens)} of ${short(event.budget)} tokens`)
-    case 'compaction.started':
-      return fact(`${agentOf(event.sessionId)}: compaction of ${counted(event.messages, 'message')} started`)
-    case 'session.acknowledged':
-      return fact(`${agentOf(event.sessionId)} has taken in everything up to ${event.upTo}`)
-    case 'session.annotated':
-    case 'session.configured':
-    case 'session.described':
-    case 'session.linked':
-    case 'context.gathered':
-      return fact(`${agentOf(event.sessionId)}: ${event.type.replace('.', ' ')}`)
     default:
-      return workRowOf(event) ?? fact((event as { type: string }).type)
+      return sessionRowOf(event, agentOf) ?? workRowOf(event) ?? fact((event as { type: string }).type)
   }
 }

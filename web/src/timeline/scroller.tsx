@@ -6,6 +6,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
   type Ref,
+  type RefObject,
   useCallback,
   useEffect,
   useImperativeHandle,
@@ -76,20 +77,12 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   const settle = useCallback(() => {
     const element = view.current
     if (!element) return
-    let hasChanged = hasShrunk.current
+    const rows = measureRows(element, heights)
+    let hasChanged = hasShrunk.current || rows.hasChanged
     hasShrunk.current = false
-    let measured = 0
-    let sum = 0
-    for (const one of element.querySelectorAll<HTMLElement>(':scope > [data-row]')) {
-      if (one.dataset.isRead === undefined) continue
-      const size = one.offsetHeight
-      measured++
-      sum += size
-      if (heights.set(Number(one.dataset.row), size)) hasChanged = true
-    }
-    if (!isGuessed.current && measured >= 8) {
+    if (!isGuessed.current && rows.count >= 8) {
       isGuessed.current = true
-      heights.guess(Math.max(12, Math.round(sum / measured)))
+      heights.guess(Math.max(12, Math.round(rows.totalHeight / rows.count)))
       hasChanged = true
     }
     const wanted = isAtEnd.current
@@ -106,23 +99,7 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
     onRange(first, last)
   }, [onRange, first, last])
 
-  // Rows can grow later (an unfolded part, a streaming answer), and the window can be resized.
-  useEffect(() => {
-    const element = view.current!
-    const sizes = new ResizeObserver(settle)
-    const watch = () => {
-      sizes.disconnect()
-      sizes.observe(element)
-      for (const child of element.children) sizes.observe(child)
-    }
-    const children = new MutationObserver(watch)
-    children.observe(element, { childList: true })
-    watch()
-    return () => {
-      sizes.disconnect()
-      children.disconnect()
-    }
-  }, [settle])
+  useSizeChanges(view, settle)
 
   const onScroll = () => {
     const element = view.current!
@@ -186,6 +163,38 @@ export function Scroller({ ref, label, count, row, onRange, onAtEnd, start, foot
   )
 }
 
+function measureRows(element: HTMLElement, heights: Heights) {
+  const rows = { count: 0, totalHeight: 0, hasChanged: false }
+  for (const row of element.querySelectorAll<HTMLElement>(':scope > [data-row]')) {
+    if (row.dataset.isRead === undefined) continue
+    const size = row.offsetHeight
+    rows.count++
+    rows.totalHeight += size
+    if (heights.set(Number(row.dataset.row), size)) rows.hasChanged = true
+  }
+  return rows
+}
+
+/** Rows can grow later (an unfolded part, a streaming answer), and the window can be resized. */
+function useSizeChanges(view: RefObject<HTMLElement | null>, onChange: () => void): void {
+  useEffect(() => {
+    const element = view.current!
+    const sizes = new ResizeObserver(onChange)
+    const watch = () => {
+      sizes.disconnect()
+      sizes.observe(element)
+      for (const child of element.children) sizes.observe(child)
+    }
+    const children = new MutationObserver(watch)
+    children.observe(element, { childList: true })
+    watch()
+    return () => {
+      sizes.disconnect()
+      children.disconnect()
+    }
+  }, [view, onChange])
+}
+
 /** Placeholder of a row that is loading. */
 function Gap({ height }: { height: number }) {
   return <div className="scroller__gap" style={{ height }} aria-hidden="true" />
@@ -193,8 +202,8 @@ function Gap({ height }: { height: number }) {
 
 /** Computes the scroll position that keeps the anchor in place: from the rendered row, else from known heights. */
 function placeOf(element: HTMLElement, { row, offset }: { row: number; offset: number }, heights: Heights): number {
-  const found = element.querySelector<HTMLElement>(`:scope > [data-row="${row}"]`)
-  const top = found ? found.offsetTop : heights.top(row)
+  const rendered = element.querySelector<HTMLElement>(`:scope > [data-row="${row}"]`)
+  const top = rendered ? rendered.offsetTop : heights.top(row)
   return Math.max(0, Math.min(top + offset, element.scrollHeight - element.clientHeight))
 }
 

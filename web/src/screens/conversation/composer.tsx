@@ -33,7 +33,9 @@ const invitation = 'invitation'
 function recipientsOf({ sessions, others }: Props, invited: string | undefined): Recipient[] {
   const here = sessions.filter(({ status }) => status === 'active')
   const names = new Set(here.map(({ agentName }) => agentName))
-  const likely = new Map(others.filter(one => !names.has(one.agentName)).map(one => [one.agentName, one.agentType]))
+  const likely = new Map(
+    others.filter(({ agentName }) => !names.has(agentName)).map(session => [session.agentName, session.agentType]),
+  )
   return [
     ...here.map(({ id, agentName }) => ({ kind: 'session', key: id, name: agentName, sessionId: id }) as const),
     ...[...likely].map(([name, agentType]) => ({ kind: 'newcomer', key: `new ${name}`, name, agentType }) as const),
@@ -70,40 +72,15 @@ export function Composer(props: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text decides how high the field is
   useEffect(() => grow(field.current), [text])
 
-  if (status !== 'active') {
-    const isArchived = status === 'archived'
-    const reopen = () =>
-      (isArchived
-        ? client.conversations.restore({ conversationId })
-        : client.conversations.reopen({ conversationId })
-      ).catch(tellFailure)
-    return (
-      <div className="composer composer--closed" ref={keepNoticesAbove}>
-        <span className="quiet">This conversation is {status}, so it is read-only.</span>
-        <button type="button" className="button button--small" onClick={reopen}>
-          {isArchived ? 'Restore' : 'Reopen'}
-        </button>
-      </div>
-    )
-  }
+  if (status !== 'active') return <ClosedComposer conversation={conversation} />
 
-  async function send(answered: boolean): Promise<void> {
+  async function send(isAnswered: boolean): Promise<void> {
     const content = text.trim()
     if (content === '' || isSending) return
     setSending(true)
     setError(undefined)
     try {
-      const author = await ownName()
-      const said = { role: 'user', author, content } as const
-      const message = { ...said, ...(to.kind !== 'everybody' && { addressees: [to.name] }) }
-      if (to.kind === 'everybody') await client.conversations.say({ conversationId, body: message })
-      else if (to.kind === 'newcomer') {
-        const { name: agent, agentType } = to
-        const who = { agent, ...(agentType !== undefined && { agentType }) }
-        await client.runs.startAgent({ conversationId, body: { ...who, message, priority: 'person' } })
-      } else if (answered) {
-        await client.runs.start({ sessionId: to.sessionId, body: { message, priority: 'person' } })
-      } else await client.sessions.addMessage({ sessionId: to.sessionId, body: message })
+      await sendMessage({ client, conversationId, to, content, isAnswered })
       setText('')
       onSent()
     } catch (problem) {
@@ -114,17 +91,10 @@ export function Composer(props: Props) {
     }
   }
 
-  async function invite(): Promise<void> {
-    const given = await ask({
-      title: 'Another agent',
-      text: 'It joins with your first message, and sees what everybody may see.',
-      confirm: 'Write to it',
-      field: { label: 'Its name', isNeeded: true },
-    })
-    if (!given) return
-    const name = given.text.trim()
+  function chooseNewcomer(name: string): void {
     setInvited(name)
-    choose(props.sessions.find(one => one.agentName === name && one.status === 'active')?.id ?? `new ${name}`)
+    const session = props.sessions.find(({ agentName, status }) => agentName === name && status === 'active')
+    choose(session?.id ?? `new ${name}`)
     field.current?.focus()
   }
 
@@ -150,22 +120,7 @@ export function Composer(props: Props) {
         </div>
       )}
       <div className="composer__row">
-        <label className="unseen" htmlFor="composer-to">
-          To
-        </label>
-        <select
-          id="composer-to"
-          className="field composer__to"
-          value={to.key}
-          onChange={event => (event.target.value === invitation ? void invite() : choose(event.target.value))}
-        >
-          {recipients.map(({ key, name }) => (
-            <option key={key} value={key}>
-              {name}
-            </option>
-          ))}
-          <option value={invitation}>another agent…</option>
-        </select>
+        <RecipientSelect to={to} recipients={recipients} onChoose={choose} onInvite={chooseNewcomer} />
         <textarea
           ref={field}
           className="field composer__text"
@@ -188,6 +143,91 @@ export function Composer(props: Props) {
       </div>
     </form>
   )
+}
+
+function ClosedComposer({ conversation: { id: conversationId, status } }: Pick<Props, 'conversation'>) {
+  const client = useClient()
+  const isArchived = status === 'archived'
+  const reopen = () =>
+    (isArchived
+      ? client.conversations.restore({ conversationId })
+      : client.conversations.reopen({ conversationId })
+    ).catch(tellFailure)
+  return (
+    <div className="composer composer--closed" ref={keepNoticesAbove}>
+      <span className="quiet">This conversation is {status}, so it is read-only.</span>
+      <button type="button" className="button button--small" onClick={reopen}>
+        {isArchived ? 'Restore' : 'Reopen'}
+      </button>
+    </div>
+  )
+}
+
+interface RecipientSelectProps {
+  to: Recipient
+  recipients: readonly Recipient[]
+  onChoose(key: string): void
+  /** Called with the name of an agent that is not listed. */
+  onInvite(name: string): void
+}
+
+function RecipientSelect({ to, recipients, onChoose, onInvite }: RecipientSelectProps) {
+  async function invite(): Promise<void> {
+    const answer = await ask({
+      title: 'Another agent',
+      text: 'It joins with your first message, and sees what everybody may see.',
+      confirm: 'Write to it',
+      field: { label: 'Its name', isNeeded: true },
+    })
+    if (answer) onInvite(answer.text.trim())
+  }
+  return (
+    <>
+      <label className="unseen" htmlFor="composer-to">
+        To
+      </label>
+      <select
+        id="composer-to"
+        className="field composer__to"
+        value={to.key}
+        onChange={event => (event.target.value === invitation ? void invite() : onChoose(event.target.value))}
+      >
+        {recipients.map(({ key, name }) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+        <option value={invitation}>another agent…</option>
+      </select>
+    </>
+  )
+}
+
+interface Outgoing {
+  client: ReturnType<typeof useClient>
+  conversationId: string
+  to: Recipient
+  content: string
+  /** False to record a message to an agent without running the agent. */
+  isAnswered: boolean
+}
+
+async function sendMessage({ client, conversationId, to, content, isAnswered }: Outgoing): Promise<void> {
+  const author = await ownName()
+  const message = {
+    role: 'user',
+    author,
+    content,
+    ...(to.kind !== 'everybody' && { addressees: [to.name] }),
+  } as const
+  if (to.kind === 'everybody') await client.conversations.say({ conversationId, body: message })
+  else if (to.kind === 'newcomer') {
+    const { name: agent, agentType } = to
+    const newcomer = { agent, ...(agentType !== undefined && { agentType }) }
+    await client.runs.startAgent({ conversationId, body: { ...newcomer, message, priority: 'person' } })
+  } else if (isAnswered) {
+    await client.runs.start({ sessionId: to.sessionId, body: { message, priority: 'person' } })
+  } else await client.sessions.addMessage({ sessionId: to.sessionId, body: message })
 }
 
 /** Grows the field with its text, up to a maximum. */

@@ -29,15 +29,15 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   const client = useClient()
   const project = useProject()
   const at = useAt()
-  const meantText = useQuery('v')
-  const meant = meantText === undefined ? undefined : Number(meantText) || undefined
+  const linkedText = useQuery('v')
+  const linkedVersion = linkedText === undefined ? undefined : Number(linkedText) || undefined
   const showsEverything = useQuery('all') !== undefined
   const panelId = useQuery('panel')
   const panel = panels.find(({ id }) => id === panelId)
   const state = useConversation(conversationId, at)
   const { head, now, version, sessions, parentSessions, branches, runs, compacting, error, reload } = state
   const scroller = useRef<ScrollerHandle>(null)
-  const [isAtEnd, setAtEnd] = useState(meant === undefined)
+  const [isAtEnd, setAtEnd] = useState(linkedVersion === undefined)
   /** Undefined until the first read: older messages do not count as new. */
   const [readUpTo, setReadUpTo] = useState<number>()
   useTitle(head?.title ?? 'Conversation')
@@ -74,8 +74,8 @@ function ConversationView({ conversationId }: { conversationId: string }) {
   useCommands('this conversation', commands)
 
   useEffect(() => {
-    if (meant !== undefined) scroller.current?.jumpTo(meant - 1)
-  }, [meant])
+    if (linkedVersion !== undefined) scroller.current?.jumpTo(linkedVersion - 1)
+  }, [linkedVersion])
   useEffect(() => {
     if (at !== undefined) scroller.current?.jumpToEnd()
   }, [at])
@@ -110,7 +110,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
               ref={scroller}
               conversationId={conversationId}
               count={count}
-              meant={meant}
+              linkedVersion={linkedVersion}
               showsEverything={showsEverything}
               isPast={at !== undefined}
               pins={pins}
@@ -122,16 +122,7 @@ function ConversationView({ conversationId }: { conversationId: string }) {
             />
           )}
           {!isAtEnd && at === undefined && (
-            <button
-              type="button"
-              className="button conversation__down"
-              onClick={() => {
-                goWith({ v: undefined }, { replace: true })
-                scroller.current?.jumpToEnd()
-              }}
-            >
-              ↓ {unread > 0 ? `${unread} new` : 'To the end'}
-            </button>
+            <ToEndButton unread={unread} onClick={() => scroller.current?.jumpToEnd()} />
           )}
         </div>
         {panel && (
@@ -149,6 +140,18 @@ function ConversationView({ conversationId }: { conversationId: string }) {
         />
       )}
     </div>
+  )
+}
+
+function ToEndButton({ unread, onClick }: { unread: number; onClick(): void }) {
+  const toEnd = () => {
+    goWith({ v: undefined }, { replace: true })
+    onClick()
+  }
+  return (
+    <button type="button" className="button conversation__down" onClick={toEnd}>
+      ↓ {unread > 0 ? `${unread} new` : 'To the end'}
+    </button>
   )
 }
 

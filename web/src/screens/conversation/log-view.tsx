@@ -12,20 +12,14 @@ import {
 } from 'react'
 import { Failure } from '../../components/failure.tsx'
 import type { MenuItem } from '../../components/menu.tsx'
-import { tellFailure } from '../../components/notices.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useOpenQuestions } from '../../connection/questions.tsx'
 import { useLiveEvents } from '../../connection/use-live.ts'
-import { MessageRow } from '../../message/message.tsx'
 import { address } from '../../router/address.ts'
-import { goWith, Link } from '../../router/router.tsx'
-import { CompactionRow } from '../../timeline/compaction-row.tsx'
-import { Divider } from '../../timeline/divider.tsx'
+import { Link } from '../../router/router.tsx'
 import { LogPages } from '../../timeline/log-pages.ts'
-import { rowOf } from '../../timeline/row-of.ts'
 import { Scroller, type ScrollerHandle } from '../../timeline/scroller.tsx'
-import { acknowledgeLoop } from './actions.ts'
-import { AskedQuestion } from './question-card.tsx'
+import { logRow } from './log-row.tsx'
 
 interface Props {
   ref?: Ref<ScrollerHandle>
@@ -33,7 +27,7 @@ interface Props {
   /** Number of versions shown. */
   count: number
   /** Version that a link jumped to. */
-  meant: number | undefined
+  linkedVersion: number | undefined
   showsEverything: boolean
   /** True for a past version, where questions cannot be answered. */
   isPast: boolean
@@ -53,7 +47,7 @@ export function LogView(props: Props) {
     ref,
     conversationId,
     count,
-    meant,
+    linkedVersion,
     showsEverything,
     isPast,
     pins,
@@ -109,92 +103,35 @@ export function LogView(props: Props) {
     [project],
   )
   const linkHere = useCallback((version: number) => linkTo(conversationId, version), [linkTo, conversationId])
-  const onLink = useCallback((version: number) => goWith({ v: version }), [])
 
   function content(index: number): ReactNode | undefined {
     const version = index + 1
     const recorded = pages.get(version)
     if (!recorded) return undefined
-    const { event, at, actor } = recorded
-    const row = rowOf(event, agentOf)
-    const leaving = branchesAt.get(version)
-    const inner = rowContent()
-    if (!leaving) return inner
+    const row = logRow({
+      recorded,
+      version,
+      conversationId,
+      isLinked: linkedVersion === version,
+      isPinned: pins.includes(version),
+      showsEverything,
+      isPast,
+      questions: open,
+      agentOf,
+      actions,
+      linkTo,
+      linkHere,
+    })
+    const branchesHere = branchesAt.get(version)
+    if (!branchesHere) return row
     return (
       <>
-        {inner}
-        {leaving.map(({ id, title, status }) => (
-          <div className="divider divider--turn" key={id}>
-            <span className="divider__line" aria-hidden="true" />
-            <span className="divider__text">
-              Branch: <Link to={linkTo(id)}>{title}</Link>{' '}
-              {!isPast && status !== 'active' && <span className="badge">{status}</span>}
-            </span>
-            <span className="divider__line" aria-hidden="true" />
-          </div>
+        {row}
+        {branchesHere.map(branch => (
+          <BranchDivider key={branch.id} branch={branch} isPast={isPast} linkTo={linkTo} />
         ))}
       </>
     )
-
-    function rowContent(): ReactNode {
-      if (row.kind === 'message') {
-        if (event.type !== 'message.added') {
-          const gone = { kind: 'divider', tone: 'warn', text: 'A message whose content is gone' } as const
-          return <Divider row={gone} version={version} at={at} actor={actor} linkTo={linkTo} />
-        }
-        return (
-          <MessageRow
-            message={event}
-            version={version}
-            at={at}
-            sessionAgent={event.sessionId === undefined ? undefined : agentOf(event.sessionId)}
-            isPinned={event.pinned === true || pins.includes(version)}
-            isMeant={meant === version}
-            actions={actions}
-            onLink={onLink}
-          />
-        )
-      }
-      if (row.kind === 'question' && event.type === 'question.asked') {
-        return (
-          <AskedQuestion
-            asked={event}
-            at={at}
-            open={isPast ? undefined : open.find(one => one.id === event.questionId)}
-          />
-        )
-      }
-      if (row.kind === 'loop') {
-        return (
-          <div className="question question--bad">
-            <div className="row">
-              <span className="badge badge--bad">loop</span>
-              <span>Routing to {row.agents.join(', ')} is blocked.</span>
-              <span className="grow" />
-              {!isPast && (
-                <button
-                  type="button"
-                  className="button button--small"
-                  onClick={() => void acknowledgeLoop({ client, project, conversationId }).catch(tellFailure)}
-                >
-                  Acknowledge…
-                </button>
-              )}
-            </div>
-            <p className="quiet">{row.finding}</p>
-          </div>
-        )
-      }
-      if (row.kind === 'compaction' && event.type === 'checkpoint.taken') {
-        return (
-          <CompactionRow event={event} agent={agentOf(event.sessionId)} version={version} at={at} linkTo={linkHere} />
-        )
-      }
-      if (row.kind === 'divider' || (row.kind === 'fact' && (showsEverything || meant === version))) {
-        return <Divider row={row} version={version} at={at} actor={actor} isMeant={meant === version} linkTo={linkTo} />
-      }
-      return null
-    }
   }
 
   return (
@@ -207,7 +144,7 @@ export function LogView(props: Props) {
         row={content}
         onRange={onRange}
         onAtEnd={onAtEnd}
-        start={meant === undefined ? 'end' : meant - 1}
+        start={linkedVersion === undefined ? 'end' : linkedVersion - 1}
         footer={footer}
       />
     </>
@@ -215,10 +152,29 @@ export function LogView(props: Props) {
 }
 
 function byVersion(branches: readonly Conversation[]): ReadonlyMap<number, Conversation[]> {
-  const found = new Map<number, Conversation[]>()
-  for (const one of branches) {
-    const version = one.branchOf?.version ?? 0
-    found.set(version, [...(found.get(version) ?? []), one])
+  const byStart = new Map<number, Conversation[]>()
+  for (const branch of branches) {
+    const version = branch.branchOf?.version ?? 0
+    byStart.set(version, [...(byStart.get(version) ?? []), branch])
   }
-  return found
+  return byStart
+}
+
+interface BranchDividerProps {
+  branch: Conversation
+  isPast: boolean
+  linkTo(id: string): string
+}
+
+function BranchDivider({ branch: { id, title, status }, isPast, linkTo }: BranchDividerProps) {
+  return (
+    <div className="divider divider--turn">
+      <span className="divider__line" aria-hidden="true" />
+      <span className="divider__text">
+        Branch: <Link to={linkTo(id)}>{title}</Link>{' '}
+        {!isPast && status !== 'active' && <span className="badge">{status}</span>}
+      </span>
+      <span className="divider__line" aria-hidden="true" />
+    </div>
+  )
 }

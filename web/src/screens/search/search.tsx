@@ -3,7 +3,7 @@ import type { Found } from 'colloquy/client'
 import { useEffect, useState } from 'react'
 import { useCombobox } from '../../components/combobox.ts'
 import { Failure } from '../../components/failure.tsx'
-import { Marked } from '../../components/marked.tsx'
+import { MarkedText } from '../../components/marked-text.tsx'
 import { Time } from '../../components/time.tsx'
 import { useClient, useProject } from '../../connection/client.tsx'
 import { useTitle } from '../../connection/questions.tsx'
@@ -17,15 +17,14 @@ import './search.css'
 const restMs = 160
 const pageSize = 50
 /** Maximum number of results of one request. */
-const most = 1000
+const maxResults = 1000
 const nothing: Found = { messages: [], conversations: [] }
 const roles = ['user', 'assistant', 'system'] as const
 
 export function Search() {
   const project = useProject()
-  const client = useClient()
   const { query } = useAddress()
-  const { q = '', author, role, phase, since, conversation } = query
+  const { q = '' } = query
   const isWithArchived = query.archived !== undefined
   const [text, setText] = useState(q)
   useTitle('Search')
@@ -36,28 +35,8 @@ export function Search() {
     return () => clearTimeout(timer)
   }, [text])
 
-  const asking = JSON.stringify(query)
-  const [{ of, limit }, setShown] = useState({ of: asking, limit: pageSize })
-  const wanted = of === asking ? limit : pageSize
-  const { data, error, reload } = useResource(`${asking} ${wanted}`, signal => {
-    if (q === '') return Promise.resolve(nothing)
-    const asked = {
-      text: q,
-      limit: wanted,
-      ...(author !== undefined && { author }),
-      ...(roles.some(one => one === role) && { role: role as (typeof roles)[number] }),
-      ...(phase !== undefined && { phase }),
-      ...(since !== undefined && { since: new Date(since).toISOString() }),
-      ...(conversation !== undefined && { conversationId: conversation }),
-      ...(!isWithArchived && { archived: false }),
-    }
-    return client.projects.search({ query: asked }, { signal })
-  })
-  const [kept, setKept] = useState(nothing)
-  useEffect(() => {
-    if (data) setKept(data)
-  }, [data])
-  const { messages, conversations } = data ?? kept
+  const { data, error, reload, results, hasMore, showMore } = useSearch(query)
+  const { messages, conversations } = results
 
   const open = (index: number) => {
     const title = conversations[index]
@@ -66,8 +45,6 @@ export function Search() {
     else if (hit) go(address([project, 'conversations', hit.conversationId], { v: hit.version }))
   }
   const count = conversations.length + messages.length
-  const hasMore = Math.max(messages.length, conversations.length) >= wanted && wanted < most
-  const showMore = () => setShown({ of: asking, limit: Math.min(most, wanted * 2) })
   const box = useCombobox('Found', count, open)
   // Arrow keys past the last result load more.
   const isAtLast = count > 0 && box.active === count - 1
@@ -101,47 +78,9 @@ export function Search() {
         {q === '' ? '' : `${count} found`}
       </p>
       <div className="search__hits" {...box.list}>
-        {conversations.map(({ conversationId, title, status, workItem }, index) => (
-          <div key={conversationId} className="search__hit" {...box.option(index)}>
-            <div className="row">
-              <b>{title}</b>
-              {status !== 'active' && <span className="badge">{status}</span>}
-              <span className="quiet small">{itemName(workItem)}</span>
-            </div>
-          </div>
-        ))}
-        {messages.map((hit, index) => (
-          <div key={hit.messageId} className="search__hit" {...box.option(conversations.length + index)}>
-            <div className="row small">
-              <Author name={hit.author} />
-              <span className="quiet cut">in {hit.title}</span>
-              {hit.archived && <span className="badge">archived</span>}
-              <span className="grow" />
-              <span className="quiet numbers">v{hit.version}</span>
-              <Time at={hit.at} className="quiet" />
-            </div>
-            <p className="search__snippet">
-              <Marked text={hit.snippet} ranges={hit.highlights} />
-            </p>
-          </div>
-        ))}
+        <Hits results={results} option={box.option} />
       </div>
-      {count > 0 && (
-        <div className="search__more quiet small">
-          {hasMore ? (
-            <>
-              <span>The best {Math.max(messages.length, conversations.length)} are shown.</span>{' '}
-              <button type="button" className="button button--small" onClick={showMore}>
-                Show more
-              </button>
-            </>
-          ) : messages.length >= most ? (
-            `The best ${most} are shown. More words, or a filter, narrow it down.`
-          ) : (
-            'That is all.'
-          )}
-        </div>
-      )}
+      {count > 0 && <MoreHits results={results} hasMore={hasMore} onMore={showMore} />}
       {q !== '' && data && count === 0 && (
         <p className="search__nothing quiet">
           Nothing was found. Words are matched by their stems, titles with typos.
@@ -152,6 +91,99 @@ export function Search() {
         <p className="search__nothing quiet">
           <kbd>↑</kbd> <kbd>↓</kbd> go through what is found, <kbd>Enter</kbd> opens it where it was said.
         </p>
+      )}
+    </div>
+  )
+}
+
+/** Runs the search of an address. The results of the search before stay until the new ones are there. */
+function useSearch(query: Readonly<Record<string, string>>) {
+  const client = useClient()
+  const { q = '', author, role, phase, since, conversation } = query
+  const searchKey = JSON.stringify(query)
+  const [page, setPage] = useState({ searchKey, limit: pageSize })
+  const limit = page.searchKey === searchKey ? page.limit : pageSize
+  const { data, error, reload } = useResource(`${searchKey} ${limit}`, signal => {
+    if (q === '') return Promise.resolve(nothing)
+    const search = {
+      text: q,
+      limit,
+      ...(author !== undefined && { author }),
+      ...(roles.some(known => known === role) && { role: role as (typeof roles)[number] }),
+      ...(phase !== undefined && { phase }),
+      ...(since !== undefined && { since: new Date(since).toISOString() }),
+      ...(conversation !== undefined && { conversationId: conversation }),
+      ...(query.archived === undefined && { archived: false }),
+    }
+    return client.projects.search({ query: search }, { signal })
+  })
+  const [lastResults, setLastResults] = useState(nothing)
+  useEffect(() => {
+    if (data) setLastResults(data)
+  }, [data])
+  const results = data ?? lastResults
+  return {
+    data,
+    error,
+    reload,
+    results,
+    hasMore: hitCount(results) >= limit && limit < maxResults,
+    showMore: () => setPage({ searchKey, limit: Math.min(maxResults, limit * 2) }),
+  }
+}
+
+/** Messages and conversations have a limit each. */
+function hitCount({ messages, conversations }: Found): number {
+  return Math.max(messages.length, conversations.length)
+}
+
+function Hits({ results, option }: { results: Found; option: ReturnType<typeof useCombobox>['option'] }) {
+  const { messages, conversations } = results
+  return (
+    <>
+      {conversations.map(({ conversationId, title, status, workItem }, index) => (
+        <div key={conversationId} className="search__hit" {...option(index)}>
+          <div className="row">
+            <b>{title}</b>
+            {status !== 'active' && <span className="badge">{status}</span>}
+            <span className="quiet small">{itemName(workItem)}</span>
+          </div>
+        </div>
+      ))}
+      {messages.map((hit, index) => (
+        <div key={hit.messageId} className="search__hit" {...option(conversations.length + index)}>
+          <div className="row small">
+            <Author name={hit.author} />
+            <span className="quiet cut">in {hit.title}</span>
+            {hit.archived && <span className="badge">archived</span>}
+            <span className="grow" />
+            <span className="quiet numbers">v{hit.version}</span>
+            <Time at={hit.at} className="quiet" />
+          </div>
+          <p className="search__snippet">
+            <MarkedText text={hit.snippet} ranges={hit.highlights} />
+          </p>
+        </div>
+      ))}
+    </>
+  )
+}
+
+function MoreHits({ results, hasMore, onMore }: { results: Found; hasMore: boolean; onMore(): void }) {
+  const isFull = results.messages.length >= maxResults
+  return (
+    <div className="search__more quiet small">
+      {hasMore ? (
+        <>
+          <span>The best {hitCount(results)} are shown.</span>{' '}
+          <button type="button" className="button button--small" onClick={onMore}>
+            Show more
+          </button>
+        </>
+      ) : isFull ? (
+        `The best ${maxResults} are shown. More words, or a filter, narrow it down.`
+      ) : (
+        'That is all.'
       )}
     </div>
   )

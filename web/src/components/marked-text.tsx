@@ -1,7 +1,7 @@
 /** A text with its search matches highlighted. */
 import { Fragment } from 'react'
 
-export function Marked({ text, ranges }: { text: string; ranges: readonly (readonly [number, number])[] }) {
+export function MarkedText({ text, ranges }: { text: string; ranges: readonly (readonly [number, number])[] }) {
   const pieces: { text: string; isHit: boolean }[] = []
   let last = 0
   for (const [from, to] of ranges) {
