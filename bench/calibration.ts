@@ -2,9 +2,9 @@
 import { type Calibration, calibrate, estimateWith } from '../src/request/text/calibration.ts'
 import { loadExactEstimator } from '../src/request/text/exact-tokens.ts'
 import { fastEstimator } from '../src/request/text/tokens.ts'
-import { piSession, piSessionIsThere, type RecordedCall, recordedCalls } from '../test/support/pi-session.ts'
-import type { Benchmark, Finding } from './benchmark.ts'
-import { count } from './units.ts'
+import { piSession, piSessionIsThere, type RecordedCall, recordedCalls } from '../test/support/recordings/pi-session.ts'
+import type { Benchmark, Finding } from './support/benchmark.ts'
+import { count } from './support/units.ts'
 
 export const calibration: Benchmark = {
   name: 'calibration',

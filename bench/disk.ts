@@ -1,12 +1,12 @@
 /** Bytes of the file and its index per byte of text. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { addAll, caughtUp, checkpoint, newSession, openAt } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { manyMessages, messageBytes } from './text.ts'
-import { count, megabytes } from './units.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { addAll, caughtUp, checkpoint, newSession, openAt } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { manyMessages, messageBytes } from './support/text.ts'
+import { count, megabytes } from './support/units.ts'
 
 export const disk: Benchmark = {
   name: 'disk',

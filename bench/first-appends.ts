@@ -5,14 +5,14 @@
  * file system to allocate blocks, until the log is overwritten in place. Ours is grown ahead.
  */
 import { join } from 'node:path'
-import { bareRow, bareStore } from './bare.ts'
-import type { Finding } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { median, Rounds, timed } from './measure.ts'
-import { checkpoint, newSession, openAt, type Tokens } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { manyMessages } from './text.ts'
-import { count, milliseconds } from './units.ts'
+import { bareRow, bareStore } from './baselines/bare.ts'
+import type { Finding } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { median, Rounds, timed } from './support/measure.ts'
+import { checkpoint, newSession, openAt, type Tokens } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { manyMessages } from './support/text.ts'
+import { count, milliseconds } from './support/units.ts'
 
 /** About as many as fit into the baseline's log before it is moved into the file for the first time. */
 const most = 300

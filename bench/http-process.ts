@@ -1,6 +1,6 @@
 /** A client process of `server.ts`: posts messages over so many connections, each waiting for its answer. */
 import { Agent, request } from 'node:http'
-import { manyMessages } from './text.ts'
+import { manyMessages } from './support/text.ts'
 
 export interface PostOrders {
   port: number

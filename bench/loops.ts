@@ -1,7 +1,12 @@
 /** Loop detection on recorded runs of a real orchestrator: which stalls it names, which runs it interrupts for nothing. */
 import { openColloquy } from 'colloquy'
-import { type ReplayedRun, recordedRuns, recordedRunsAreThere, replay } from '../test/support/recorded-runs.ts'
-import type { Benchmark, Finding } from './benchmark.ts'
+import {
+  type ReplayedRun,
+  recordedRuns,
+  recordedRunsAreThere,
+  replay,
+} from '../test/support/recordings/recorded-runs.ts'
+import type { Benchmark, Finding } from './support/benchmark.ts'
 
 export const loops: Benchmark = {
   name: 'loops',

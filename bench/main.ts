@@ -2,11 +2,11 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { isMet } from './benchmark.ts'
 import { benchmarks } from './benchmarks.ts'
-import { removeLargeStore } from './large-store.ts'
-import { machineText, plain, type Result, tableOf, thisMachine, writeReport } from './report.ts'
-import { fullSizes, quickSizes } from './sizes.ts'
+import { isMet } from './support/benchmark.ts'
+import { removeLargeStore } from './support/large-store.ts'
+import { machineText, plain, type Result, tableOf, thisMachine, writeReport } from './support/report.ts'
+import { fullSizes, quickSizes } from './support/sizes.ts'
 
 const names = benchmarks.map(({ name }) => name)
 const { values, positionals } = parseArgs({

@@ -1,13 +1,13 @@
 /** Opening a large store for one query: it must read only what the query needs. */
 import { join } from 'node:path'
-import { bareOpenAndAsk, bareRow, bareStore } from './bare.ts'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { largeStore } from './large-store.ts'
-import { median, Rounds } from './measure.ts'
-import { openAt, paddingLike } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { messages, randomFrom } from './text.ts'
-import { count, milliseconds } from './units.ts'
+import { bareOpenAndAsk, bareRow, bareStore } from './baselines/bare.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { largeStore } from './support/large-store.ts'
+import { median, Rounds } from './support/measure.ts'
+import { openAt, paddingLike } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { messages, randomFrom } from './support/text.ts'
+import { count, milliseconds } from './support/units.ts'
 
 export const open: Benchmark = {
   name: 'open',

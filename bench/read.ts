@@ -1,14 +1,14 @@
 /** The last 50 messages of a session, as an agent reads them before each turn. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { bareRows, bareStore } from './bare.ts'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { median, Rounds, timed } from './measure.ts'
-import { buildHistory, openAt, paddingLike } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { manyMessages } from './text.ts'
-import { count, milliseconds } from './units.ts'
+import { bareRows, bareStore } from './baselines/bare.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { median, Rounds, timed } from './support/measure.ts'
+import { buildHistory, openAt, paddingLike } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { manyMessages } from './support/text.ts'
+import { count, milliseconds } from './support/units.ts'
 
 export const read: Benchmark = {
   name: 'read',

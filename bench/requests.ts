@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { AgentRequest, Colloquy } from 'colloquy'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { median, Rounds, timed } from './measure.ts'
-import { buildHistory, caughtUp, openAt } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { count, milliseconds } from './units.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { median, Rounds, timed } from './support/measure.ts'
+import { buildHistory, caughtUp, openAt } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { count, milliseconds } from './support/units.ts'
 
 export const requests: Benchmark = {
   name: 'requests',

@@ -1,13 +1,13 @@
 /** Compares what a compaction without a model keeps of a real session with the summary that a model wrote. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { piSession, piSessionIsThere, recordedMessages } from '../test/support/pi-session.ts'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { openAt } from './ours.ts'
+import { piSession, piSessionIsThere, recordedMessages } from '../test/support/recordings/pi-session.ts'
 import { isIn, type Kind, type Reached, reach, type Thing, thingsIn } from './retention-measure.ts'
-import type { Sizes } from './sizes.ts'
-import { count } from './units.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { openAt } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { count } from './support/units.ts'
 
 export const retention: Benchmark = {
   name: 'retention',

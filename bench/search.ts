@@ -1,13 +1,13 @@
 /** Full-text search over everything in a large store. */
 import { setTimeout as rest } from 'node:timers/promises'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { largeStore } from './large-store.ts'
-import { median, percentile, secondsOf } from './measure.ts'
-import { caughtUp, openAt } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { randomFrom } from './text.ts'
-import { count, milliseconds } from './units.ts'
-import { adjectives, nouns, verbs } from './words.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { largeStore } from './support/large-store.ts'
+import { median, percentile, secondsOf } from './support/measure.ts'
+import { caughtUp, openAt } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { randomFrom } from './support/text.ts'
+import { count, milliseconds } from './support/units.ts'
+import { adjectives, nouns, verbs } from './support/words.ts'
 
 export const search: Benchmark = {
   name: 'search',

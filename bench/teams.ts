@@ -1,13 +1,13 @@
 /** A team on one conversation, short and very long: an agent's view of it, branches off it, a state of long ago. */
 import { join } from 'node:path'
 import type { Colloquy } from 'colloquy'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { median, Rounds, timed } from './measure.ts'
-import { caughtUp, openAt } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { messages } from './text.ts'
-import { count, milliseconds } from './units.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { median, Rounds, timed } from './support/measure.ts'
+import { caughtUp, openAt } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { messages } from './support/text.ts'
+import { count, milliseconds } from './support/units.ts'
 
 export const teams: Benchmark = {
   name: 'teams',

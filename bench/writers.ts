@@ -1,14 +1,14 @@
 /** Many callers at once in one process: how many messages a second, the full-text index caught up. */
 import { join } from 'node:path'
 import type { Colloquy } from 'colloquy'
-import { bareRow, bareStore } from './bare.ts'
-import type { Benchmark, Finding, Tell } from './benchmark.ts'
-import { inTemporaryFolder } from './folder.ts'
-import { median, Rounds, secondsOf } from './measure.ts'
-import { addAll, caughtUp, newSession, openAt, paddingLike, type Tokens } from './ours.ts'
-import type { Sizes } from './sizes.ts'
-import { manyMessages } from './text.ts'
-import { perSecond } from './units.ts'
+import { bareRow, bareStore } from './baselines/bare.ts'
+import type { Benchmark, Finding, Tell } from './support/benchmark.ts'
+import { inTemporaryFolder } from './support/folder.ts'
+import { median, Rounds, secondsOf } from './support/measure.ts'
+import { addAll, caughtUp, newSession, openAt, paddingLike, type Tokens } from './support/ours.ts'
+import type { Sizes } from './support/sizes.ts'
+import { manyMessages } from './support/text.ts'
+import { perSecond } from './support/units.ts'
 
 export const writers: Benchmark = {
   name: 'writers',

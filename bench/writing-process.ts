@@ -1,6 +1,6 @@
 /** One of the processes of `processes.ts`: opens the store when told where it is, and writes when told to go. */
-import { newSession, openAt } from './ours.ts'
-import { messages } from './text.ts'
+import { newSession, openAt } from './support/ours.ts'
+import { messages } from './support/text.ts'
 
 export interface WriterOrders {
   path: string

@@ -1,7 +1,7 @@
 /** Actions on a conversation and its messages: confirmed first, undone where the engine allows it. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
+import { visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 

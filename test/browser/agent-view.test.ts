@@ -1,7 +1,7 @@
 /** A conversation as one agent will see it. */
 import { expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
-import { demoServer } from '../support/ui.ts'
+import { visit } from '../support/pages/browser.ts'
+import { demoServer } from '../support/pages/demo-server.ts'
 
 it('the agent view shows what came while the agent was away, what is left out, and the text it will read', async () => {
   const server = await demoServer()

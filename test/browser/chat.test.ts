@@ -2,9 +2,9 @@
 import type { Model } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
 import { cutLine } from '../support/cut-line.ts'
 import { heldModel } from '../support/held-model.ts'
+import { visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 

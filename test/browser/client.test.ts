@@ -1,8 +1,8 @@
 /** The client in a real page, let in by its cookie: streams, goes on after a restart, and tries again without doubling. */
 import { createServer, listen } from 'colloquy/server'
 import { expect, it, onTestFinished } from 'vitest'
-import { visit } from '../support/browser.ts'
-import { clientBundle } from '../support/client-bundle.ts'
+import { visit } from '../support/pages/browser.ts'
+import { clientBundle } from '../support/pages/client-bundle.ts'
 import { freshServer } from '../support/server.ts'
 
 it('the client in a browser streams every event once across a restart of the server, and repeats a write that was lost on the way', async () => {

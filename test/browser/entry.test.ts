@@ -1,6 +1,6 @@
 /** The ways in: the printed address, the cookie it becomes, and the page for a browser that has neither. */
 import { describe, expect, it } from 'vitest'
-import { accessibilityProblems, visit } from '../support/browser.ts'
+import { accessibilityProblems, visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 
 describe('a browser that opens the printed address', () => {

@@ -1,10 +1,10 @@
 /** Rules of every screen: accessible in both themes, usable on a narrow screen, below a path, on either store. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { accessibilityProblems, visit } from '../support/browser.ts'
 import type { Demo } from '../support/demo-store.ts'
+import { accessibilityProblems, visit } from '../support/pages/browser.ts'
+import { demoServer } from '../support/pages/demo-server.ts'
 import { freshSchema } from '../support/postgres.ts'
-import { demoServer } from '../support/ui.ts'
 
 interface Screen {
   name: string

@@ -1,7 +1,7 @@
 /** Getting around: a project's page, search and palette, by keyboard alone. */
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'
-import { accessibilityProblems, visit } from '../support/browser.ts'
+import { accessibilityProblems, visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 import { temporaryFolder } from '../support/temporary.ts'

@@ -1,9 +1,9 @@
 /** The health of the server, drawn from its own metrics. */
 import { expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
+import { visit } from '../support/pages/browser.ts'
+import { demoServer } from '../support/pages/demo-server.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { freshServer } from '../support/server.ts'
-import { demoServer } from '../support/ui.ts'
 
 it('the health page shows subscribers, latencies, what was recorded and what runs, and refreshes by itself', async () => {
   const server = await demoServer()

@@ -1,6 +1,6 @@
 /** Content is untrusted: whatever a message says, it shows as text and does nothing. */
 import { expect, it } from 'vitest'
-import { accessibilityProblems, visit } from '../support/browser.ts'
+import { accessibilityProblems, visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 
 const corpus = [

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
+import { visit } from '../support/pages/browser.ts'
 import { type FreshServer, freshServer } from '../support/server.ts'
 import { tellStory } from '../support/story.ts'
 

@@ -1,8 +1,8 @@
 /** A long conversation costs the page what a short one does: rows that are in sight, pages that were looked at. */
 import type { Page } from 'playwright-core'
 import { describe, expect, it, vi } from 'vitest'
-import { visit } from '../support/browser.ts'
-import { longConversation } from '../support/long-conversation.ts'
+import { visit } from '../support/pages/browser.ts'
+import { longConversation } from '../support/pages/long-conversation.ts'
 import { freshServer } from '../support/server.ts'
 
 const rows = (page: Page) => page.locator('.scroller__row').count()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { openColloquy } from 'colloquy'
 import { createServer, listen, newToken } from 'colloquy/server'
 import type { Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
 import { type Demo, demoClock, fillDemo } from '../support/demo-store.ts'
+import { launchChromium } from '../support/pages/chromium.ts'
 
 interface Picture {
   name: string

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { openColloquy } from 'colloquy'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
-import { demoServer } from '../support/ui.ts'
+import { visit } from '../support/pages/browser.ts'
+import { demoServer } from '../support/pages/demo-server.ts'
 
 async function inspector(query = '', options = {}) {
   const server = await demoServer(options)

@@ -1,8 +1,8 @@
 /** Features with their task graph, and beads: drawn, opened by mouse and keyboard, filtered, live. */
 import { openColloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { visit } from '../support/browser.ts'
-import { demoServer } from '../support/ui.ts'
+import { visit } from '../support/pages/browser.ts'
+import { demoServer } from '../support/pages/demo-server.ts'
 
 describe('a task graph', () => {
   it('a task graph is drawn with its states and edges, and each task opens by mouse and by keyboard', async () => {

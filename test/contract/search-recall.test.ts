@@ -4,10 +4,10 @@ import { postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
 import type { Store } from 'colloquy/stores'
 import { expect, it, onTestFinished } from 'vitest'
-import { messages as prose } from '../../bench/text.ts'
+import { messages as prose } from '../../bench/support/text.ts'
 import { conversationCreated, messageAdded, proposal } from '../support/builders.ts'
-import { piSession, piSessionIsThere, recordedMessages } from '../support/pi-session.ts'
 import { freshSchema } from '../support/postgres.ts'
+import { piSession, piSessionIsThere, recordedMessages } from '../support/recordings/pi-session.ts'
 
 const project = 'shop'
 const first = 10

@@ -12,7 +12,7 @@ import { fastEstimator } from '../../src/request/text/tokens.ts'
 import { problemsOf } from '../support/requests.ts'
 import { random } from './random.ts'
 
-const script = fileURLToPath(new URL('../support/chat-process.mjs', import.meta.url))
+const script = fileURLToPath(new URL('../support/processes/chat.mjs', import.meta.url))
 
 export interface ChatOptions {
   /** An existing folder for the store. */

@@ -26,7 +26,7 @@ export interface Child {
 }
 
 export interface ChildOptions {
-  /** A file in this folder, plain JavaScript: it starts quickly. */
+  /** A file in `processes/`, plain JavaScript: it starts quickly. */
   program: string
   args?: readonly string[]
   env?: NodeJS.ProcessEnv
@@ -38,7 +38,7 @@ export interface ChildOptions {
 
 /** Lines come over descriptor 3, which the child writes synchronously: what was written before a kill arrives. */
 export function startChild({ program, args = [], env = {}, uid, onLine }: ChildOptions): Child {
-  const child: ChildProcess = spawn(process.execPath, [join(here, program), ...args], {
+  const child: ChildProcess = spawn(process.execPath, [join(here, 'processes', program), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['pipe', 'ignore', 'pipe', 'pipe'],

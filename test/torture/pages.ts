@@ -5,9 +5,9 @@
 import type { Colloquy } from 'colloquy'
 import { createServer, listen, newToken } from 'colloquy/server'
 import type { Browser, CDPSession, Page } from 'playwright-core'
-import { launchChromium } from '../support/chromium.ts'
-import { firstPaint as paint } from '../support/first-paint.ts'
-import { longConversation } from '../support/long-conversation.ts'
+import { launchChromium } from '../support/pages/chromium.ts'
+import { firstPaint as paint } from '../support/pages/first-paint.ts'
+import { longConversation } from '../support/pages/long-conversation.ts'
 import { random } from './random.ts'
 
 export interface PagesReport {

@@ -1,7 +1,7 @@
 /** What a provider will count is learned from what it counted. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { piSession, piSessionIsThere, recordedCalls } from '../../../test/support/pi-session.ts'
+import { piSession, piSessionIsThere, recordedCalls } from '../../../test/support/recordings/pi-session.ts'
 import { type Calibration, calibrate, estimateWith, type Measured, ratioOf } from './calibration.ts'
 import { loadExactEstimator } from './exact-tokens.ts'
 

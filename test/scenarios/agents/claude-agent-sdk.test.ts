@@ -19,7 +19,7 @@ import {
   type Sent,
   textsIn,
   turns,
-} from '../../support/pm-chat.ts'
+} from '../../support/recordings/pm-chat.ts'
 import { temporaryFolder } from '../../support/temporary.ts'
 
 const installed = new URL('../../sdk/node_modules/@anthropic-ai/claude-agent-sdk/package.json', import.meta.url)

@@ -5,7 +5,7 @@ import { scriptedModel } from 'colloquy/models/scripted'
 import { expect, it } from 'vitest'
 import { freshColloquy } from '../../support/colloquy.ts'
 
-const server = fileURLToPath(new URL('../../support/mcp-server.mjs', import.meta.url))
+const server = fileURLToPath(new URL('../../support/processes/mcp-server.mjs', import.meta.url))
 const feature = { type: 'feature', agentType: 'pm', featureId: 'login' } as const
 
 it('an agent is offered the tools of an MCP server and gets their answers', async () => {

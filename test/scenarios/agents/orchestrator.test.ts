@@ -176,7 +176,7 @@ describe('an orchestrator', () => {
 
   it('an orchestrator takes up a turn whose process was killed: nothing is routed twice, and completed agents are not run again', async () => {
     const { colloquy, id, store } = await conversationWithTask({ clock: Date.now })
-    const program = fileURLToPath(new URL('../../support/orchestrator-process.mjs', import.meta.url))
+    const program = fileURLToPath(new URL('../../support/processes/orchestrator.mjs', import.meta.url))
     const child = spawn(process.execPath, [program, store, id], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout!, 'data')
     for await (const { event } of colloquy.subscribe({ conversationId: id, from: 'start' }))

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary.ts'
 import { hasTmux, type Person, personAt } from '../../support/tmux.ts'
 
 const entry = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
-const pretence = new URL('../../support/passes-for-a-terminal.mjs', import.meta.url).href
+const pretence = new URL('../../support/processes/passes-for-a-terminal.mjs', import.meta.url).href
 
 /** Answers with what it was told last; some words make it do other things. */
 const agent = `

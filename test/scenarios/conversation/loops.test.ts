@@ -3,10 +3,10 @@ import type { Colloquy, OpenOptions } from 'colloquy'
 import { RoutingBlocked } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { loops } from '../../../bench/loops.ts'
-import { quickSizes } from '../../../bench/sizes.ts'
+import { quickSizes } from '../../../bench/support/sizes.ts'
 import { errorOf } from '../../support/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
-import { recordedRuns, recordedRunsAreThere, replay } from '../../support/recorded-runs.ts'
+import { recordedRuns, recordedRunsAreThere, replay } from '../../support/recordings/recorded-runs.ts'
 
 type Loops = Exclude<NonNullable<OpenOptions['turns']>['loops'], 'off' | undefined>
 

@@ -3,7 +3,7 @@ import type { Colloquy } from 'colloquy'
 import { expect, it } from 'vitest'
 import { type Kind, reach, thingsIn } from '../../../bench/retention-measure.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
-import { recordedMessages } from '../../support/pi-session.ts'
+import { recordedMessages } from '../../support/recordings/pi-session.ts'
 
 const parts = ['login', 'signup', 'cart', 'invoice', 'search', 'profile', 'upload', 'report', 'billing', 'export']
 

@@ -7,10 +7,10 @@ import { StoreReadOnly } from 'colloquy/errors'
 import { postgresStore } from 'colloquy/postgres'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { conversationCreated, errorOf, messageAdded, proposal, sessionCreated } from '../support/builders.ts'
-import { cliOn } from '../support/cli.ts'
-import { freshSchema } from '../support/postgres.ts'
-import { openPostgres } from './open-postgres.ts'
+import { conversationCreated, errorOf, messageAdded, proposal, sessionCreated } from '../../support/builders.ts'
+import { cliOn } from '../../support/cli.ts'
+import { freshSchema } from '../../support/postgres.ts'
+import { openPostgres } from '../open-postgres.ts'
 
 const project = 'shop'
 
@@ -122,7 +122,7 @@ describe('work that one node does at a time', () => {
     const colloquy = await openColloquy({ store: url, project, tokens: 'fast', sweepEveryMs: null })
     onTestFinished(() => colloquy.close())
     expect((await colloquy.maintain()).skipped).toBe(false)
-    const file = fileURLToPath(new URL('./processes/maintain-for-ever.mjs', import.meta.url))
+    const file = fileURLToPath(new URL('../processes/maintain-for-ever.mjs', import.meta.url))
     const child = spawn(process.execPath, [file, url, project], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout, 'data')
     expect((await colloquy.maintain()).skipped).toBe(true)

@@ -13,8 +13,8 @@ import {
   origin,
   proposal,
   textsIn,
-} from '../support/builders.ts'
-import { openPostgres } from './open-postgres.ts'
+} from '../../support/builders.ts'
+import { openPostgres } from '../open-postgres.ts'
 
 const project = 'shop'
 

@@ -9,7 +9,7 @@ import { sqliteStore } from 'colloquy/sqlite'
 import type { Store } from 'colloquy/stores'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
+import { memoryArchives } from '../../support/archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -21,12 +21,12 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
-import { cliOn } from '../support/cli.ts'
-import { freshSchema } from '../support/postgres.ts'
-import { startPostgres } from '../support/postgres-server.ts'
-import { cutProxy } from '../support/tcp-proxy.ts'
-import { openPostgres } from './open-postgres.ts'
+} from '../../support/builders.ts'
+import { cliOn } from '../../support/cli.ts'
+import { freshSchema } from '../../support/postgres.ts'
+import { startPostgres } from '../../support/postgres-server.ts'
+import { cutProxy } from '../../support/tcp-proxy.ts'
+import { openPostgres } from '../open-postgres.ts'
 
 const project = 'shop'
 
@@ -352,7 +352,7 @@ describe('the two stores', () => {
 
 describe('other processes', () => {
   function run(...args: string[]) {
-    const file = fileURLToPath(new URL('./processes/write-postgres.mjs', import.meta.url))
+    const file = fileURLToPath(new URL('../processes/write-postgres.mjs', import.meta.url))
     const child = spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     const ended = new Promise<number | null>(resolve => child.on('close', resolve))
     return { child, ended, output: text(child.stdout), errors: text(child.stderr) }

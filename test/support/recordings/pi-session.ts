@@ -6,9 +6,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { MessageInput, Part } from 'colloquy'
-import type { Measured } from '../../src/request/text/calibration.ts'
+import type { Measured } from '../../../src/request/text/calibration.ts'
 
-const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 export const piSession = join(dirname(project), 'shared/data/pi-sessions/before-compaction.jsonl')
 export const piSessionIsThere = existsSync(piSession)
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Browser, chromium, type LaunchOptions } from 'playwright-core'
 
-const modules = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'node_modules')
+const modules = join(dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))), 'node_modules')
 
 /** Without these it looks up hosts of its maker at every start. */
 const quiet = [

@@ -1,8 +1,8 @@
 /** A server over a store as a team leaves it, for tests of the UI. */
 import type { OpenOptions } from 'colloquy'
 import type { ServerOptions } from 'colloquy/server'
-import { type Demo, fillDemo } from './demo-store.ts'
-import { type FreshServer, freshServer } from './server.ts'
+import { type Demo, fillDemo } from '../demo-store.ts'
+import { type FreshServer, freshServer } from '../server.ts'
 
 export async function demoServer(
   options: { open?: OpenOptions; configuration?: ServerOptions } = {},

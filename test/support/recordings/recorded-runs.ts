@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Colloquy } from 'colloquy'
 import { RoutingBlocked } from 'colloquy/errors'
 
-const project = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const project = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const folder = join(dirname(project), 'shared/data/who-and-when/hand-crafted')
 export const recordedRunsAreThere = existsSync(folder)
 

@@ -1,7 +1,7 @@
 /** Bare tables on a PostgreSQL: one to insert into, and one that holds a conversation in one row. */
 import { createHash, randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { median, timed } from './measure.ts'
+import { median, timed } from '../support/measure.ts'
 
 export async function bareTable(client: pg.Client) {
   await client.query(`

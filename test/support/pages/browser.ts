@@ -5,8 +5,8 @@
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import type { FreshServer } from '../server.ts'
 import { launchChromium } from './chromium.ts'
-import type { FreshServer } from './server.ts'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 /** One for all files of a worker. It ends with the worker's process. */

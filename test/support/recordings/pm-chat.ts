@@ -1,7 +1,7 @@
 /** A chat with a project manager, ten turns long, through whatever sends `systemPrompt` and `userPrompt` to a provider. */
 import type { AgentRequest, Colloquy } from 'colloquy'
-import { plays } from './models/anthropic.ts'
-import { type ProviderServer, providerServer, type RecordedRequest } from './models/server.ts'
+import { plays } from '../models/anthropic.ts'
+import { type ProviderServer, providerServer, type RecordedRequest } from '../models/server.ts'
 
 export const turns = 10
 export const budget = 9_000

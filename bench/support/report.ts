@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, type as system, totalmem } from 'node:os'
-import { sqliteVersion } from './bare.ts'
+import { sqliteVersion } from '../baselines/bare.ts'
 import { type Benchmark, type Finding, isMet } from './benchmark.ts'
 
 export interface Result {

@@ -13,9 +13,9 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
-import { type PostgresServer, startPostgres, startReplicated } from '../support/postgres-server.ts'
-import { transactionPooler } from '../support/transaction-pooler.ts'
+} from '../../support/builders.ts'
+import { type PostgresServer, startPostgres, startReplicated } from '../../support/postgres-server.ts'
+import { transactionPooler } from '../../support/transaction-pooler.ts'
 
 const project = 'shop'
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
+import { memoryArchives } from '../../support/archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -13,10 +13,10 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
-import { openPostgres } from './open-postgres.ts'
+} from '../../support/builders.ts'
+import { openPostgres } from '../open-postgres.ts'
 
-const page = readFileSync(new URL('../../docs/scale.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../docs/scale.md', import.meta.url), 'utf8')
 const statements = /```sql partitions\n([\s\S]*?)```/.exec(page)![1]!
 
 it('[P1][P2][P4][P12][P13] the events table is partitioned by hash of the project, and everything works on it', async () => {

@@ -8,7 +8,7 @@ import { writeSync } from 'node:fs'
 import { register } from 'tsx/esm/api'
 
 register()
-const { damageRound, writeStore } = await import('./damage.ts')
+const { damageRound, writeStore } = await import('../damage.ts')
 const { write, folder, from, to, seed } = JSON.parse(process.argv[2])
 if (write) await writeStore(write)
 for (let round = from; round < to; round++) {
