@@ -8,7 +8,7 @@ import { accessibilityProblems, visit } from '../support/pages/browser.ts'
 import { freshServer } from '../support/server.ts'
 import { type Story, tellStory } from '../support/story.ts'
 
-const process_ = join(import.meta.dirname, '..', 'support', 'say-process.mjs')
+const sayProgram = join(import.meta.dirname, '..', 'support', 'processes', 'say.mjs')
 
 async function withStory() {
   const server = await freshServer()
@@ -74,7 +74,7 @@ describe('a conversation', () => {
     await page.getByText('The checks pass: 14 of 14.').waitFor()
     const say = (content: string, times = 1) =>
       promisify(execFile)(process.execPath, [
-        process_,
+        sayProgram,
         JSON.stringify({ store: server.store, conversationId: story.conversationId, content, times }),
       ])
     await say('Hello from elsewhere')
