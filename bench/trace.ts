@@ -13,7 +13,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type Colloquy, openColloquy } from 'colloquy'
 import { createServer, listen, newToken } from 'colloquy/server'
-import { inTemporaryFolder } from './folder.ts'
+import { inTemporaryFolder } from './support/folder.ts'
 
 const root = join(import.meta.dirname, '..')
 const built = pathToFileURL(join(root, 'dist/')).href
