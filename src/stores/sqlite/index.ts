@@ -28,8 +28,8 @@ import { archiveLines, purges, restoreLines } from './upkeep/archives.ts'
 import { eraser } from './upkeep/erase.ts'
 import { maintenance } from './upkeep/maintenance.ts'
 import { refuseWithBranches } from './upkeep/purge.ts'
-import { beside, refuseAlone } from './worker/client.ts'
-import { keepHouse } from './worker/housekeeping.ts'
+import { refuseAlone, workerClient } from './worker/client.ts'
+import { Housekeeping } from './worker/housekeeping.ts'
 import { commitsBeforeGrowth, growWal } from './worker/wal.ts'
 import { appender } from './write/append.ts'
 import { leaseKeeper } from './write/leases.ts'
@@ -78,7 +78,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
   const windows = windowReader({ database, heads })
   const lists = directory({ database, heads })
   const keeper = leaseKeeper({ database, heads, clock })
-  const side = beside(file, () => {
+  const side = workerClient(file, () => {
     refuseOther()
     return { path: file, durability, epoch: epoch(), readOnly }
   })
@@ -93,7 +93,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     position = events.lastRow()
     generation = heads.generation()
   }
-  const housekeeping = keepHouse({ side, readOnly, standAsideFor: work => write.standAsideFor(work) })
+  const housekeeping = new Housekeeping({ worker: side, readOnly, standAsideFor: work => write.standAsideFor(work) })
   const write: Writer = writer({
     database,
     busyTimeoutMs,
@@ -133,7 +133,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     read,
     checkFence: keeper.checkFence,
     nextPosition: () => ++position,
-    onStored: housekeeping.stored,
+    onStored: characters => housekeeping.stored(characters),
   })
   const { erase, rewrite } = eraser({ database, heads, append })
   const upkeep = maintenance({ database, heads, reading, writing })

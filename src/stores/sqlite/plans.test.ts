@@ -11,8 +11,9 @@ import { makeSchema } from './open-schema.ts'
 import { directory } from './read/directory.ts'
 import { reader } from './read/read.ts'
 import { windowReader } from './read/windows.ts'
+import { messageSearch } from './search/message-search.ts'
 import { openSearchIndex } from './search/open-search-index.ts'
-import { searcher } from './search/search.ts'
+import { titleSearch } from './search/title-search.ts'
 import { auditor } from './upkeep/audit.ts'
 import { exporter } from './upkeep/export.ts'
 import { maintenance } from './upkeep/maintenance.ts'
@@ -70,11 +71,12 @@ const workItem = { type: 'feature', featureId: 'login' } as const
 it('a search by words, titles, time and people', () => {
   const { index } = filledDatabase()
   const asked = new Set<string>()
-  const search = searcher({ ...index, database: noting(index.database, asked) })
+  const database = noting(index.database, asked)
+  const [messages, titles] = [messageSearch(database), titleSearch(database)]
   for (const more of [{}, times, who, { workItem }, { ...times, ...who, workItem }]) {
-    for (const text of ['login page', 'lo', '']) search.titles({ project, text, ...more })
-    search.messages({ project, text: 'login page', ...more })
-    search.messages({ project, text: 'login', conversationId: 'c', before: 9, author: 'dev', role: 'user', ...more })
+    for (const text of ['login page', 'lo', '']) titles({ project, text, ...more })
+    messages({ project, text: 'login page', ...more })
+    messages({ project, text: 'login', conversationId: 'c', before: 9, author: 'dev', role: 'user', ...more })
   }
   expect(asked.size).toBeGreaterThan(20)
   expect(scansIn(index.database, asked)).toEqual([])

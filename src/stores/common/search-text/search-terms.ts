@@ -1,4 +1,4 @@
-/** What a person typed, as full-text terms. Every word is quoted, so no input is a syntax error. */
+/** Full-text terms of what a person typed. Every word is quoted, so no input is a syntax error. */
 import { splitScript } from './searchable.ts'
 
 export interface Term {
@@ -6,18 +6,18 @@ export interface Term {
   match: string
 }
 
-/** More would make a query of a pasted page slow without making it better. */
-const mostTerms = 32
+/** A pasted page would make a slow query that finds no more. */
+const maxTerms = 32
 
 export function termsOf(text: string): Term[] {
   const terms = new Map<string, Term>()
-  // "Quoted words", or single ones; whatever is left over (operators, brackets, stray quotes) is not searched for.
+  // "Quoted words", or single ones. Operators, brackets and stray quotes are ignored.
   for (const [, quoted, word] of text.matchAll(/"([^"]*)"|([\p{L}\p{N}\p{M}]+)/gu)) {
     const words = wordsIn(quoted ?? word ?? '')
     if (words.length === 0) continue
     const match = `"${words.join(' ')}"`
     terms.set(match.toLowerCase(), { match })
-    if (terms.size === mostTerms) break
+    if (terms.size === maxTerms) break
   }
   return [...terms.values()]
 }
@@ -34,22 +34,22 @@ export function trigramsOf(text: string): Set<string> {
   return grams
 }
 
-/** How much of the query is in the title (mostly), and of the title in the query. */
+/** Compares a query with a title: mostly the share of the query in the title, and a little the other way round. */
 function likeness(query: ReadonlySet<string>, title: ReadonlySet<string>): number {
   let common = 0
   for (const gram of query) if (title.has(gram)) common++
   return 0.8 * (common / query.size) + 0.2 * (common / Math.max(1, title.size))
 }
 
-const leastLikeness = 0.2
+const minLikeness = 0.2
 
-/** How well a title answers; 0 when it is not like what was asked for at all. `grams` are those of `wanted`. */
+/** Scores a title from 0 (unlike the query) to 1. `grams` are those of `wanted`. */
 export function titleScore(title: string, wanted: string, grams: ReadonlySet<string>): number {
   if (wanted === '') return 1
   if (grams.size === 0) {
-    const [text, part] = [title, wanted].map(one => splitScript(one).toLowerCase()) as [string, string]
+    const [text, part] = [title, wanted].map(side => splitScript(side).toLowerCase()) as [string, string]
     return text.includes(part) ? part.length / Math.max(part.length, text.length) : 0
   }
   const score = likeness(grams, trigramsOf(title))
-  return score < leastLikeness ? 0 : score
+  return score < minLikeness ? 0 : score
 }

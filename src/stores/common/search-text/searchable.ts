@@ -1,9 +1,9 @@
-/** The cleaned, capped copy of a message that the index sees. */
+/** The cleaned, capped copy of a message that is indexed. */
 import type { Part } from '../../../log/events/part.ts'
 
 const limits = { message: 64 * 1024, toolInput: 2 * 1024, toolOutput: 16 * 1024 }
 
-/** Stands between characters of scripts that write without spaces; no word contains it, and snippets drop it. */
+/** Separates characters of scripts without spaces. No word contains it, and snippets drop it. */
 export const seam = '\u200b'
 
 const unspaced =
@@ -11,7 +11,7 @@ const unspaced =
 
 /** Makes each character of an unspaced script a word of its own; a query for several becomes a phrase. */
 export function splitScript(text: string): string {
-  // Most texts are plain, and looking for that is a tenth of the cost of asking each character for its script.
+  // Most texts are plain, and this test is much cheaper than the replacement.
   if (plain.test(text)) return text
   return clean(text).replace(unspaced, `${seam}$&${seam}`)
 }
@@ -20,11 +20,11 @@ const plain = /^[\t\n\r\x20-\x7e]*$/
 
 export function searchableText(parts: readonly Part[]): string {
   const pieces: string[] = []
-  let left = limits.message
+  let room = limits.message
   for (const part of parts) {
-    if (left <= 0) break
-    const piece = textOfPart(part).slice(0, left)
-    left -= piece.length
+    if (room <= 0) break
+    const piece = textOfPart(part).slice(0, room)
+    room -= piece.length
     pieces.push(piece)
   }
   return splitScript(pieces.join('\n'))
@@ -52,8 +52,8 @@ function textOfValue(value: unknown): string {
 }
 
 /**
- * NUL bytes would end the text for the tokenizer, other control characters mark highlights, half characters are none. And a
- * letter with its marks is one character, however it was typed: names of files come from some systems in pieces.
+ * Removes what the tokenizer and the highlights cannot take: NUL bytes, control characters, lone surrogates. A letter with
+ * its marks becomes one character, because some systems give names of files in pieces.
  */
 function clean(text: string): string {
   return text

@@ -1,17 +1,17 @@
 /**
  * Porter's stemmer for English words: 'planning', 'planned' and 'plans' become 'plan'.
  *
- * After M. F. Porter, "An algorithm for suffix stripping" (1980). The same as SQLite's full-text index uses, so that
- * both stores find the same.
+ * M. F. Porter, "An algorithm for suffix stripping", 1980. SQLite's full-text index uses the same, so both stores find
+ * the same.
  */
 const consonant = '[^aeiou]'
 const vowel = '[aeiouy]'
 const consonants = `${consonant}[^aeiouy]*`
 const vowels = `${vowel}[aeiou]*`
-/** m > 0, m = 1 and m > 1, where m counts the vowel-consonant pairs of a stem; and stems that have a vowel. */
-const some = new RegExp(`^(${consonants})?${vowels}${consonants}`)
-const one = new RegExp(`^(${consonants})?${vowels}${consonants}(${vowels})?$`)
-const more = new RegExp(`^(${consonants})?${vowels}${consonants}${vowels}${consonants}`)
+/** Stems by the number of their vowel-consonant pairs, which the paper calls m. */
+const oneOrMorePairs = new RegExp(`^(${consonants})?${vowels}${consonants}`)
+const onePair = new RegExp(`^(${consonants})?${vowels}${consonants}(${vowels})?$`)
+const twoOrMorePairs = new RegExp(`^(${consonants})?${vowels}${consonants}${vowels}${consonants}`)
 const hasVowel = new RegExp(`^(${consonants})?${vowel}`)
 const short = new RegExp(`^${consonants}${vowel}[^aeiouwxy]$`)
 
@@ -54,7 +54,7 @@ const endings = {
   fourth: /^(.+?)(al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|ou|ism|ate|iti|ous|ive|ize)$/,
 }
 
-/** The stem of a lower-case word of the letters a to z. */
+/** Returns the stem of a lower-case word of the letters a to z. */
 export function stem(word: string): string {
   if (word.length < 3) return word
   // A leading y is a consonant.
@@ -68,8 +68,8 @@ export function stem(word: string): string {
   text = replaced(text, endings.third, third)
   text = withoutSuffix(text)
   const last = /^(.+)e$/.exec(text)
-  if (last && (more.test(last[1]!) || (one.test(last[1]!) && !short.test(last[1]!)))) text = last[1]!
-  if (text.endsWith('ll') && more.test(text)) text = text.slice(0, -1)
+  if (last && (twoOrMorePairs.test(last[1]!) || (onePair.test(last[1]!) && !short.test(last[1]!)))) text = last[1]!
+  if (text.endsWith('ll') && twoOrMorePairs.test(text)) text = text.slice(0, -1)
   return isY ? `y${text.slice(1)}` : text
 }
 
@@ -80,23 +80,23 @@ function plurals(text: string): string {
 
 function pasts(text: string): string {
   const agreed = /^(.+)eed$/.exec(text)
-  if (agreed) return some.test(agreed[1]!) ? text.slice(0, -1) : text
-  const found = /^(.+?)(ed|ing)$/.exec(text)
-  if (!found || !hasVowel.test(found[1]!)) return text
-  const rest = found[1]!
-  if (/(at|bl|iz)$/.test(rest)) return `${rest}e`
-  if (/([^aeiouylsz])\1$/.test(rest)) return rest.slice(0, -1)
-  return short.test(rest) ? `${rest}e` : rest
+  if (agreed) return oneOrMorePairs.test(agreed[1]!) ? text.slice(0, -1) : text
+  const match = /^(.+?)(ed|ing)$/.exec(text)
+  if (!match || !hasVowel.test(match[1]!)) return text
+  const base = match[1]!
+  if (/(at|bl|iz)$/.test(base)) return `${base}e`
+  if (/([^aeiouylsz])\1$/.test(base)) return base.slice(0, -1)
+  return short.test(base) ? `${base}e` : base
 }
 
 function replaced(text: string, pattern: RegExp, by: Record<string, string>): string {
-  const found = pattern.exec(text)
-  return found && some.test(found[1]!) ? `${found[1]}${by[found[2]!]}` : text
+  const match = pattern.exec(text)
+  return match && oneOrMorePairs.test(match[1]!) ? `${match[1]}${by[match[2]!]}` : text
 }
 
 function withoutSuffix(text: string): string {
-  const found = endings.fourth.exec(text)
-  if (found) return more.test(found[1]!) ? found[1]! : text
+  const match = endings.fourth.exec(text)
+  if (match) return twoOrMorePairs.test(match[1]!) ? match[1]! : text
   const ion = /^(.+?[st])ion$/.exec(text)
-  return ion && more.test(ion[1]!) ? ion[1]! : text
+  return ion && twoOrMorePairs.test(ion[1]!) ? ion[1]! : text
 }

@@ -1,7 +1,7 @@
 /**
- * A text as the words a full-text index knows: small letters, without accents, stemmed; each with its place in the text.
+ * The words of a text as a full-text index has them: lower case, without accents, stemmed, each with its place.
  *
- * Made here and not by the server, so that every store and every locale of a server finds the same.
+ * Our own code and not the database server's, so that every store and every locale finds the same.
  */
 import { stem } from './stem.ts'
 
@@ -12,8 +12,8 @@ export interface Word {
   end: number
 }
 
-/** A longer one is nobody's query; its beginning will do. */
-const longestWord = 64
+/** Longer words are cut: no query has them. */
+const maxWordLength = 64
 
 /** The text must have been through `splitScript`. */
 export function wordsIn(text: string): Word[] {
@@ -26,12 +26,13 @@ export function wordsIn(text: string): Word[] {
 }
 
 export function stemOf(word: string): string {
-  const small = word.toLowerCase()
-  if (/^[a-z]+$/.test(small)) return small.length > longestWord ? small.slice(0, longestWord) : stem(small)
-  const bare = small
+  const lowerCase = word.toLowerCase()
+  if (/^[a-z]+$/.test(lowerCase))
+    return lowerCase.length > maxWordLength ? lowerCase.slice(0, maxWordLength) : stem(lowerCase)
+  const bare = lowerCase
     .normalize('NFD')
     .replace(/([\p{Script=Latin}\p{Script=Greek}])\p{Mn}+/gu, '$1')
     .normalize('NFC')
-  const cut = [...bare].slice(0, longestWord).join('')
+  const cut = [...bare].slice(0, maxWordLength).join('')
   return /^[a-z]+$/.test(cut) ? stem(cut) : cut
 }

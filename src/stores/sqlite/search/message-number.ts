@@ -1,11 +1,11 @@
-/** The number that the index finds a message by. */
+/** The number by which the index finds a message. */
 import { createHash } from 'node:crypto'
 
 const beginsWithTime = /^[0-9a-f]{8}-[0-9a-f]{4}-7/
 
 /**
- * 48 bits for a look-up: of ids as we make them those that grow with time, so that the index over them is written at its
- * end; of all others a hash.
+ * Returns 48 bits of an id. Our own ids begin with their time, so that the index over the numbers grows at its end; other
+ * ids are hashed.
  */
 export function messageNumber(messageId: string): number {
   if (beginsWithTime.test(messageId)) {

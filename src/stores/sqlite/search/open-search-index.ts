@@ -1,4 +1,4 @@
-/** Where the index stands, and what becomes of one that cannot be used. */
+/** Opens the index next to the store's file, and replaces one that cannot be used. */
 import { accessSync, constants, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -7,35 +7,30 @@ import { StoreDamaged, StoreUnusable } from '../../../errors.ts'
 import { openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import type { WorkerSettings } from '../worker/protocol.ts'
-import { type SearchIndex, searchIndex } from './search-index.ts'
+import { SearchIndex } from './search-index.ts'
 import { prepareSchema } from './search-tables.ts'
 
-export function openSearchIndex(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
+type IndexSettings = WorkerSettings & { busyTimeoutMs: number }
+
+export function openSearchIndex(settings: IndexSettings): SearchIndex {
   if (!mayWriteIn(dirname(settings.path))) return connectElsewhere(settings)
   const path = `${settings.path}-search`
   try {
     return connect(path, settings)
   } catch (error) {
-    // Damaged or no database at all: it is only an index.
+    // Damaged, or no database at all: it can be built again.
     if (!isDamaged(error)) throw error
     removeSearchIndex(settings.path)
     return connect(path, settings)
   }
 }
 
-/** In a folder that cannot be written: an index for as long as it is open, in the system's temporary folder. */
-function connectElsewhere(settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
+/** Makes an index in the system's temporary folder, because the store's own cannot be written. Closing removes it. */
+function connectElsewhere(settings: IndexSettings): SearchIndex {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-search-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const index = connect(join(folder, 'index'), settings)
-    return {
-      ...index,
-      close() {
-        index.close()
-        remove()
-      },
-    }
+    return connect(join(folder, 'index'), settings, remove)
   } catch (error) {
     remove()
     throw error
@@ -51,7 +46,7 @@ function mayWriteIn(folder: string): boolean {
   }
 }
 
-/** The log is asked for everything again when it is next opened. */
+/** The next index that is opened is built from the whole log. */
 export function removeSearchIndex(logPath: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${logPath}-search${suffix}`, { force: true })
 }
@@ -61,17 +56,17 @@ export function isDamaged(error: unknown): boolean {
   return asStoreError(error, '') instanceof StoreDamaged
 }
 
-function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: number }): SearchIndex {
-  // What a power loss takes from the index is read again from the log.
+function connect(path: string, settings: IndexSettings, onClose = () => {}): SearchIndex {
+  // Entries that a power loss takes are read again from the log.
   const database = openDatabase({ path, durability: 'relaxed', busyTimeoutMs: settings.busyTimeoutMs })
   try {
     database.prepareToWrite()
-    // Texts that a search shows are kept for a moment: in no file outside the store.
+    // Texts of hits are kept for a moment, and must not reach a file outside the store.
     database.exec('pragma wal_autocheckpoint = 4000; pragma temp_store = memory')
     prepareSchema(database, settings.epoch)
-    // The tables of the two files have different names, but for `meta`: what is asked of the log may leave its name out.
+    // But for `meta`, the tables of the two files have different names, so queries of the log may omit its name.
     database.prepare('attach ? as log').run(logAddress(settings.path))
-    return searchIndex(database, settings.path)
+    return new SearchIndex(database, settings.path, onClose)
   } catch (error) {
     database.close()
     throw error
@@ -79,8 +74,8 @@ function connect(path: string, settings: WorkerSettings & { busyTimeoutMs: numbe
 }
 
 /**
- * Read-only, because `begin immediate` on the index would otherwise take the log's write lock too. Where the shared memory
- * of a write-ahead log has no room, nobody writes, and the file is read as it is.
+ * Read-only, because `begin immediate` on the index would otherwise take the log's write lock too. In a folder that cannot
+ * be written there is no room for shared memory, and no writer either: the file is read as it is.
  */
 function logAddress(path: string): string {
   const hasWal = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0

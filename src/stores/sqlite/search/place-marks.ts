@@ -1,6 +1,6 @@
 /**
- * Where a message stands, as words of the index: a search in one conversation looks at what is there and at nothing else,
- * however much the store holds.
+ * The project and the conversation of a message, as words of the index: a search in one conversation reads nothing else,
+ * however large the store is.
  */
 export function marksOf(project: number, conversation: number): string {
   return `${projectMark(project)} ${conversationMark(conversation)}`
@@ -14,7 +14,7 @@ export function conversationMark(conversation: number): string {
   return `c${conversation}`
 }
 
-/** What to look for in the index so that texts match it, those with a mark if one is given. */
+/** A query that texts match, or those texts that have a mark. */
 export function textsLike(match: string, mark?: string): string {
   return mark === undefined ? `text : (${match})` : `place : "${mark}" AND text : (${match})`
 }

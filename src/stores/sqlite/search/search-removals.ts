@@ -1,7 +1,9 @@
 /**
- * What leaves the index. It follows the log also in what is removed there, never ahead of it: a removal that fails, or
- * that a crash cuts off, leaves both as they were. Because the index keeps no text, whoever erases something leaves it
- * here before, for whoever hears of it from the log; where nobody did, everything is built again.
+ * Removes messages and conversations from the index, after the log and never ahead of it: a removal that fails, or that a
+ * crash cuts off, leaves both as they were.
+ *
+ * FTS5 removes words only if it is given them, and the index keeps no text. So a process that erases a message stores it
+ * in `leaving` before, for the process that reads of it in the log. Without that, the index is built again.
  */
 import type { MessageAdded } from '../../../log/events/message.ts'
 import { searchableText } from '../../common/search-text/searchable.ts'
@@ -10,8 +12,8 @@ import type { Landmarks } from '../upkeep/landmarks.ts'
 import type { SpendingKeeper } from '../upkeep/spending.ts'
 import { marksOf } from './place-marks.ts'
 
-/** Messages of a purged conversation: so few are taken out at once, no more than so many, and one costs what taking in so many does. */
-const takenOut = { few: 1000, most: 10_000, costs: 20 }
+/** Messages of a purged conversation are removed one by one if they are few. Removing one costs as much as indexing 20. */
+const removal = { few: 1000, most: 10_000, cost: 20 }
 
 /** Each of these runs within a transaction of the index. */
 export function searchRemovals({
@@ -26,7 +28,7 @@ export function searchRemovals({
   spending: Pick<SpendingKeeper, 'takeOut' | 'forget'>
   /** The message at a position, as long as its content is in the log. */
   messageAt(position: number): { place: string; event: MessageAdded } | undefined
-  /** The name of who said what was erased. */
+  /** The name that erased messages have as their author. */
   nobody(): number
 }) {
   const sql = {
@@ -34,7 +36,7 @@ export function searchRemovals({
     docsIn: database.prepare('select position from docs where conversation = ?'),
     wipeDoc: database.prepare('update docs set author = ?, role = ?, phase = null where position = ?'),
     deleteDoc: database.prepare('delete from docs where position = ?'),
-    // The index keeps no text, so it has to be told which words to take out.
+    // FTS5 has to be given the words to remove.
     deleteWords: database.prepare(`insert into words (words, rowid, text, place) values ('delete', ?, ?, ?)`),
     deleteTitle: database.prepare('delete from titles where rowid = ?'),
     deletePhase: database.prepare('delete from phases where conversation = ?'),
@@ -51,59 +53,59 @@ export function searchRemovals({
   }
 
   /**
-   * Whether it is better to build everything again than to take so many messages out: where that is less work, or where
-   * whoever searches or erases meanwhile would be refused, because all of it happens under the lock of the index.
+   * True when building the index again is better than removing so many messages: it is less work, or the removal would
+   * hold the lock of the index so long that other processes were refused.
    */
   function isMuch(messages: number, size: () => number): boolean {
-    if (messages < takenOut.few) return false
-    return messages > takenOut.most || messages * takenOut.costs > size()
+    if (messages < removal.few) return false
+    return messages > removal.most || messages * removal.cost > size()
   }
 
   return {
-    /** A message is about to be erased: leaves what must be taken out when the log says that it was. */
+    /** Stores a message that is about to be erased, until the log says that it was. */
     expectErase(position: number): void {
-      const found = messageAt(position)
-      if (found) sql.leave.run(position, JSON.stringify(found.event))
+      const message = messageAt(position)
+      if (message) sql.leave.run(position, JSON.stringify(message.event))
     },
 
-    /** It was not erased after all. */
+    /** Drops a message that was not erased after all. */
     callOffErase(position: number): void {
       sql.stay.run(position)
       sql.stayed.run(position)
     },
 
-    /** Follows the log, where a message was erased. Gives false if it has words of it that nobody can tell any more. */
+    /** Removes a message that the log says was erased. Returns false when its words are not known any more. */
     followErase({ project, conversation, version }: Record<'project' | 'conversation' | 'version', number>): boolean {
-      const found = sql.docAt.get(conversation, version) as [number, number, number] | undefined
-      // In a branch: of its parent, which hears of it, too.
-      if (!found) return true
-      const [position, role, author] = found
+      const doc = sql.docAt.get(conversation, version) as [number, number, number] | undefined
+      // A branch erases a message of its parent, whose own log says so too.
+      if (!doc) return true
+      const [position, role, author] = doc
       const expected = sql.leaving.get(position) as [string] | undefined
       sql.left.run(position)
       const unknown = nobody()
-      // Erased before it was taken in.
+      // It was erased before it was indexed.
       if (role === unknown) return true
       if (!expected) return false
       const event = JSON.parse(expected[0]) as MessageAdded
       sql.deleteWords.run(position, searchableText(event.parts), marksOf(project, conversation))
       sql.wipeDoc.run(unknown, unknown, position)
-      // Who has said nothing else there is no longer one who spoke.
+      // An author of no other message there is no participant any more.
       sql.leaveSilent.run(conversation, author)
       spending.takeOut(conversation, event)
       return true
     },
 
     /**
-     * Takes everything of a conversation out, word by word, so that nothing of it stays in the file: as long as building
-     * the index of twenty times as many. Gives false, and leaves it, where it is better to build everything again.
+     * Removes a conversation, word by word, so that nothing of it stays in the file. Returns false, with nothing removed,
+     * when it is better to build the index again.
      */
-    tookOut(conversation: number, size: () => number): boolean {
+    removeConversation(conversation: number, size: () => number): boolean {
       const positions = (sql.docsIn.all(conversation) as Array<[number]>).map(([position]) => position)
       for (const position of positions) sql.left.run(position)
       if (isMuch(positions.length, size)) return false
       for (const position of positions) {
-        const found = messageAt(position)
-        if (found) sql.deleteWords.run(position, searchableText(found.event.parts), found.place)
+        const message = messageAt(position)
+        if (message) sql.deleteWords.run(position, searchableText(message.event.parts), message.place)
         sql.deleteDoc.run(position)
       }
       sql.deleteTitle.run(conversation)

@@ -1,4 +1,4 @@
-/** The tables of the index, made anew whenever it is of another log or of another kind. */
+/** The tables of the index. They are made again when they are of another log, or of another version of this program. */
 import { randomUUID } from 'node:crypto'
 import type { Database } from '../database.ts'
 import { inTransaction } from '../transaction.ts'
@@ -20,10 +20,10 @@ create table docs (
   author integer not null,
   role integer not null,
   phase integer,
-  -- A number made of its id: a third of the size, and the log tells those apart that share one.
+  -- A number made of its id: a third of the size. Messages that share a number are told apart by the log.
   message integer not null
 );
--- Here and not in the log: an append would write a page more for a look-up that is seldom made.
+-- Not in the log: an append would write another page for a look-up that is rare.
 create index docs_by_message on docs (message);
 create index docs_by_conversation on docs (conversation, version);
 create virtual table words using fts5 (text, place, content = '', tokenize = 'porter unicode61 remove_diacritics 2');
@@ -38,33 +38,33 @@ ${landmarkSchema}
 ${spendingSchema}`
 
 /**
- * Messages that are about to be erased, as they are: the index keeps no text, and whichever process hears from the log
- * that one was erased has to take its words out. Not made anew with the rest: somebody may be waiting for it.
+ * Messages that are about to be erased, with their content: the process that reads of it in the log has to remove their
+ * words. This table stays when the others are made again, because an erasing process may be waiting.
  */
 const leaving = `
 create table if not exists leaving (
   position integer primary key,
   event text not null,
-  -- How many want it to be erased.
+  -- The number of processes that are erasing it.
   wanted integer not null
 )`
 
-/** Makes the tables, anew if the log is another one than was indexed or the index is of another kind. */
+/** Makes the tables, again if they are of another log or of another version. */
 export function prepareSchema(database: Database, epoch: string): void {
   const identity = `${schemaVersion} ${epoch}`
   inTransaction(database, () => {
     database.exec(leaving)
-    const known = tableExists(database, 'meta')
+    const stored = tableExists(database, 'meta')
       ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
       : undefined
-    if (known?.[0] !== identity) {
+    if (stored?.[0] !== identity) {
       startOver(database)
       database.prepare('insert or replace into meta (name, value) values (?, ?)').run('identity', identity)
     }
   })
 }
 
-/** Empty tables. Runs inside a transaction. */
+/** Makes empty tables. Runs inside a transaction. */
 export function startOver(database: Database): void {
   const identity = tableExists(database, 'meta')
     ? (database.prepare(`select value from meta where name = 'identity'`).get() as [string] | undefined)
@@ -74,16 +74,15 @@ export function startOver(database: Database): void {
   database.exec(schema)
   const put = database.prepare('insert into meta (name, value) values (?, ?)')
   put.run('position', '0')
-  // Tells those who have the tables open, and remember numbers of names, that these are others.
+  // Other processes that cached numbers of names see that these are new tables.
   put.run('generation', randomUUID())
   if (identity) put.run('identity', identity[0])
   // Erased words must not linger in the index's own pages.
   for (const table of ['words', 'titles'])
     database.exec(`insert into ${table} (${table}, rank) values ('secure-delete', 1)`)
-  // Where a message stands says nothing about how well it answers.
+  // The place of a message says nothing about how well it matches.
   database.exec(`insert into words (words, rank) values ('rank', 'bm25(1.0, 0.0)')`)
-  // Merging half as often takes a fifth off what FTS5 costs; what a search would have to look through is put together
-  // when nobody is waiting.
+  // Merging less often makes feeding cheaper. `tidy` merges the rest when the store is idle.
   database.exec(`insert into words (words, rank) values ('automerge', 8)`)
 }
 

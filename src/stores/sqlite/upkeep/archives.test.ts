@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { openDatabase } from '../database.ts'
 import { makeSchema } from '../open-schema.ts'
-import type { Beside } from '../worker/client.ts'
+import type { WorkerClient } from '../worker/client.ts'
 import { restoreLines } from './archives.ts'
 import { importer } from './import.ts'
 
 const blob = JSON.stringify({ blob: 'x', json: '"y"' })
 
 /** What the worker has, without its thread. */
-function workerSide(): { side: Beside; underWay: () => number } {
+function workerSide(): { side: WorkerClient; underWay: () => number } {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-archives-'))
   const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
   makeSchema(database)
@@ -22,7 +22,7 @@ function workerSide(): { side: Beside; underWay: () => number } {
   })
   const { page, abandon, underWay } = importer(database)
   const handlers: Record<string, (input: never) => unknown> = { restorePage: page, abandonRestore: abandon }
-  const side: Beside = {
+  const side: WorkerClient = {
     call: async (operation, input) => handlers[operation]!(input as never) as never,
     close: async () => undefined,
   }

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { StoreFailed } from '../../../errors.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
-import type { Beside } from '../worker/client.ts'
+import type { WorkerClient } from '../worker/client.ts'
 
 export async function* archiveLines(
-  side: Beside,
+  side: WorkerClient,
   place: { project: string; conversationId: string },
 ): AsyncGenerator<string> {
   let after = 0
@@ -28,7 +28,7 @@ export async function* archiveLines(
 const pageLines = 500
 
 export async function restoreLines(
-  side: Beside,
+  side: WorkerClient,
   { project, lines, now }: { project: string; lines: AsyncIterable<string>; now: number },
 ): Promise<string> {
   const ticket = randomUUID()

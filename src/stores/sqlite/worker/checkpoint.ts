@@ -1,19 +1,19 @@
-/** Moves a write-ahead log's pages into its database file, off the engine's thread. */
+/** Moves the pages of a write-ahead log into its database file, in the worker. */
 import type { Database } from '../database.ts'
 
-/** Writers wait as long as this does, and the index is not fed: what cannot be had in a moment is tried again later. */
-const shortMs = 20
+/** Writers and the feed of the index wait for a checkpoint, so it gives up soon and is tried again later. */
+const maxLockWaitMs = 20
 
 export function checkpointer(database: Database, busyTimeoutMs: number) {
   const sql = {
-    // Of this file alone, and not of what is attached to it.
+    // `main` is this file without the attached one.
     passive: database.prepare('pragma main.wal_checkpoint(passive)'),
     restart: database.prepare('pragma main.wal_checkpoint(restart)'),
     truncate: database.prepare('pragma main.wal_checkpoint(truncate)'),
   }
 
-  function inShort(step: 'restart' | 'truncate'): boolean {
-    database.exec(`pragma busy_timeout = ${shortMs}`)
+  function briefly(step: 'restart' | 'truncate'): boolean {
+    database.exec(`pragma busy_timeout = ${maxLockWaitMs}`)
     try {
       const [isBusy] = sql[step].get() as [number]
       return isBusy === 0
@@ -23,19 +23,16 @@ export function checkpointer(database: Database, busyTimeoutMs: number) {
   }
 
   return {
-    /** Copies what is there, without making anybody wait. */
+    /** Copies the pages of the log that no reader needs. No process waits for it. */
     copy(): undefined {
       sql.passive.all()
     },
     /**
-     * Copies the little that came meanwhile while writers stand aside, so that the next one starts the log over in place:
-     * without it a busy writer would keep the log growing. False if another process did not let it.
+     * Copies the last pages while writers stand aside, so that the next write starts at the beginning of the log. Without
+     * it a busy writer keeps the log growing. Returns false when another process holds a lock.
      */
-    finish: () => inShort('restart'),
-    /**
-     * Empties the log, so that content erased or purged does not linger there. False if it could not: somebody is reading
-     * what stood there before.
-     */
-    truncate: () => inShort('truncate'),
+    finish: () => briefly('restart'),
+    /** Empties the log, so that no erased content stays in it. Returns false when another process still reads from it. */
+    truncate: () => briefly('truncate'),
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Calls into the worker beside the engine's thread. The worker starts when it is first needed.
+ * Calls the worker thread of a store. The worker starts with the first call.
  *
- * It is never terminated: ending a thread inside SQLite aborts the process. It is asked to stop, and stops when its
- * present slice of work is done.
+ * It is never terminated, because ending a thread inside SQLite aborts the process. It stops by itself, after its current
+ * slice of work.
  */
 import { Worker } from 'node:worker_threads'
 import {
@@ -28,7 +28,7 @@ interface Pending {
   onProgress: Progress | undefined
 }
 
-export interface Beside {
+export interface WorkerClient {
   call<O extends Operation>(
     operation: O,
     input: Operations[O]['takes'],
@@ -37,60 +37,59 @@ export interface Beside {
   close(): Promise<void>
 }
 
-/** @throws {StoreUnusable} when this file was taken away from the worker's */
+/** @throws {StoreUnusable} when a bundler left out the worker's file */
 export const refuseAlone = needsWorker(() => new URL(/* webpackIgnore: true */ './sqlite-worker.js', import.meta.url))
 
-export function beside(path: string, settings: () => WorkerSettings): Beside {
+export function workerClient(path: string, settings: () => WorkerSettings): WorkerClient {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let lastId = 0
   let closed = false
 
   function start(): Worker {
-    // The address stands here so that tools that gather what a package loads find it. webpack would put a worker of its own
-    // making in its place, one that cannot start.
-    const started = new Worker(
+    // A literal, so that tools that list the files of a package find it. webpack must not replace it by its own worker.
+    const thread = new Worker(
       /* webpackIgnore: true */ new URL(/* webpackIgnore: true */ './sqlite-worker.js', import.meta.url),
       {
         workerData: settings(),
         name: 'colloquy',
-        // Flags of the program, such as --input-type, are not for the worker.
+        // Flags of the program, such as --input-type, do not fit the worker.
         execArgv: [],
       },
     )
-    started.on('message', answer)
-    started.on('error', error => ended(started, error))
-    started.on('exit', () => ended(started, undefined))
-    // Only calls under way keep the program running.
-    started.unref()
-    return started
+    thread.on('message', answer)
+    thread.on('error', error => ended(thread, error))
+    thread.on('exit', () => ended(thread, undefined))
+    // Only pending calls keep the program running.
+    thread.unref()
+    return thread
   }
 
-  /** Whatever it was asked gets no answer any more; the next call starts another. */
-  function ended(which: Worker, error: unknown): void {
-    if (worker !== which) return
+  /** Rejects pending calls. The next call starts another worker. */
+  function ended(thread: Worker, error: unknown): void {
+    if (worker !== thread) return
     worker = undefined
     const failure = workerFailure(error, path)
-    for (const one of pending.values()) one.reject(failure)
+    for (const call of pending.values()) call.reject(failure)
     pending.clear()
   }
 
   function answer(reply: Reply): void {
-    const one = pending.get(reply.id)
-    if (!one) return
+    const call = pending.get(reply.id)
+    if (!call) return
     if (reply.kind === 'progress') {
       try {
-        one.onProgress?.(reply.done, reply.total)
+        call.onProgress?.(reply.done, reply.total)
       } catch (error) {
-        // The work goes on to its end, and nobody waits for it.
+        // The worker goes on with it, and its result is ignored.
         settled(reply.id)
-        one.reject(error)
+        call.reject(error)
       }
       return
     }
     settled(reply.id)
-    if (reply.kind === 'result') one.resolve(reply.value)
-    else one.reject(revived(reply.error, path))
+    if (reply.kind === 'result') call.resolve(reply.value)
+    else call.reject(revived(reply.error, path))
   }
 
   function settled(id: number): void {
@@ -127,11 +126,11 @@ export function beside(path: string, settings: () => WorkerSettings): Beside {
   }
 }
 
-/** The classes the worker throws; each takes its message and its facts. By their codes: a bundler may rename a class. */
+/** The error classes of the worker, which take a message and facts. By code, because a bundler may rename a class. */
 const carriedClasses = new Map(
-  [IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed].map(one => [
-    new one('').code as string,
-    one,
+  [IllegalState, StoreBusy, StoreFull, StoreReadOnly, StoreDamaged, StoreUnusable, StoreFailed].map(errorClass => [
+    new errorClass('').code as string,
+    errorClass,
   ]),
 )
 
@@ -140,17 +139,17 @@ const invalidInput = new InvalidInput('', '').code
 function workerFailure(error: unknown, path: string): Error {
   const failure = error === undefined ? undefined : asStoreError(error, path)
   if (failure instanceof ColloquyError) return failure
-  const why = failure ? failure.message : 'it ended by itself'
+  const why = failure ? failure.message : 'it exited'
   return new StoreFailed(
-    `${path}: the worker beside the store failed (${why}). What it was asked may or may not be done; try again.`,
+    `${path}: the store's worker thread failed (${why}). The operation may or may not be done; try again.`,
     { path },
     { cause: error },
   )
 }
 
 function revived({ message, errcode, code, facts }: CarriedError, path: string): Error {
-  const known = code === undefined ? undefined : carriedClasses.get(code)
-  if (known) return new known(message, { ...facts })
+  const errorClass = code === undefined ? undefined : carriedClasses.get(code)
+  if (errorClass) return new errorClass(message, { ...facts })
   if (facts && code === invalidInput) return new InvalidInput(String(facts.field), String(facts.reason))
   if (errcode !== undefined) return asStoreError(Object.assign(new Error(message), { errcode }), path)
   return new StoreFailed(`${path}: ${message}. If it happens again, run 'colloquy verify': the file may be damaged.`, {

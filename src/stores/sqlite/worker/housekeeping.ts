@@ -1,117 +1,128 @@
-/** Feeds the index, brings it in order and moves the write-ahead log when it is due, beside the engine's thread. */
-
+/** Tells the worker when to feed the index, to tidy it, and to move the write-ahead log into the file. */
 import type { Writer } from '../write/writer.ts'
-import type { Beside } from './client.ts'
+import type { WorkerClient } from './client.ts'
 
-/** The index is fed a moment behind the appends, or when as many wait as make a good batch. */
+/** The index is fed this long after an append, or when as many events wait as make a good batch. */
 const feedDelayMs = 250
-const feedAtOnce = 500
-/** It is brought in order when nobody has written or searched for so long. */
+const eventsPerFeed = 500
+/** The index is tidied after this long without a write or a search. */
 const idleMs = 1000
-/** Content that could not be overwritten at once is tried again after so long. */
-const scrubEveryMs = 1000
-/** After about this many pages the write-ahead log is worth moving into the file; half of what it is grown to. */
+/** Erased content that could not be overwritten is tried again after this long. */
+const scrubDelayMs = 1000
+/** After about this many pages the write-ahead log is moved into the file: half of what it is grown to. */
 const pagesPerCheckpoint = 2000
 const charactersPerPage = 4000
-/** If it could not be started over, it is tried again after half as many. */
-const pagesBeforeNextTry = pagesPerCheckpoint / 2
+/** A checkpoint that could not start the log over is tried again after half as many pages. */
+const pagesBeforeRetry = pagesPerCheckpoint / 2
 
-export function keepHouse({
-  side,
-  readOnly,
-  standAsideFor,
-}: {
-  side: Beside
-  readOnly: boolean
-  standAsideFor: Writer['standAsideFor']
-}) {
-  let pages = 0
-  let unfed = 0
-  /** One thing at a time, or what should be quick would wait for a batch of the index. */
-  let isAtWork = false
-  let isStopped = false
-  let timer: NodeJS.Timeout | undefined
-  let idle: NodeJS.Timeout | undefined
-  let again: NodeJS.Timeout | undefined
-  // Failing here loses nothing: the next search feeds the index itself, the next commits ask again.
-  const quietly = <T>(work: Promise<T>) => work.catch(() => undefined)
+export class Housekeeping {
+  readonly #worker: WorkerClient
+  readonly #readOnly: boolean
+  readonly #standAsideFor: Writer['standAsideFor']
+  /** Pages written to the log since the last checkpoint, about. */
+  #pages = 0
+  #unfedEvents = 0
+  /** Feeding and checkpoints run one at a time: a quick one would wait in the worker for a batch of the index. */
+  #isBusy = false
+  #isStopped = false
+  readonly #timers: { feed?: NodeJS.Timeout | undefined; idle?: NodeJS.Timeout; scrub?: NodeJS.Timeout | undefined } =
+    {}
 
-  function goOn(): void {
-    if (isStopped || isAtWork) return
-    if (pages >= pagesPerCheckpoint) void oneByOne(checkpoint)
-    else if (unfed >= feedAtOnce) void oneByOne(feed)
-    else if (unfed > 0) timer ??= setTimeout(feedSoon, feedDelayMs).unref()
+  constructor({
+    worker,
+    readOnly,
+    standAsideFor,
+  }: {
+    worker: WorkerClient
+    readOnly: boolean
+    standAsideFor: Writer['standAsideFor']
+  }) {
+    this.#worker = worker
+    this.#readOnly = readOnly
+    this.#standAsideFor = standAsideFor
   }
 
-  async function oneByOne(work: () => Promise<void>): Promise<void> {
-    if (isAtWork) return
-    isAtWork = true
-    await work()
-    isAtWork = false
-    goOn()
-    tidyWhenIdle()
+  stored(characters: number): void {
+    this.#pages += characters / charactersPerPage
   }
 
-  function feedSoon(): void {
-    timer = undefined
-    void oneByOne(feed)
+  committed(events: number): void {
+    // A commit writes the ends of the log and of its indexes besides the bodies.
+    this.#pages += 2 + events / 6
+    this.#unfedEvents += events
+    this.#next()
   }
 
-  async function feed(): Promise<void> {
-    clearTimeout(timer)
-    timer = undefined
-    unfed = 0
-    const tookAll = await quietly(side.call('feed', undefined))
-    if (tookAll === false) unfed += feedAtOnce
+  searched(): void {
+    this.#tidyWhenIdle()
   }
 
-  /** Most of it beside the writers; only for the little that came meanwhile they are asked to wait. */
-  async function checkpoint(): Promise<void> {
-    pages = 0
-    await quietly(side.call('copyLog', undefined))
-    const finished = side.call('finishLog', undefined)
-    standAsideFor(finished)
-    if (!(await quietly(finished))) pages = pagesBeforeNextTry
+  /** Overwrites removed content again and again until no reader holds the log that has it. */
+  scrubLater(): void {
+    this.#timers.scrub ??= setTimeout(async () => {
+      this.#timers.scrub = undefined
+      if (!this.#isStopped && !(await optional(this.#worker.call('scrub', undefined)))) this.scrubLater()
+    }, scrubDelayMs).unref()
   }
 
-  function tidyWhenIdle(): void {
-    if (isStopped || readOnly) return
-    clearTimeout(idle)
-    idle = setTimeout(tidy, idleMs).unref()
+  stop(): void {
+    this.#isStopped = true
+    for (const timer of Object.values(this.#timers)) clearTimeout(timer)
   }
 
-  /** Step by step, and none while there is something to feed: whoever writes or closes waits for one step at most. */
-  async function tidy(): Promise<void> {
-    while (!isStopped && !isAtWork && unfed === 0) {
-      if (!(await quietly(side.call('tidy', undefined)))) return
+  #next(): void {
+    if (this.#isStopped || this.#isBusy) return
+    if (this.#pages >= pagesPerCheckpoint) void this.#run(() => this.#checkpoint())
+    else if (this.#unfedEvents >= eventsPerFeed) void this.#run(() => this.#feed())
+    else if (this.#unfedEvents > 0) {
+      this.#timers.feed ??= setTimeout(() => {
+        this.#timers.feed = undefined
+        void this.#run(() => this.#feed())
+      }, feedDelayMs).unref()
     }
   }
 
-  /** Content that was removed may stand in a log that somebody reads: tried until it is gone. */
-  function scrubLater(): void {
-    again ??= setTimeout(async () => {
-      again = undefined
-      if (!isStopped && !(await quietly(side.call('scrub', undefined)))) scrubLater()
-    }, scrubEveryMs).unref()
+  async #run(work: () => Promise<void>): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    await work()
+    this.#isBusy = false
+    this.#next()
+    this.#tidyWhenIdle()
   }
 
-  return {
-    stored(characters: number) {
-      pages += characters / charactersPerPage
-    },
-    committed(writes: number) {
-      // Beside what they say, a commit writes the end of the log and of `recent`; six messages more touch a page more.
-      pages += 2 + writes / 6
-      unfed += writes
-      goOn()
-    },
-    searched: tidyWhenIdle,
-    scrubLater,
-    stop() {
-      isStopped = true
-      clearTimeout(again)
-      clearTimeout(timer)
-      clearTimeout(idle)
-    },
+  async #feed(): Promise<void> {
+    clearTimeout(this.#timers.feed)
+    this.#timers.feed = undefined
+    this.#unfedEvents = 0
+    const tookAll = await optional(this.#worker.call('feed', undefined))
+    if (tookAll === false) this.#unfedEvents += eventsPerFeed
   }
+
+  /** Copies most of the log while writers go on. They stand aside only for what came meanwhile. */
+  async #checkpoint(): Promise<void> {
+    this.#pages = 0
+    await optional(this.#worker.call('copyLog', undefined))
+    const finished = this.#worker.call('finishLog', undefined)
+    this.#standAsideFor(finished)
+    if (!(await optional(finished))) this.#pages = pagesBeforeRetry
+  }
+
+  #tidyWhenIdle(): void {
+    if (this.#isStopped || this.#readOnly) return
+    clearTimeout(this.#timers.idle)
+    this.#timers.idle = setTimeout(() => void this.#tidy(), idleMs).unref()
+  }
+
+  /** Tidies in steps, so that a write or a close waits for one step at most. */
+  async #tidy(): Promise<void> {
+    while (!this.#isStopped && !this.#isBusy && this.#unfedEvents === 0) {
+      if (!(await optional(this.#worker.call('tidy', undefined)))) return
+    }
+  }
+}
+
+/** Gives undefined for work that failed. Nothing is lost: a search feeds the index itself, and later commits ask again. */
+function optional<T>(work: Promise<T>): Promise<T | undefined> {
+  return work.catch(() => undefined)
 }

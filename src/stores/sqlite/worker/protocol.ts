@@ -1,4 +1,4 @@
-/** What the engine's thread and the worker beside it say to each other. */
+/** The messages between the engine's thread and its worker. */
 
 import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from '../../../log/accounts.ts'
 import type { Landmark, Listed, ProjectTotals } from '../../../log/directory.ts'
@@ -13,15 +13,15 @@ export interface WorkerSettings {
   readOnly: boolean
 }
 
-/** The worker's operations: what each takes and gives. */
+/** The operations of the worker, with the input and the result of each. */
 export interface Operations {
-  /** Takes a batch of events into the index. Gives whether that was all there is. */
+  /** Indexes a batch of events. Gives true when that was all the log has. */
   feed: { takes: undefined; gives: boolean }
-  /** One step of bringing the index in order. Gives whether there may be another. */
+  /** Does one step of tidying the index. Gives true when there may be another. */
   tidy: { takes: undefined; gives: boolean }
-  /** Moves the write-ahead log into the file while others go on writing to it. */
+  /** Copies the write-ahead log into the file while writers go on. */
   copyLog: { takes: undefined; gives: undefined }
-  /** Moves the rest, so that it starts over: quick, while nobody writes. Gives whether it could. */
+  /** Copies its last pages, so that it starts over; writers stand aside. Gives false when that failed. */
   finishLog: { takes: undefined; gives: boolean }
   search: { takes: SearchQuery; gives: SearchHit[] }
   titles: { takes: TitleQuery; gives: TitleHit[] }
@@ -37,7 +37,7 @@ export interface Operations {
   }
   verify: { takes: { project?: string }; gives: VerifyReport }
   repair: { takes: { project?: string }; gives: RepairReport }
-  /** Lines of an archive from a place on. `upTo` is fixed by the first page: what is appended meanwhile stays out. */
+  /** Reads lines of an archive after a version. The first page fixes `upTo`: later appends stay out of the archive. */
   exportPage: {
     takes: { project: string; conversationId: string; after: number; upTo: number | undefined }
     gives: { lines: string[]; last: number; upTo: number }
@@ -54,18 +54,18 @@ export interface Operations {
     }
     gives: { events: number }
   }
-  /** One restore is several pages of lines; the last says so, and then the conversation appears. */
+  /** Takes one page of the lines of a restore. The conversation appears with the last page. */
   restorePage: {
     takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
     gives: string | undefined
   }
-  /** The rest of a restore will not come: what came of it is let go. */
+  /** Drops the pages of a restore that will not be finished. */
   abandonRestore: { takes: string; gives: undefined }
-  /** The message at a position is about to be erased: the index will be told by the log when it is. */
+  /** Prepares the index for the erasing of the message at a position. */
   expectErase: { takes: number; gives: undefined }
-  /** It was not erased after all. */
+  /** Undoes that: the message was not erased. */
   callOffErase: { takes: number; gives: undefined }
-  /** Overwrites what erased or purged content left in the index and in write-ahead logs. Gives whether all of it is gone. */
+  /** Overwrites removed content in the index and in write-ahead logs. Gives true when all of it is gone. */
   scrub: { takes: undefined; gives: boolean }
 }
 
@@ -82,11 +82,12 @@ export type Reply =
   | { id: number; kind: 'progress'; done: number; total: number }
   | { id: number; kind: 'error'; error: CarriedError }
 
-/** An error that crosses the threads: its class where it is one of ours, SQLite's code where it has one, the words. */
+/** An error as it crosses the threads. */
 export interface CarriedError {
   message: string
+  /** SQLite's code. */
   errcode?: number
-  /** Of an error of ours. */
+  /** The code of a `ColloquyError`. */
   code?: string
   facts?: Readonly<Record<string, unknown>>
 }

@@ -1,17 +1,16 @@
 /**
- * Keeps the write-ahead log at a size where a sync need not wait for the file system.
+ * Grows the write-ahead log once, with zeros that SQLite takes for the end of its log.
  *
- * A WAL that is overwritten in place needs no new blocks, so its sync forces no journal commit of the file system: about
- * a third less time per append. It is grown once, with zeros that SQLite takes for the end of its log.
+ * A log that is overwritten in place needs no new blocks, so its sync does not wait for the file system's journal.
  */
 import { closeSync, fsyncSync, openSync, statSync, writeSync } from 'node:fs'
 
 const targetBytes = 16 * 1024 * 1024
 
-/** A program that writes a few messages and ends does not need it. */
+/** A short program that writes a few messages does not need a grown log. */
 export const commitsBeforeGrowth = 50
 
-/** To be called while holding the write lock: nobody else may be writing behind the end of the file. */
+/** Has to be called under the write lock: no other process may write behind the end of the file meanwhile. */
 export function growWal(path: string): void {
   const file = `${path}-wal`
   let descriptor: number | undefined
@@ -25,8 +24,7 @@ export function growWal(path: string): void {
     }
     fsyncSync(descriptor)
   } catch {
-    // A full disk, or too many open files, is no reason to refuse the append that may still fit; SQLite says so if it does
-    // not.
+    // The append may still fit on a full disk. If it does not, SQLite says so.
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }

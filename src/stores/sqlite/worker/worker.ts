@@ -1,15 +1,16 @@
 /**
- * The worker beside the engine's thread: search, totals, verify, export, purge, restore, the full-text feed and
- * checkpoints, on connections of its own and in short slices, so that neither appends nor streams wait for them.
+ * The worker thread of a store: search, totals, verify, export, purge, restore, the feed of the index and checkpoints. It
+ * has its own connections and works in short slices, so that neither appends nor streams wait.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sqliteCode } from '../errors.ts'
+import { messageSearch } from '../search/message-search.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex } from '../search/open-search-index.ts'
-import { searcher } from '../search/search.ts'
 import type { SearchIndex } from '../search/search-index.ts'
+import { titleSearch } from '../search/title-search.ts'
 import { auditor } from '../upkeep/audit.ts'
 import { exporter } from '../upkeep/export.ts'
 import { importer } from '../upkeep/import.ts'
@@ -33,41 +34,44 @@ const settings = workerData as WorkerSettings
 const port = parentPort as MessagePort
 const busyTimeoutMs = 10_000
 
-/** Each connection is opened when its first operation comes. */
+/** Connections open with the first operation that needs them. */
 let openLog: Database | undefined
 function log(): Database {
   if (!openLog) {
-    const opened = openDatabase({ ...settings, busyTimeoutMs })
+    const database = openDatabase({ ...settings, busyTimeoutMs })
     try {
-      opened.prepareToWrite()
+      database.prepareToWrite()
     } catch (error) {
-      opened.close()
+      database.close()
       throw error
     }
-    openLog = opened
+    openLog = database
   }
   return openLog
 }
 let openIndex: SearchIndex | undefined
 const index = () => (openIndex ??= openSearchIndex({ ...settings, busyTimeoutMs }))
 
-const once = <T>(make: () => T) => {
-  let made: T | undefined
-  return () => (made ??= make())
+function once<T>(make: () => T): () => T {
+  let value: T | undefined
+  return () => (value ??= make())
 }
-let openSearch: ReturnType<typeof searcher> | undefined
-const search = () => (openSearch ??= searcher(index()))
+let openSearch: { messages: ReturnType<typeof messageSearch>; titles: ReturnType<typeof titleSearch> } | undefined
+function search() {
+  openSearch ??= { messages: messageSearch(index().database), titles: titleSearch(index().database) }
+  return openSearch
+}
 
-/** Works on an index that is up to date. */
+/** Runs work on an index that is up to date. */
 function indexed<T>(work: () => T): Promise<T> {
-  return intact(async () => {
+  return repairing(async () => {
     await index().feed()
     return work()
   })
 }
 
-/** An index that turns out damaged is thrown away and built again, once. */
-async function intact<T>(work: () => T | Promise<T>): Promise<T> {
+/** Runs work on the index. A damaged index is deleted and built again, once. */
+async function repairing<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -80,6 +84,7 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
     return await work()
   }
 }
+
 const exportPage = once(() => exporter(log()))
 const purge = once(() => purger(log()))
 const restoring = once(() => importer(log()))
@@ -87,23 +92,23 @@ const totals = once(() => totaller(log()))
 const audit = once(() => auditor(log()))
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
-/** So that writers get their turn between two tries, and whoever erases waits for readers no longer than a second. */
-const betweenTriesMs = 80
-const scrubTries = 10
+/** Between two tries writers get their turn. An erasing caller waits for readers less than a second. */
+const scrubRetryMs = 80
+const maxScrubTries = 10
 
 const handlers: Handlers = {
-  feed: () => intact(() => index().takeBatch()),
-  tidy: () => intact(() => index().tidy()),
+  feed: () => repairing(() => index().takeBatch()),
+  tidy: () => repairing(() => index().tidy()),
   copyLog: () => checkpoint().copy(),
   finishLog: () => checkpoint().finish(),
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
   find: messageId => indexed(() => index().find(messageId)),
   async landmark(query) {
-    // What is long past was taken in long ago; only for what is not is the index brought up to date.
-    const known = await intact(() => (index().isOfThisLog() ? search().landmark(query) : undefined))
-    if (known && query.version - known.conversation.version < landmarkEvery) return known
-    return indexed(() => search().landmark(query))
+    // An old version is in the index already. Only for a recent one is the index fed.
+    const landmark = await repairing(() => (index().isOfThisLog() ? index().landmark(query) : undefined))
+    if (landmark && query.version - landmark.conversation.version < landmarkEvery) return landmark
+    return indexed(() => index().landmark(query))
   },
   totals: project => totals()(project),
   audit: query => audit()(query),
@@ -111,7 +116,7 @@ const handlers: Handlers = {
   spendingOf: ({ project, conversationIds }) =>
     indexed(() => index().spending.ofConversations(project, conversationIds)),
   async verify({ project }, onProgress) {
-    // A connection of its own: each conversation is read in one transaction, which the others must not meet.
+    // Its own connection, because each conversation is read in a transaction.
     const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
     try {
       return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
@@ -120,7 +125,7 @@ const handlers: Handlers = {
     }
   },
   async repair({ project }, onProgress) {
-    // A connection of its own, as for `verify`; this one writes.
+    // Its own connection, for its transactions.
     const database = openDatabase({ ...settings, busyTimeoutMs })
     try {
       database.prepareToWrite()
@@ -141,7 +146,7 @@ const handlers: Handlers = {
     try {
       await indexed(() => index().forgetConversation(row, remove))
     } catch (error) {
-      // What is gone from the log is gone; the index notices it when it is next fed.
+      // The log is purged all the same. The next feed of the index notices.
       if (!removed) throw error
     }
     return { events: removed!.events }
@@ -157,17 +162,17 @@ const handlers: Handlers = {
   restorePage: input => restoring().page(input),
   abandonRestore: ticket => restoring().abandon(ticket),
   async scrub() {
-    // An erased message's words leave the index when it hears of it.
+    // Feeding removes the words of erased messages.
     await indexed(() => undefined)
     for (let tries = 1; ; tries++) {
       const isClean = [indexCheckpoint().truncate(), checkpoint().truncate()].every(Boolean)
-      if (isClean || tries === scrubTries) return isClean
-      await pause(betweenTriesMs)
+      if (isClean || tries === maxScrubTries) return isClean
+      await pause(scrubRetryMs)
     }
   },
 }
 
-/** A long operation takes a breath between its slices, and the others run then. */
+/** Operations that have not ended. They run between each other's slices. */
 const running = new Set<Promise<void>>()
 
 port.on('message', (message: Call | 'stop') => {

@@ -1,4 +1,4 @@
-/** Which conversations a search looks in, as conditions of SQL. */
+/** The filters of a search for conversations, as conditions of SQL. */
 import { workItemKey } from '../../../log/events/work-item.ts'
 import type { SearchedConversations } from '../../../log/search.ts'
 import type { Value } from '../statement.ts'
@@ -10,16 +10,16 @@ export function conditions(): { where: Where; text(): string; values: Value[] } 
   const all: string[] = []
   const values: Value[] = []
   return {
-    where(condition, ...given) {
+    where(condition, ...more) {
       all.push(condition)
-      values.push(...given)
+      values.push(...more)
     },
     text: () => all.join(' and '),
     values,
   }
 }
 
-/** `row` is the column that has the conversation's number. */
+/** Adds the conditions; `row` is the column with the number of the conversation. */
 export function conversationConditions(
   { participant, agent, workItem, archived }: SearchedConversations,
   where: Where,
