@@ -23,10 +23,10 @@ function storeWith(worker: string): { door: string; path: string } {
 
 it.each([
   ['fails', `throw new Error('no luck')`, /^store\/failed: .*no luck/],
-  ['ends without a word', 'process.exit(0)', /^store\/failed: .*ended by itself/],
+  ['ends without a word', 'process.exit(0)', /^store\/failed: .*it exited/],
 ])('a worker that %s is reported to each caller that waits for it, each time', (_how, worker, words) => {
   const { door, path } = storeWith(worker)
-  const program = join(here, 'processes/ask-beside.mjs')
+  const program = join(here, 'processes/ask-worker.mjs')
   const output = execFileSync(process.execPath, [program, door, path], { timeout: 20_000, encoding: 'utf8' })
   expect(JSON.parse(output)).toEqual(Array.from({ length: 4 }, () => expect.stringMatching(words)))
 })

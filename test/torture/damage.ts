@@ -22,9 +22,9 @@ export interface DamageOptions {
 
 export interface RoundReport {
   round: number
-  /** What was done to the file. */
+  /** The damage to the file, in words. */
   damage: string
-  /** How it ended: whole, reported by `verify`, or refused with a code. */
+  /** The outcome: whole, reported by `verify`, or refused with a code. */
   outcome: string
   /** Messages read back as they were written. */
   same: number
@@ -107,7 +107,7 @@ function writtenIn(folder: string): Written[] {
   return JSON.parse(readFileSync(join(folder, 'written.json'), 'utf8')) as Written[]
 }
 
-/** What the other process does. */
+/** Writes the store, in the other process. */
 export async function writeStore(folder: string): Promise<void> {
   // Ids and times of its own, so that a seed finds the same bytes at the same places again.
   let ids = 0
@@ -244,7 +244,7 @@ export async function damageRound(folder: string, seed: number, round: number): 
   const read = await readDamaged(file, { written, readOnly, problems })
   const rescued = await rescue(file, { written, readable: read.identical, problems })
   if (readOnly && !readFileSync(file).equals(bytes)) problems.push('reading and rescuing changed the damaged file')
-  // What went wrong can be looked at.
+  // The files of a round with problems stay.
   if (problems.length === 0) rmSync(place, { recursive: true, force: true })
   return {
     round,
@@ -272,7 +272,7 @@ async function readDamaged(
   const opened = await typed('open', problems, () => open(file, readOnly))
   if (opened.value === undefined) return { ...read, outcome: `refused with ${opened.code}` }
   const colloquy = opened.value
-  /** What is wrong unless `verify` says that something is. */
+  /** Differences that are problems unless `verify` reports damage. */
   const silent: Array<{ conversationId: string; what: string }> = []
   let refusals = 0
   const asked = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
@@ -357,7 +357,7 @@ export function allMessages(colloquy: Colloquy, conversationId: string): Promise
   return colloquy.conversations.getMessages(conversationId, { limit: 1000 })
 }
 
-/** What was read beside what was written. A message that says itself that it is damaged is no lie. */
+/** Compares what was read with what was written. A message that says that it is damaged is right. */
 export function compare(written: readonly Message[], found: readonly Message[]) {
   const byVersion = new Map(written.map(one => [one.version, JSON.stringify(one)]))
   const identical = new Set<string>()

@@ -1,19 +1,18 @@
 /**
- * Facts that were written anew because they repeated something erased. Their digests, which the chain is made of, are
- * those of what they said before; that what they say now is the store's own doing is proved by the fact of the erasure,
- * which stands further on in the same chain and has the digest of it.
+ * Facts that were rewritten because they repeated erased content. The chain keeps the digests of their first content. The
+ * event of the erasure, later in the same chain, has the digests of the rewritten content and so proves it.
  */
 import type { ConversationEvent, StoredEvent } from '../events/event.ts'
 import { digestOf, encode, freshSalt } from './record.ts'
 
-/** What an erase writes anew beside the message itself. */
+/** The facts that an erase rewrites together with the message. */
 export interface Copies {
-  /** Facts up to this version were looked at; if there are more that may repeat it, nothing is erased. */
+  /** The last version that was searched. If later facts may repeat the message, nothing is erased. */
   upTo: number
   facts: ReadonlyArray<{ version: number; event: ConversationEvent }>
 }
 
-/** The types of facts that may repeat what messages said. */
+/** The types of facts that may repeat content of messages. */
 export const repeatingTypes: ReadonlySet<string> = new Set(['checkpoint.taken'] satisfies ConversationEvent['type'][])
 
 export interface RewrittenRow {
@@ -21,7 +20,7 @@ export interface RewrittenRow {
   type: string
   body: string
   salt: Uint8Array
-  /** Base64, as the fact of the erasure has it. */
+  /** Base64, as in the event of the erasure. */
   digest: string
 }
 
@@ -31,12 +30,12 @@ export function rewrittenRow({ version, event }: Copies['facts'][number]): Rewri
   return { version, type, body, salt, digest: digestOf(salt, body).toString('base64') }
 }
 
-/** Looks through the events of a conversation, in order. */
+/** Checks rewritten facts against the erasures behind them. Takes the events of a conversation in order. */
 export class RewrittenProof {
-  /** What waits for its proof, by version. */
+  /** Digests that no erasure has proved yet, by version. */
   readonly #open = new Map<number, string>()
 
-  /** A fact that is not what its digest says: true if something further on may prove it. */
+  /** Takes a fact that does not match its digest. Returns true when a later erasure may prove it. */
   defers({ type, version, salt, body }: { type: string; version: number; salt: Uint8Array; body: string }): boolean {
     if (!repeatingTypes.has(type)) return false
     this.#open.set(version, digestOf(salt, body).toString('base64'))
@@ -50,7 +49,7 @@ export class RewrittenProof {
     }
   }
 
-  /** Versions that nothing proved. */
+  /** Versions of facts that no erasure proved. */
   get unproved(): number[] {
     return [...this.#open.keys()]
   }

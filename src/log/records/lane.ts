@@ -24,7 +24,7 @@ export interface LaneSums {
   messages: number
   /** Size of the contents. */
   tokens: number
-  /** What providers reported. */
+  /** Tokens as providers reported them. */
   input: number
   output: number
 }
@@ -40,7 +40,7 @@ export function addSums(a: LaneSums, b: LaneSums): LaneSums {
   }
 }
 
-/** The largest sum: beyond it numbers are no longer exact, and what one message adds could not be told from them. */
+/** The largest exact number. Beyond it the share of one message could not be computed. */
 export const largestSum = Number.MAX_SAFE_INTEGER
 
 /**
@@ -52,7 +52,7 @@ export function grownSums(sums: LaneSums, adds: LaneSums): LaneSums {
   const grown = addSums(sums, adds)
   if (grown.tokens <= largestSum && grown.input <= largestSum && grown.output <= largestSum) return grown
   const field = !(grown.tokens <= largestSum) ? 'tokens' : !(grown.input <= largestSum) ? 'usage.input' : 'usage.output'
-  throw new InvalidInput(field, `with it those of the conversation would be more than ${largestSum}`)
+  throw new InvalidInput(field, `the conversation total would exceed ${largestSum}`)
 }
 
 export function subtractSums(a: LaneSums, b: LaneSums): LaneSums {
@@ -68,7 +68,7 @@ function laneKindOf(message: { role: Role; internal?: boolean | undefined }): La
   return message.internal ? 'internal' : message.role === 'system' ? 'system' : 'talk'
 }
 
-/** The lane an event goes to and what it adds there; undefined for events that are not messages. */
+/** Returns the lane of a message and what it adds to the sums; undefined for other events. */
 export function laneOf(event: StoredEvent): { lane: Lane; audience: Audience; adds: LaneSums } | undefined {
   if (event.type !== 'message.added') return undefined
   return {

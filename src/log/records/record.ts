@@ -1,9 +1,9 @@
 /**
- * How an event becomes bytes, and how those bytes are chained.
+ * Turns events into bytes and back, and chains the bytes.
  *
- * Bodies are JSON text with NUL bytes and lone surrogates escaped, never a bare string in a column: drivers cut or
- * refuse those. Hashes cover exactly these bytes, with a salt of their own, so that an erased content cannot be guessed
- * back from its digest. The same on every store: a conversation copied between stores keeps its hashes.
+ * Bodies are JSON text, because drivers cut or refuse strings with NUL bytes and lone surrogates. Hashes cover exactly
+ * these bytes and a salt, so that erased content cannot be guessed from its digest. Every store uses the same bytes: a
+ * copied conversation keeps its hashes.
  */
 import { createHash, hash, randomFillSync } from 'node:crypto'
 import { type Audience, everyone } from '../events/audience.ts'
@@ -12,10 +12,9 @@ import type { MessageAdded } from '../events/message.ts'
 import type { Part } from '../events/part.ts'
 import type { Origin } from '../events/recorded-event.ts'
 import { type Message, textOf } from '../views/message.ts'
-import { jsonObjectText } from './json-text.ts'
 import { type Lane, type LaneSums, laneOf } from './lane.ts'
 
-/** Parts whose JSON is longer than this many characters are stored beside the log, addressed by their content. */
+/** Parts whose JSON has more characters are stored as blobs, addressed by their content. */
 export const blobThreshold = 256 * 1024
 
 export interface Blob {
@@ -35,7 +34,7 @@ export interface Encoded {
   adds: LaneSums | undefined
 }
 
-/** What the hash covers beside the content; readable for ever, also after an erase. */
+/** The fields that the hash covers together with the content. They stay readable after an erase. */
 export interface Header extends Omit<Origin, 'requestId'> {
   requestId?: string | undefined
   version: number
@@ -48,7 +47,7 @@ export interface Header extends Omit<Origin, 'requestId'> {
   adds: LaneSums | undefined
 }
 
-/** Where a part's value went: which part, which of its fields, and the blob that has it. */
+/** A value that is in a blob: the index of its part, its field, and the digest of the blob. */
 type BlobUse = [part: number, field: string, digest: string]
 
 export function encode(event: ConversationEvent): Encoded {
@@ -59,7 +58,7 @@ export function encode(event: ConversationEvent): Encoded {
     schema: schemaOf(event.type),
     body:
       event.type === 'message.added'
-        ? jsonObjectText(packed(event, blobs))
+        ? JSON.stringify(packed(event, blobs))
         : JSON.stringify({ ...event, type: undefined }),
     blobs,
     messageId: event.type === 'message.added' ? event.messageId : undefined,
@@ -68,20 +67,19 @@ export function encode(event: ConversationEvent): Encoded {
   }
 }
 
-/** A message as it is stored: what its row or a rule says already is left out. */
+/** A message as it is stored, without what its row or a default says. */
 interface PackedMessage extends Omit<MessageAdded, 'type' | 'messageId' | 'author' | 'audience' | 'parts' | 'tokens'> {
-  /** Left out when it is the role. */
+  /** Omitted when it is the role. */
   author?: string
-  /** Left out when it is everyone; 'own' when it is the message's own session. */
+  /** Omitted for everyone; 'own' is the message's own session. */
   audience?: Audience | 'own'
   tokens: [count: number, by: string]
-  /** Instead of parts, when there is one and it is text. */
+  /** Replaces `parts` when the only part is a text. */
   text?: string
   parts?: readonly Part[]
   blobs?: BlobUse[]
 }
 
-/** Every field by name, not by spreading: this runs for each append, and a spread costs as much as a hash. */
 function packed(event: MessageAdded, blobs: Blob[]): Record<keyof PackedMessage, unknown> {
   const { audience } = event
   const { parts, uses } = takeOutBlobs(event.parts, blobs)
@@ -113,13 +111,9 @@ function packed(event: MessageAdded, blobs: Blob[]): Record<keyof PackedMessage,
   }
 }
 
-/** Fields that are packed, and so not taken over as they are. */
+/** Fields that have another form in a message that is not packed. */
 const packedFields: ReadonlySet<string> = new Set(['role', 'author', 'audience', 'tokens', 'text', 'parts', 'blobs'])
 
-/**
- * A stored message as the event it is. A literal and a loop over the few fields that are left, not a spread: this runs
- * for every message that is read.
- */
 function unpacked(body: string, messageId: string, loadBlob: LoadBlob): MessageAdded {
   const stored = JSON.parse(body) as PackedMessage
   const event: MessageAdded = {
@@ -131,10 +125,10 @@ function unpacked(body: string, messageId: string, loadBlob: LoadBlob): MessageA
     parts: partsIn(stored, loadBlob),
     tokens: { count: stored.tokens[0], by: stored.tokens[1] },
   }
-  return withRest(event, stored)
+  return withOtherFields(event, stored)
 }
 
-/** The same as a message, for windows: one object instead of two per message. */
+/** Reads a stored body as the message of a window. */
 export function unpackedMessage(
   body: string,
   place: { id: string; conversationId: string; version: number; timestamp: string },
@@ -154,10 +148,10 @@ export function unpackedMessage(
     tokens: { count: stored.tokens[0], by: stored.tokens[1] },
     content: stored.text ?? textOf(parts),
   }
-  return withRest(message, stored)
+  return withOtherFields(message, stored)
 }
 
-/** Gives a blob's JSON, or undefined where it is missing. */
+/** Returns the JSON of a blob, or undefined when it is missing. */
 export type LoadBlob = (digest: string) => string | undefined
 
 function audienceIn({ audience, sessionId }: PackedMessage): Audience {
@@ -175,14 +169,14 @@ function partsIn(stored: PackedMessage, loadBlob: LoadBlob): Part[] {
   return parts
 }
 
-function withRest<T extends object>(target: T, stored: PackedMessage): T {
+function withOtherFields<T extends object>(target: T, stored: PackedMessage): T {
   for (const field in stored) {
     if (!packedFields.has(field)) (target as Record<string, unknown>)[field] = stored[field as keyof PackedMessage]
   }
   return target
 }
 
-/** The schema version whose messages are packed as above; a later one may pack otherwise. */
+/** The schema version whose messages are packed as above. */
 export const packedSchema = 1
 
 const blobFields = ['text', 'input', 'output'] as const
@@ -190,7 +184,7 @@ const blobFields = ['text', 'input', 'output'] as const
 function takeOutBlobs(parts: readonly Part[], blobs: Blob[]): { parts: readonly Part[]; uses: BlobUse[] } {
   const uses: BlobUse[] = []
   if (parts.every(part => part.type === 'text' && part.text.length <= blobThreshold)) return { parts, uses }
-  const left = parts.map((part, index) => {
+  const smallParts = parts.map((part, index) => {
     const fields: Record<string, unknown> = { ...part }
     for (const field of blobFields) {
       const value = fields[field]
@@ -205,10 +199,10 @@ function takeOutBlobs(parts: readonly Part[], blobs: Blob[]): { parts: readonly 
     }
     return fields as unknown as Part
   })
-  return { parts: left, uses }
+  return { parts: smallParts, uses }
 }
 
-/** The digests of the blobs a stored body refers to. A damaged one refers to none. */
+/** Returns the digests of the blobs that a stored body uses; none for a damaged body. */
 export function blobsIn(body: string): string[] {
   if (!body.includes('"blobs":[[')) return []
   try {
@@ -219,7 +213,7 @@ export function blobsIn(body: string): string[] {
   }
 }
 
-/** Whether a blob's JSON is what its digest says. */
+/** True when the JSON of a blob has this digest. */
 export function isBlob(json: string, digest: string): boolean {
   return hash('sha256', json) === digest
 }
@@ -246,14 +240,14 @@ export function decode(
   }
 }
 
-/** The hash that stands before version 1: it ties the chain to its project and conversation. */
+/** The hash before version 1, which ties the chain to its project and conversation. */
 export function genesis(project: string, conversationId: string): Buffer {
   return createHash('sha256')
     .update(JSON.stringify(['colloquy', 1, project, conversationId]))
     .digest()
 }
 
-/** Digest of the content alone. It stays when the content is erased. */
+/** The digest of the content alone, which stays when the content is erased. */
 export function digestOf(salt: Uint8Array, body: string): Buffer {
   const bytes = scratchFor(salt.length + body.length * 3)
   bytes.set(salt)
@@ -271,10 +265,7 @@ export function hashOf(previous: Uint8Array, header: Header, digest: Uint8Array)
   return sha256(bytes.subarray(0, end + digest.length))
 }
 
-/**
- * One call on one buffer: half the cost of feeding a hash object piece by piece. As text first, because a buffer made by
- * the hash is a piece of memory of its own, which takes longer to make and to collect than the hash takes.
- */
+/** Asks for text, because each buffer that `hash` makes is a separate allocation. */
 function sha256(bytes: Uint8Array): Buffer {
   return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1')
 }
@@ -305,7 +296,7 @@ const saltBytes = 16
 let pool = Buffer.alloc(0)
 let used = 0
 
-/** Fresh random bytes, drawn in bulk: one call of the system's generator serves 256 events. */
+/** Random bytes. One call of the system's generator serves 256 events. */
 export function freshSalt(): Buffer {
   if (used === pool.length) {
     pool = randomFillSync(Buffer.alloc(saltBytes * 256))

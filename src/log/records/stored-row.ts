@@ -1,9 +1,9 @@
-/** Rows of an events table, whichever store has it: their checksum, and the event they hold. */
+/** Rows of the events table, in either store: their checksum, and the event they hold. */
 import { crc32 } from 'node:zlib'
 import type { StoredEvent } from '../events/event.ts'
 import { decode, type LoadBlob } from './record.ts'
 
-/** What a checksum covers: the content, and the fields that place it. */
+/** The fields that a checksum covers: the content, and its place. */
 export interface ChecksumInput {
   version: number
   at: number
@@ -13,31 +13,26 @@ export interface ChecksumInput {
   body: string | null
 }
 
-/** More than any CRC-32. Rows of before have less: theirs left out the upper part of the time. */
-const ofToday = 0x2_0000_0000
-
 /** CRC-32, cheap enough to check on every read: a record that moved or changed is reported, never handed out. */
 export function checksum(row: ChecksumInput): number {
-  return ofToday + crcOf(row, Math.floor(row.at / 0x1_0000_0000))
-}
-
-/** Of a record that was damaged before it came here: one that cannot be right, so that it goes on saying so. */
-export function wrongChecksum(row: ChecksumInput): number {
-  return checksum(row) + 0x1_0000_0000
-}
-
-/** Whether a row is still what was written. */
-export function isIntact(row: ChecksumInput & { crc: number }): boolean {
-  return row.crc === (row.crc < ofToday ? crcOf(row, 0) : checksum(row))
-}
-
-function crcOf({ version, at, lane, type, message, body }: ChecksumInput, era: number): number {
+  const { version, at, lane, type, message, body } = row
   // In a damaged row a column may hold anything.
   const name = String(message ?? type)
+  const era = Math.floor(at / 0x1_0000_0000)
   let place =
     Math.imul(version, 0x9e3779b1) ^ Math.imul(lane ?? 0, 0x85ebca6b) ^ Math.imul(era, 0xc2b2ae35) ^ (at % 0x100000000)
   for (let i = 0; i < name.length; i++) place = Math.imul(place ^ name.charCodeAt(i), 0x01000193)
   return crc32(typeof body === 'string' ? body : String(body ?? ''), place >>> 0)
+}
+
+/** A checksum that is never right, for the copy of a record that was damaged already. */
+export function wrongChecksum(row: ChecksumInput): number {
+  return checksum(row) + 0x1_0000_0000
+}
+
+/** True when a row is still what was written. */
+export function isIntact(row: ChecksumInput & { crc: number }): boolean {
+  return row.crc === checksum(row)
 }
 
 export interface StoredRow extends ChecksumInput {
@@ -45,7 +40,7 @@ export interface StoredRow extends ChecksumInput {
   crc: number
 }
 
-/** The event in a row, or word of its damage. */
+/** Returns the event in a row, or an event of type `damaged`. */
 export function eventIn(row: StoredRow, loadBlob: LoadBlob): StoredEvent {
   const messageId = row.message ?? undefined
   if (!isIntact(row)) {

@@ -15,19 +15,19 @@ const draftEnding = `${archiveEnding}${draftSuffix}`
 
 export function folderArchives(folder: string): ArchivePlace {
   return {
-    /** Written under another name, synced, then renamed: a file with the right name is whole. */
+    /** Writes under another name, syncs, then renames: a file with its final name is whole. */
     async write(name, lines) {
       const path = resolve(join(folder, fileNameOf(name)))
       const draft = `${path}${draftSuffix}`
       try {
         makeFolder(resolve(folder))
-        await removeLeftDrafts(folder)
+        await removeAbandonedDrafts(folder)
         await pipeline(packed(lines), createWriteStream(draft, { flags: 'wx', flush: true }))
         await rename(draft, path)
         await syncFolder(folder)
       } catch (error) {
         await rm(draft, { force: true }).catch(() => undefined)
-        // It is the lines that failed, not the file.
+        // The source of the lines failed, not the file.
         if (error instanceof ColloquyError) throw error
         if (isDiskFull(error)) {
           const message = `The archive ${path} was not written: the disk is full. Nothing was purged; free some room and try again.`
@@ -64,21 +64,21 @@ export function folderArchives(folder: string): ArchivePlace {
   }
 }
 
-/** A draft that nobody wrote to for so long is of a purge that was cut off. */
-const draftIsLeftAfterMs = 60 * 60_000
+/** The draft of a purge that was killed: no write for this long. */
+const abandonedAfterMs = 60 * 60_000
 
-/** What a process that died was writing: all of it is in the store, and what is erased there would stay here. */
-async function removeLeftDrafts(folder: string): Promise<void> {
+/** Removes drafts of killed processes. Their content is in the store, and would stay here after it is erased there. */
+async function removeAbandonedDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(draftEnding)) continue
     const path = join(folder, name)
     // Another process may remove it, or finish it, at this moment.
-    const written = await stat(path).catch(() => undefined)
-    if (written && Date.now() - written.mtimeMs > draftIsLeftAfterMs) await rm(path, { force: true })
+    const status = await stat(path).catch(() => undefined)
+    if (status && Date.now() - status.mtimeMs > abandonedAfterMs) await rm(path, { force: true })
   }
 }
 
-/** Purge packs what it writes; an export may not be packed. Gzip files start with 1f 8b, JSON never does. */
+/** True for a gzip file, which starts with 1f 8b. An export may be plain JSON lines. */
 async function isPacked(file: FileHandle): Promise<boolean> {
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
@@ -89,7 +89,7 @@ async function isPacked(file: FileHandle): Promise<boolean> {
   }
 }
 
-/** Makes the new name itself survive a power loss. Some systems cannot sync folders; there it is a no-op. */
+/** Makes the new name survive a power loss, where the system can sync folders. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => undefined)

@@ -1,24 +1,24 @@
-/** The lines of an archive, on their way into a packed file and out of one. */
+/** Packs the lines of an archive into a gzip stream, and unpacks them. */
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
 import { gatheredLines } from '../common/batch-lines.ts'
 
-/** The bytes of a gzip file with these lines. Whatever fails, on either side, ends the stream with it. */
+/** Packs lines. A failure on either side ends the stream with an error. */
 export function packed(lines: AsyncIterable<string>): Readable {
-  return pipeline(Readable.from(gatheredLines(lines)), createGzip(), whoReadsIsTold)
+  return pipeline(Readable.from(gatheredLines(lines)), createGzip(), ignoreError)
 }
 
-/** The bytes of a gzip file unpacked. Who stops reading closes the file, too. */
+/** Unpacks the bytes of a gzip file. When reading stops, the file is closed. */
 export function unpacked(bytes: Readable): Readable {
-  return pipeline(bytes, createGunzip(), whoReadsIsTold)
+  return pipeline(bytes, createGunzip(), ignoreError)
 }
 
-/** Line feeds alone end a line, as where it is written: U+2028 and its like may stand inside a JSON text. */
+/** Splits at line feeds only: a JSON text may contain U+2028 and similar characters. */
 export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of bytes.setEncoding('utf8') as AsyncIterable<string>) {
     if (!chunk.includes('\n')) {
-      // A long line comes in many pieces: looked through once each, not from its beginning every time.
+      // A long line comes in many chunks; each is searched once.
       rest += chunk
       continue
     }
@@ -29,5 +29,5 @@ export async function* linesOf(bytes: Readable): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** An error comes out where the stream is read; a second place that hears of it is not needed, but Node wants one. */
-function whoReadsIsTold(): void {}
+/** Node requires a callback, but the reader of the stream gets the error. */
+function ignoreError(): void {}

@@ -1,5 +1,5 @@
 /**
- * Archive files in an S3-compatible bucket, through s3mini, which whoever uses this installs.
+ * Archive files in an S3-compatible bucket, through the package s3mini, which the user installs.
  *
  * The address is `s3://bucket/prefix?endpoint=https://host&region=…`; the keys come from the environment
  * (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), never from an address that would be stored.
@@ -20,7 +20,7 @@ const example = 'an S3 address looks like s3://bucket/prefix/?endpoint=https://h
 
 export async function s3Archives(address: string): Promise<ArchivePlace> {
   const { bucketName, path, endpoint, region } = partsOf(address)
-  // A folder, with or without the slash at its end.
+  // A folder may be given with or without a slash at its end.
   const folder = path === '' || path.endsWith('/') ? path : `${path}/`
   const bucket = await connect({ bucketName, endpoint, region })
   return {
@@ -67,7 +67,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** @throws {InvalidInput} when it is no address of a place in S3 */
+/** @throws {InvalidInput} when it is not an S3 address */
 function partsOf(address: string): { bucketName: string; path: string; endpoint: string; region: string } {
   const url = URL.canParse(address) ? new URL(address) : undefined
   const endpoint = url?.searchParams.get('endpoint')
@@ -84,7 +84,7 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Names the object exactly: no prefix is added to it when it is read. */
+/** The full address of an object: reading it adds no prefix. */
 function addressOf(bucketName: string, key: string, endpoint: string, region: string): string {
   return `s3://${bucketName}/${key.split('/').map(encodeURIComponent).join('/')}?${new URLSearchParams({ endpoint, region })}`
 }

@@ -18,7 +18,7 @@ import { changedTables } from './table-definitions.ts'
 export interface Salvaged {
   conversations: number
   events: number
-  /** What could not be brought over, in words. */
+  /** Descriptions of what could not be rescued. */
   losses: string[]
 }
 
