@@ -23,7 +23,7 @@ function storeWith(worker: string): { door: string; path: string } {
 
 it.each([
   ['fails', `throw new Error('no luck')`, /^store\/failed: .*no luck/],
-  ['ends without a word', 'process.exit(0)', /^store\/failed: .*it exited/],
+  ['exits without an error', 'process.exit(0)', /^store\/failed: .*it exited/],
 ])('a worker that %s is reported to each caller that waits for it, each time', (_how, worker, words) => {
   const { door, path } = storeWith(worker)
   const program = join(here, 'processes/ask-worker.mjs')
