@@ -123,8 +123,11 @@ export interface RowPage {
 
 /** Reads rows of one moment. */
 export interface Rows {
-  /** Problems of the store as a whole, such as a broken file. With `isReadable: false` its rows cannot be trusted. */
-  problems(): Promise<{ problems: string[]; isReadable: boolean }>
+  /**
+   * Problems of the store as a whole, such as a broken file; with a project, those that may concern it. With
+   * `isReadable: false` no row can be trusted.
+   */
+  problems(project: string | undefined): Promise<{ problems: string[]; isReadable: boolean }>
   projects(): Promise<string[]>
   /** The conversations of a project, with how many events each has; of branches those that are not the parent's. */
   conversations(project: string): Promise<Array<{ conversationId: string; events: number }>>
@@ -152,8 +155,8 @@ export interface Rows {
 
 /** Changes rows within one transaction. */
 export interface RowChanges extends Rows {
-  /** Records a proposal in this transaction. */
-  append(proposal: Proposal): Promise<Appended>
+  /** Records a proposal in this transaction, at a time in milliseconds. */
+  append(proposal: Proposal, now: number): Promise<Appended>
   /** Replaces an event's content. Without content, blobs that only it used and its words in the index go too. */
   setContent(place: ConversationPlace, version: number, content?: { body: string; salt: Uint8Array }): Promise<void>
   /** Removes the digests of the calls that recorded a version. */
@@ -172,8 +175,8 @@ export interface RowChanges extends Rows {
   putSessions(place: ConversationPlace, sessions: ReadonlyArray<{ head: SessionHead; usedAt: number }>): Promise<void>
   removeSession(place: ConversationPlace, id: string): Promise<void>
   setInfo(place: ConversationPlace, info: ConversationInfo): Promise<void>
-  /** Names the newest event. A store that reads it from the log itself has nothing to do. */
-  setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<void>
+  /** Names the newest event. Returns false in a store that reads it from the log itself. */
+  setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<boolean>
   setAudience(place: ConversationPlace, lane: number, audience: string): Promise<void>
 }
 

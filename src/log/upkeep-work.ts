@@ -12,6 +12,8 @@ import type { Erased, Progress, Purged, PurgedConversation, RepairReport, Verify
 
 export interface EraseInput extends ConversationPlace {
   message: { id: string; version: number }
+  /** Milliseconds. */
+  now: number
   reason?: string
   origin: Origin
   copies?: Copies

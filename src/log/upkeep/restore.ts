@@ -27,6 +27,8 @@ export function restorer(store: RowStore) {
       return undefined
     },
     abandon: (ticket: string) => void drafts.delete(ticket),
+    /** How many archives wait for their next page. */
+    waiting: () => drafts.size,
   }
 }
 

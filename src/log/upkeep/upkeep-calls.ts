@@ -57,11 +57,11 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
       const stored = await message(project, messageId)
       if (!stored) throw new NotFound('message', messageId)
       const { conversationId, version } = stored
-      return run('erase', { ...request, project, conversationId, message: { id: messageId, version } })
+      return run('erase', { ...request, project, conversationId, message: { id: messageId, version }, now: clock() })
     },
     rewrite: async request => {
       await headOf(request)
-      return run('rewrite', request)
+      return run('rewrite', { ...request, now: clock() })
     },
     async purge({ project, conversationId, to, reason, origin }) {
       const place = { project, conversationId }

@@ -17,7 +17,7 @@ export async function verify(
   { project, onProgress }: { project?: string | undefined; onProgress?: Progress | undefined },
 ): Promise<VerifyReport> {
   const { places, problems, isReadable } = await store.rows(async rows => ({
-    ...(await rows.problems()),
+    ...(await rows.problems(project)),
     places: await placesOf(rows, project),
   }))
   const damages: Damage[] = problems.map(what => ({ project: '', conversationId: '', what }))

@@ -42,7 +42,7 @@ export class RowReader implements Rows {
     this.run = run
   }
 
-  async problems(): Promise<{ problems: string[]; isReadable: boolean }> {
+  async problems(_: string | undefined): Promise<{ problems: string[]; isReadable: boolean }> {
     return { problems: [], isReadable: true }
   }
 

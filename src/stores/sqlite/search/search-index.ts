@@ -47,7 +47,7 @@ export interface SearchIndex {
   /** It was not erased after all. */
   callOffErase(position: number): void
   /** Takes out everything of a conversation, and has it removed from the log: both, or neither. */
-  forgetConversation(conversation: number, removeFromLog: () => { purge: number }): void
+  forgetConversation(conversation: number, removeFromLog: () => Promise<{ purge: number }>): Promise<void>
   /** Builds everything again at the next feed. */
   startOver(): void
   /** How many messages it has. */
@@ -371,13 +371,21 @@ export function searchIndex(database: Database, logPath: string): SearchIndex {
         : (sql.byMessage.all(messageNumber(messageId)) as Array<[number]>).map(([position]) => position),
     expectErase: position => change(() => removals.expectErase(position)),
     callOffErase: position => change(() => removals.callOffErase(position)),
-    forgetConversation(conversation, removeFromLog) {
-      change(() => {
+    /** Waits for nothing but the log's own connection, so nothing else of this thread comes between. */
+    async forgetConversation(conversation, removeFromLog) {
+      database.exec('begin immediate')
+      try {
         if (!removals.tookOut(conversation, size)) beginAnew()
-        const { purge } = removeFromLog()
+        const { purge } = await removeFromLog()
         // Any other that is not known yet, the next feed should notice. This transaction sees the log as it was before.
         if (lastPurge() === purge - 1 && !missedPurge()) sql.moveOn.run('purges', String(purge))
-      })
+        database.exec('commit')
+      } catch (error) {
+        database.rollback()
+        names.clear()
+        spending.drop()
+        throw error
+      }
     },
     startOver() {
       change(beginAnew)

@@ -10,15 +10,9 @@ import { sqliteCode } from '../errors.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex } from '../search/open-search-index.ts'
 import { searcher } from '../search/search.ts'
 import type { SearchIndex } from '../search/search-index.ts'
-import { auditor } from '../upkeep/audit.ts'
-import { exporter } from '../upkeep/export.ts'
-import { importer } from '../upkeep/import.ts'
 import { landmarkEvery } from '../upkeep/landmarks.ts'
-import { purger } from '../upkeep/purge.ts'
-import { repairer } from '../upkeep/repair.ts'
-import { repairIndexes } from '../upkeep/repair-indexes.ts'
-import { totaller } from '../upkeep/totals.ts'
-import { verifier } from '../upkeep/verify.ts'
+import { type RowConnections, rowStore } from '../upkeep/row-store.ts'
+import { runUpkeep } from '../upkeep/run-upkeep.ts'
 import { checkpointer } from './checkpoint.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 
@@ -59,7 +53,7 @@ let openSearch: ReturnType<typeof searcher> | undefined
 const search = () => (openSearch ??= searcher(index()))
 
 /** Works on an index that is up to date. */
-function indexed<T>(work: () => T): Promise<T> {
+function indexed<T>(work: () => T | Promise<T>): Promise<T> {
   return intact(async () => {
     await index().feed()
     return work()
@@ -80,11 +74,17 @@ async function intact<T>(work: () => T | Promise<T>): Promise<T> {
     return await work()
   }
 }
-const exportPage = once(() => exporter(log()))
-const purge = once(() => purger(log()))
-const restoring = once(() => importer(log()))
-const totals = once(() => totaller(log()))
-const audit = once(() => auditor(log()))
+let openRows: RowConnections | undefined
+const upkeep = once(() => {
+  openRows = rowStore({ ...settings, busyTimeoutMs, reindex })
+  return runUpkeep({ rows: openRows, log, index, indexed })
+})
+
+async function reindex(): Promise<number> {
+  await indexed(() => index().startOver())
+  await index().feed()
+  return index().size()
+}
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
 /** So that writers get their turn between two tries, and whoever erases waits for readers no longer than a second. */
@@ -105,57 +105,10 @@ const handlers: Handlers = {
     if (known && query.version - known.conversation.version < landmarkEvery) return known
     return indexed(() => search().landmark(query))
   },
-  totals: project => totals()(project),
-  audit: query => audit()(query),
+  upkeep: ({ operation, input }, onProgress) => upkeep()(operation, input as never, onProgress),
   spending: project => indexed(() => index().spending.ofProject(project)),
   spendingOf: ({ project, conversationIds }) =>
     indexed(() => index().spending.ofConversations(project, conversationIds)),
-  async verify({ project }, onProgress) {
-    // A connection of its own: each conversation is read in one transaction, which the others must not meet.
-    const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
-    try {
-      return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
-    } finally {
-      database.close()
-    }
-  },
-  async repair({ project }, onProgress) {
-    // A connection of its own, as for `verify`; this one writes.
-    const database = openDatabase({ ...settings, busyTimeoutMs })
-    try {
-      database.prepareToWrite()
-      repairIndexes(database)
-      const heads = await repairer(database)({ ...(project !== undefined && { project }), onProgress })
-      await indexed(() => index().startOver())
-      await index().feed()
-      return { heads, indexed: index().size() }
-    } finally {
-      database.close()
-    }
-  },
-  exportPage: input => exportPage()(input),
-  async purge(input) {
-    const row = purge().find(input)
-    let removed: ReturnType<ReturnType<typeof purger>['remove']> | undefined
-    const remove = () => (removed ??= purge().remove(input))
-    try {
-      await indexed(() => index().forgetConversation(row, remove))
-    } catch (error) {
-      // What is gone from the log is gone; the index notices it when it is next fed.
-      if (!removed) throw error
-    }
-    return { events: removed!.events }
-  },
-  async expectErase(position) {
-    await indexed(() => index().expectErase(position))
-    return undefined
-  },
-  async callOffErase(position) {
-    index().callOffErase(position)
-    return undefined
-  },
-  restorePage: input => restoring().page(input),
-  abandonRestore: ticket => restoring().abandon(ticket),
   async scrub() {
     // An erased message's words leave the index when it hears of it.
     await indexed(() => undefined)
@@ -176,6 +129,7 @@ port.on('message', (message: Call | 'stop') => {
       port.close()
       openIndex?.close()
       openLog?.close()
+      openRows?.close()
     })
     return
   }
