@@ -1,16 +1,16 @@
 /** Finds what is wrong with a file as a whole. */
 import type { Database } from '../database.ts'
 import { lastPosition } from '../position.ts'
-import { misshapenTables } from './table-shapes.ts'
+import { changedTables } from './table-definitions.ts'
 
 export function fileProblems(
   database: Database,
   project: string | undefined,
 ): { problems: string[]; isReadable: boolean } {
-  const misshapen = misshapenTables(database)
-  if (misshapen.length > 0) {
-    // Rows that are read by such a description look damaged although they are whole.
-    const problems = misshapen.map(table => `file structure: the table ${table} is not described as it was made`)
+  const changed = changedTables(database)
+  if (changed.length > 0) {
+    // Rows that are read by such a definition look damaged although they are whole.
+    const problems = changed.map(table => `file structure: the table ${table} is not defined as it was made`)
     return { problems, isReadable: false }
   }
   const count = (sql: string) => (database.prepare(sql).get() as [number])[0]
