@@ -121,6 +121,14 @@ export interface RowPage {
   limit: number
 }
 
+export interface ConversationSummary {
+  conversationId: string
+  /** How many it has; of a branch those that are not its parent's. */
+  events: number
+  /** Of its newest event. */
+  hash: Uint8Array
+}
+
 /** Reads rows of one moment. */
 export interface Rows {
   /**
@@ -129,8 +137,8 @@ export interface Rows {
    */
   problems(project: string | undefined): Promise<{ problems: string[]; isReadable: boolean }>
   projects(): Promise<string[]>
-  /** The conversations of a project, with how many events each has; of branches those that are not the parent's. */
-  conversations(project: string): Promise<Array<{ conversationId: string; events: number }>>
+  /** The conversations of a project, in the order they were created in. */
+  conversations(project: string): Promise<ConversationSummary[]>
   conversation(place: ConversationPlace): Promise<ConversationRow | undefined>
   /** The conversation that is about a work item. */
   conversationOf(project: string, workItem: WorkItem): Promise<string | undefined>
@@ -164,6 +172,8 @@ export interface RowChanges extends Rows {
   /** Adds keys; those that are there stay as they are. */
   addKeys(project: string, keys: readonly KeyRow[]): Promise<void>
   addPurge(project: string, purge: PurgeRow): Promise<void>
+  /** Adds purges of another store's conversations. Positions that their events had there are not used here. */
+  copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void>
   markRestored(place: ConversationPlace, at: number): Promise<void>
   /** Removes a conversation with all its rows but keys and purges, and returns how many events it had. */
   removeConversation(place: ConversationPlace): Promise<number>

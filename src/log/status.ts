@@ -12,6 +12,4 @@ export interface StoreStatus {
   /** What it takes on the disk, indexes included. */
   bytes: number
   projects: Array<{ project: string; conversations: number; events: number }>
-  /** Projects whose copying was interrupted: copying them again finishes it. */
-  unfinishedCopies: string[]
 }

@@ -21,11 +21,6 @@ export function checksum(row: ChecksumInput): number {
   return ofToday + crcOf(row, Math.floor(row.at / 0x1_0000_0000))
 }
 
-/** Of a record that was damaged before it came here: one that cannot be right, so that it goes on saying so. */
-export function wrongChecksum(row: ChecksumInput): number {
-  return checksum(row) + 0x1_0000_0000
-}
-
 /** Whether a row is still what was written. */
 export function isIntact(row: ChecksumInput & { crc: number }): boolean {
   return row.crc === (row.crc < ofToday ? crcOf(row, 0) : checksum(row))

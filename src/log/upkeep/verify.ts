@@ -48,7 +48,9 @@ export async function placesOf(
 ): Promise<Array<ConversationPlace & { events: number }>> {
   const places: Array<ConversationPlace & { events: number }> = []
   for (const name of project === undefined ? await rows.projects() : [project]) {
-    for (const conversation of await rows.conversations(name)) places.push({ project: name, ...conversation })
+    for (const { conversationId, events } of await rows.conversations(name)) {
+      places.push({ project: name, conversationId, events })
+    }
   }
   return places
 }

@@ -36,7 +36,6 @@ import { nodeRegister } from './write/nodes.ts'
 import { type Writer, writer } from './write/writer.ts'
 
 export { sqliteStatus } from './status.ts'
-export { sqliteCopySource, sqliteCopyTarget } from './upkeep/copy.ts'
 export { type Salvaged, salvage } from './upkeep/salvage.ts'
 
 export interface SqliteOptions extends StoreOptions {
@@ -253,6 +252,7 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     searchTitles: query => side.call('titles', query),
 
+    upkeep: runUpkeep as RunUpkeep,
     ...calls,
     async purge(request) {
       try {

@@ -129,6 +129,10 @@ export class RowChanges extends RowReader implements RowChangesPort {
     )
   }
 
+  async copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void> {
+    for (const purge of purges) await this.addPurge(project, purge)
+  }
+
   async markRestored({ conversationId }: ConversationPlace, at: number): Promise<void> {
     await this.run(
       'update purges set restored_at = $3 where project = $1 and conversation_id = $2 and restored_at is null',

@@ -1,7 +1,7 @@
 /** Changes the rows that upkeep changes, in a transaction that holds the write lock of the file. */
 import type { Appended, Proposal } from '../../../log/event-log.ts'
 import { workItemKey } from '../../../log/events/work-item.ts'
-import { checksum, wrongChecksum } from '../../../log/records/stored-row.ts'
+import { checksum } from '../../../log/records/stored-row.ts'
 import type {
   ConversationPlace,
   EventRow,
@@ -27,6 +27,7 @@ function statements(database: Database) {
   return {
     lastPosition: database.prepare(`select ${lastPosition()}`),
     keepPosition: database.prepare(`update meta set value = ${lastPosition()} where name = 'position_floor'`),
+    skipPositions: database.prepare(`update meta set value = ${lastPosition()} + ? where name = 'position_floor'`),
     event: database.prepare(
       'select position, at, lane, type, message from events where conversation = ? and version = ?',
     ),
@@ -161,6 +162,14 @@ export class RowChanges extends RowReader implements RowChangesPort {
     )
   }
 
+  async copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void> {
+    for (const purge of purges) {
+      // `verify` counts positions: those of a purge are taken by its events.
+      this.#sql.skipPositions.run(purge.events)
+      await this.addPurge(project, purge)
+    }
+  }
+
   async markRestored({ project, conversationId }: ConversationPlace, at: number): Promise<void> {
     this.#sql.markRestored.run(at, project, conversationId)
   }
@@ -197,7 +206,7 @@ export class RowChanges extends RowReader implements RowChangesPort {
       const { version, type, schema, at, actor, channel, request, message, sums, salt, body, digest, hash } = event
       const position = ++this.#position
       const lane = event.lane === null ? null : this.#lanes.get(event.lane)!
-      const crc = (event.isIntact ? checksum : wrongChecksum)({ version, at, lane, type, message, body })
+      const crc = checksum({ version, at, lane, type, message, body })
       this.#sql.addEvent.run(
         ...[position, conversation, version, type, schema, at, actor, channel, request, message, lane],
         ...[sums?.messages ?? null, sums?.tokens ?? null, sums?.input ?? null, sums?.output ?? null],

@@ -10,6 +10,7 @@ import { isIntact } from '../../../log/records/stored-row.ts'
 import type {
   ConversationPlace,
   ConversationRow,
+  ConversationSummary,
   EnvelopeRow,
   EventRow,
   KeyRow,
@@ -48,7 +49,8 @@ function statements(database: Database) {
       select c.project, c.conversation from conversations c join projects p using (project) where p.id = ? and c.id = ?`),
     projects: database.prepare('select id from projects order by project'),
     conversations: database.prepare(`
-      select id, (select count(*) from events e where e.conversation = c.conversation)
+      select id, (select count(*) from events e where e.conversation = c.conversation),
+        (select hash from events e where e.position = ${newestPosition('c.conversation')})
       from conversations c where ${ofProject} order by conversation`),
     conversation: database.prepare(`
       select c.info, c.status, c.work_type, c.work_key, c.due_at, c.work_state, c.work_priority,
@@ -115,9 +117,9 @@ export class RowReader implements Rows {
     return (this.#sql.projects.all() as Array<[string]>).map(([id]) => id)
   }
 
-  async conversations(project: string): Promise<Array<{ conversationId: string; events: number }>> {
-    const rows = this.#sql.conversations.all(project) as Array<[string, number]>
-    return rows.map(([conversationId, events]) => ({ conversationId, events }))
+  async conversations(project: string): Promise<ConversationSummary[]> {
+    const rows = this.#sql.conversations.all(project) as Array<[string, number, Uint8Array | null]>
+    return rows.map(([conversationId, events, hash]) => ({ conversationId, events, hash: hash ?? new Uint8Array() }))
   }
 
   async conversation(place: ConversationPlace): Promise<ConversationRow | undefined> {
