@@ -1,4 +1,4 @@
-/** What became of each part of a packed request, for its ledger. */
+/** Entries of the ledger of a packed request. */
 import type { Message } from '../../log/views/message.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, textSize } from '../text/sizes.ts'
 import { accountCatchUp, type PackedCatchUp } from './catch-up.ts'
@@ -6,7 +6,7 @@ import type { LedgerEntry } from './ledger.ts'
 import { oldestVersion } from './reference-contents.ts'
 import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 
-/** What became of each part, in the order of the request. */
+/** Returns one entry for each part, in the order of the request. */
 export function account({
   sections,
   context,
@@ -65,7 +65,7 @@ export function account({
       range: { from: (sections.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
     })
   }
-  // What is kept is the end of what was given, one for one.
+  // The kept messages are the newest of the given ones.
   const left = sections.history.length - history.length
   for (const [index, message] of history.entries()) {
     const isWhole = message === sections.history[left + index]

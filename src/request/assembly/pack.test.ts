@@ -106,7 +106,7 @@ function packOf(history: Message[], budget: number, changes: Partial<Sections> =
   }
 }
 
-/** What a provider refuses. */
+/** Finds what a provider would refuse. */
 function problems(messages: ReturnType<typeof renderMessages>['messages']): string[] {
   const found: string[] = []
   if (messages[0]?.role !== 'user') found.push('the first message is not a user message')

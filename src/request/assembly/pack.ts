@@ -88,7 +88,7 @@ export function pack(sections: Sections, options: PackOptions): Packed {
   const draft = firstDraft(sections, budget, options, note)
   const excess = () => fixed + sizeOfDraft(draft) - budget
 
-  // Where nothing may be left out, quotes of what is left out are the first to go.
+  // If nothing may be left out, quotes of it are the first to go.
   if (excess() > 0 && !mayOmit) draft.recall = []
   if (excess() > 0) replaceHistory(draft, shortenOld(draft.history, estimator))
   if (excess() > 0) draft.changes = shrunk('changes', draft.changes, excess(), options, note)
