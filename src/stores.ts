@@ -5,7 +5,6 @@
  */
 
 export {
-  type CopiedAndVerified,
   type CopiedProject,
   type CopyStoreOptions,
   copyStore,

@@ -2,14 +2,13 @@
 import { statSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 import type { StoreStatus } from '../log/status.ts'
+import type { Store } from '../log/store.ts'
 import { withoutPassword } from '../log/store-address.ts'
-import type { CopyableStore, CopyableTarget } from '../log/upkeep/copy.ts'
-import { type CopiedProject, type CopyPhase, copyProject } from '../log/upkeep/copy-project.ts'
-import type { Damage } from '../log/upkeep.ts'
+import { type CopiedProject, copyProject } from '../log/upkeep/copy-project.ts'
 import { openColloquy } from './open.ts'
 import { postgresDoor, sqliteDoor } from './store-doors.ts'
 
-export type { CopiedProject, CopyPhase, StoreStatus }
+export type { CopiedProject, StoreStatus }
 
 /**
  * How a store stands. Changes nothing.
@@ -35,78 +34,63 @@ export interface CopyStoreOptions {
   to: string
   /** Default: all that the source has. */
   projects?: readonly string[]
-  /** Gives up what an interrupted copy had brought over. */
-  restart?: boolean
-  onProgress?: (progress: { project: string; phase: CopyPhase; done: number; total: number }) => void
-  /** Told of each project when it is there. */
-  onProject?: (project: CopiedAndVerified) => void
-}
-
-export interface CopiedAndVerified extends CopiedProject {
-  /** What `verify` found on each side. */
-  damages: { from: Damage[]; to: Damage[] }
+  onProgress?: (progress: { project: string; done: number; total: number }) => void
+  /** Called with each project when it is copied. */
+  onProject?: (project: CopiedProject) => void
 }
 
 /**
- * Copies projects from one store into another, of the same kind or not, every event byte for byte. Nothing is written to
- * the source. Interrupted, it goes on when it is called again; what is there already is compared and left as it is.
+ * Copies projects from one store into another, of the same kind or not: each conversation as the lines of its archive, with
+ * every hash, and the project's idempotency keys and purges. Leases and the order between conversations are not copied.
  *
- * @throws {IllegalState} when the target has data of its own for a project
+ * Nothing is written to the source. A copy that was interrupted goes on when it is called again: what is there already is
+ * compared and left as it is.
+ *
+ * @throws {IllegalState} when a conversation is in the target and ends differently there
  */
-export async function copyStore(options: CopyStoreOptions): Promise<CopiedAndVerified[]> {
-  const { from, to, restart = false, onProgress, onProject } = options
-  if (from === to || areSameFile(from, to)) {
-    throw new StoreUnusable('A store cannot be copied into itself.', {
-      from: withoutPassword(from),
-      to: withoutPassword(to),
-    })
-  }
-  const source = await openSource(from)
-  const copied: CopiedAndVerified[] = []
+export async function copyStore(options: CopyStoreOptions): Promise<CopiedProject[]> {
+  const { from, to, onProgress, onProject } = options
+  const names = { from: withoutPassword(from), to: withoutPassword(to) }
+  if (from === to || areSameFile(from, to)) throw new StoreUnusable('A store cannot be copied into itself.', names)
+  const source = await openStore(from, { readOnly: true })
   try {
-    const target = await openTarget(to)
+    const projects = await source.projects()
+    const wanted = options.projects ?? [...projects].sort()
+    for (const project of wanted) {
+      if (!projects.includes(project)) throw noProject(names.from, project, projects)
+    }
+    const target = await openStore(to)
     try {
-      for (const project of options.projects ?? (await source.projects())) {
-        const one = await copyProject({
-          from: source,
-          to: target,
+      const copied: CopiedProject[] = []
+      for (const project of wanted) {
+        const result = await copyProject({
+          from: { name: names.from, run: source.upkeep },
+          to: { name: names.to, run: target.upkeep },
           project,
-          restart,
-          onProgress: (phase, done, total) => onProgress?.({ project, phase, done, total }),
+          onProgress: (done, total) => onProgress?.({ project, done, total }),
         })
-        const damages = { from: await damagesOf(from, project), to: await damagesOf(to, project) }
-        const done = { ...one, damages }
-        copied.push(done)
-        onProject?.(done)
+        copied.push(result)
+        onProject?.(result)
       }
+      return copied
     } finally {
       await target.close()
     }
   } finally {
     await source.close()
   }
-  return copied
 }
 
-async function damagesOf(store: string, project: string): Promise<Damage[]> {
-  const colloquy = await openColloquy({ store, project, readOnly: true, sweepEveryMs: null, tokens: 'fast' })
-  try {
-    return (await colloquy.verify()).damages
-  } finally {
-    await colloquy.close()
-  }
+function noProject(place: string, project: string, projects: readonly string[]): StoreUnusable {
+  const hint = projects.length === 0 ? 'It has none.' : `It has: ${projects.join(', ')}.`
+  return new StoreUnusable(`There is no project "${project}" in ${place}. ${hint}`, { project, projects })
 }
 
-async function openSource(url: string): Promise<CopyableStore> {
+async function openStore(url: string, { readOnly = false } = {}): Promise<Store> {
   const place = placeOf(url)
-  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteCopySource(place.path)
-  return (await postgresDoor()).postgresCopySource(url)
-}
-
-async function openTarget(url: string): Promise<CopyableTarget> {
-  const place = placeOf(url)
-  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteCopyTarget(place.path)
-  return (await postgresDoor()).postgresCopyTarget(url)
+  const options = { clock: Date.now, readOnly }
+  if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteStore(place.path, options)
+  return (await postgresDoor()).postgresStore(url, options)
 }
 
 /** By another spelling, a link or a second name. */

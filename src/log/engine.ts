@@ -16,12 +16,12 @@ import type { WorkItem } from './events/work-item.ts'
 import { withLineage } from './lineage.ts'
 import type { Store } from './store.ts'
 
-/** Who acts, where, and through what: every write carries it. */
+/** The project, actor and channel of a write. */
 export interface Scope extends Origin {
   project: string
 }
 
-/** What every writing call accepts beside its own arguments. */
+/** Options of every writing call. */
 export interface WriteOptions {
   /** Makes the call happen once: repeated with the same key it gives the first result. */
   idempotencyKey?: string
@@ -38,8 +38,8 @@ interface Execution {
   decide: Decision
   options?: WriteOptions | undefined
   /**
-   * What the caller asked for, to tell a repeated call from another one under the same key: the method, whom it is about,
-   * and every argument as it was given. What was left out stays out, so that arguments may be added later.
+   * The method, its target and every argument as given, to tell a repeated call from another one under the same key.
+   * Absent arguments stay absent, so that arguments may be added later.
    */
   asked: readonly unknown[]
 }
@@ -52,8 +52,8 @@ export interface Engine {
   readonly traced: Traced | undefined
   execute(scope: Scope, execution: Execution): Promise<Appended>
   /**
-   * Tells of what this process recorded, right behind each commit. Whoever must miss nothing subscribes instead. What a
-   * listener throws is its own: the write is durable, and whoever heard of a failure would do it again.
+   * Calls the listener with the events of this process, right after each commit. A caller that must miss nothing
+   * subscribes instead. A failure of the listener is not thrown: the write is durable, and its caller would repeat it.
    */
   onRecorded(listener: RecordedListener): () => void
 }
@@ -73,7 +73,7 @@ export function engine({
 }): Engine {
   const listeners = new Set<RecordedListener>()
   const tell = (appended: Appended) => {
-    if (!appended.replayed) for (const listener of listeners) tellOne(listener, appended.events)
+    if (!appended.replayed) for (const listener of listeners) notify(listener, appended.events)
     return appended
   }
   return {
@@ -82,8 +82,8 @@ export function engine({
     newId,
     traced,
     execute({ project, actor, channel, requestId }, { conversation, session, decide, options = {}, asked }) {
-      const odd = oddWrite(options)
-      if (odd) return Promise.reject(new InvalidInput(...odd))
+      const invalid = invalidOption(options)
+      if (invalid) return Promise.reject(new InvalidInput(...invalid))
       const { idempotencyKey, expectedVersion = 'any', fence } = options
       const proposal: Proposal = {
         project,
@@ -121,8 +121,8 @@ export function engine({
  * @throws {InvalidInput} naming the option
  */
 export function checkWrite(options: WriteOptions = {}): void {
-  const odd = oddWrite(options)
-  if (odd) throw new InvalidInput(...odd)
+  const invalid = invalidOption(options)
+  if (invalid) throw new InvalidInput(...invalid)
   const problem = options.idempotencyKey === undefined ? undefined : idProblem(options.idempotencyKey)
   if (problem) throw new InvalidInput('idempotencyKey', problem)
 }
@@ -131,11 +131,11 @@ export function checkWrite(options: WriteOptions = {}): void {
  * The option that cannot be, and why. By hand: every append comes by here. Unknown names too: a write without the key that
  * was meant would be done twice.
  */
-function oddWrite(options: WriteOptions): [field: string, problem: string] | undefined {
+function invalidOption(options: WriteOptions): [field: string, problem: string] | undefined {
   if (typeof options !== 'object' || options === null) return ['write', 'must be an object such as { idempotencyKey }']
   for (const name in options) {
     if (name !== 'idempotencyKey' && name !== 'expectedVersion' && name !== 'fence')
-      return [name, 'is no option of a write: idempotencyKey, expectedVersion and fence are']
+      return [name, 'unknown write option; use idempotencyKey, expectedVersion or fence']
   }
   const { idempotencyKey, expectedVersion, fence } = options
   if (idempotencyKey !== undefined && typeof idempotencyKey !== 'string') return ['idempotencyKey', 'must be a text']
@@ -160,11 +160,11 @@ function sameCall(appended: Appended, { conversation, session }: Proposal, key: 
   return appended
 }
 
-/** What it throws, or rejects with, becomes a warning of the process. */
-function tellOne(listener: (events: readonly RecordedEvent[]) => unknown, events: readonly RecordedEvent[]): void {
+/** Calls a listener. A failure of the listener becomes a warning of the process. */
+function notify(listener: (events: readonly RecordedEvent[]) => unknown, events: readonly RecordedEvent[]): void {
   try {
-    const told = listener(events)
-    if (told instanceof Promise) told.catch(warn)
+    const result = listener(events)
+    if (result instanceof Promise) result.catch(warn)
   } catch (error) {
     warn(error)
   }
@@ -172,7 +172,7 @@ function tellOne(listener: (events: readonly RecordedEvent[]) => unknown, events
 
 function warn(error: unknown): void {
   const what = error instanceof Error ? error.message : String(error)
-  process.emitWarning(`A listener of onRecorded failed: ${what}. What it was told of is recorded.`, {
+  process.emitWarning(`A listener of onRecorded failed: ${what}. The events are recorded.`, {
     type: 'ColloquyWarning',
     code: 'COLLOQUY_LISTENER',
     ...(error instanceof Error && error.stack !== undefined && { detail: error.stack }),
@@ -193,7 +193,7 @@ function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise
   })
 }
 
-/** Whoever asks again may put the same object together in another order: that is the same call. */
+/** The order of keys in the arguments does not matter: a repeated call may build its objects in another order. */
 function onceFor(key: string, asked: readonly unknown[]): Once | InvalidInput {
   try {
     const asGiven = JSON.stringify(asked)

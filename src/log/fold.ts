@@ -61,7 +61,7 @@ export function nameless({ project, conversationId }: { project: string; convers
   }
 }
 
-/** How a conversation began, as far as its head tells: what a fold starts from, in case the record of it is damaged. */
+/** The start of a fold by the head of the conversation, in case its creation event is damaged. */
 export function begunAs({ info, version }: ConversationHead): ConversationHead {
   const { id, project, title, workItem, createdAt, tracingId, branchOf } = info
   const begun: ConversationInfo = {
@@ -85,7 +85,7 @@ export function parsedOr<T>(text: string, otherwise: () => T): T {
   }
 }
 
-/** What a search shows of a conversation, also where its head is damaged. */
+/** The conversation as a search result, also if its head is damaged. */
 export function shownInfo(text: string, conversationId: string): ConversationInfo {
   return parsedOr(text, () => nameless({ project: '', conversationId }))
 }

@@ -121,13 +121,24 @@ export interface RowPage {
   limit: number
 }
 
+export interface ConversationSummary {
+  conversationId: string
+  /** How many it has; of a branch those that are not its parent's. */
+  events: number
+  /** Of its newest event. */
+  hash: Uint8Array
+}
+
 /** Reads rows of one moment. */
 export interface Rows {
-  /** Problems of the store as a whole, such as a broken file. With `isReadable: false` its rows cannot be trusted. */
-  problems(): Promise<{ problems: string[]; isReadable: boolean }>
+  /**
+   * Problems of the store as a whole, such as a broken file; with a project, those that may concern it. With
+   * `isReadable: false` no row can be trusted.
+   */
+  problems(project: string | undefined): Promise<{ problems: string[]; isReadable: boolean }>
   projects(): Promise<string[]>
-  /** The conversations of a project, with how many events each has; of branches those that are not the parent's. */
-  conversations(project: string): Promise<Array<{ conversationId: string; events: number }>>
+  /** The conversations of a project, in the order they were created in. */
+  conversations(project: string): Promise<ConversationSummary[]>
   conversation(place: ConversationPlace): Promise<ConversationRow | undefined>
   /** The conversation that is about a work item. */
   conversationOf(project: string, workItem: WorkItem): Promise<string | undefined>
@@ -152,8 +163,8 @@ export interface Rows {
 
 /** Changes rows within one transaction. */
 export interface RowChanges extends Rows {
-  /** Records a proposal in this transaction. */
-  append(proposal: Proposal): Promise<Appended>
+  /** Records a proposal in this transaction, at a time in milliseconds. */
+  append(proposal: Proposal, now: number): Promise<Appended>
   /** Replaces an event's content. Without content, blobs that only it used and its words in the index go too. */
   setContent(place: ConversationPlace, version: number, content?: { body: string; salt: Uint8Array }): Promise<void>
   /** Removes the digests of the calls that recorded a version. */
@@ -161,6 +172,8 @@ export interface RowChanges extends Rows {
   /** Adds keys; those that are there stay as they are. */
   addKeys(project: string, keys: readonly KeyRow[]): Promise<void>
   addPurge(project: string, purge: PurgeRow): Promise<void>
+  /** Adds purges of another store's conversations. Positions that their events had there are not used here. */
+  copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void>
   markRestored(place: ConversationPlace, at: number): Promise<void>
   /** Removes a conversation with all its rows but keys and purges, and returns how many events it had. */
   removeConversation(place: ConversationPlace): Promise<number>
@@ -172,8 +185,8 @@ export interface RowChanges extends Rows {
   putSessions(place: ConversationPlace, sessions: ReadonlyArray<{ head: SessionHead; usedAt: number }>): Promise<void>
   removeSession(place: ConversationPlace, id: string): Promise<void>
   setInfo(place: ConversationPlace, info: ConversationInfo): Promise<void>
-  /** Names the newest event. A store that reads it from the log itself has nothing to do. */
-  setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<void>
+  /** Names the newest event. Returns false in a store that reads it from the log itself. */
+  setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<boolean>
   setAudience(place: ConversationPlace, lane: number, audience: string): Promise<void>
 }
 

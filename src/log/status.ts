@@ -1,17 +1,15 @@
-/** What an operator asks of a store before and after changing something about it. */
+/** The state of a store, for an operator before and after a change. */
 export interface StoreStatus {
   kind: 'sqlite' | 'postgres'
   /** For people: without user and password. */
   place: string
-  /** What keeps it, and of which version. */
+  /** Its database and version. */
   server: string
   /** The schema it has; 0 when there is none yet. */
   schema: number
   /** The schema this program makes. */
   newestSchema: number
-  /** What it takes on the disk, indexes included. */
+  /** Size on disk, with indexes. */
   bytes: number
   projects: Array<{ project: string; conversations: number; events: number }>
-  /** Projects whose copying was interrupted: copying them again finishes it. */
-  unfinishedCopies: string[]
 }

@@ -6,9 +6,12 @@ import type { Leases } from './leases.ts'
 import type { Nodes } from './nodes.ts'
 import type { Search } from './search.ts'
 import type { Upkeep } from './upkeep.ts'
+import type { RunUpkeep } from './upkeep-work.ts'
 import type { Windows } from './windows.ts'
 
 export interface Store extends EventLog, Leases, Nodes, Windows, Directory, Search, Accounts, Upkeep {
+  /** Does a piece of upkeep. `upkeepOver` has the code of all of them; the store says where it runs. */
+  upkeep: RunUpkeep
   /** Writes that wait to be committed, and the most that did since this was last asked. */
   queue(): WriteQueue
   /** Finishes what is under way, then lets go of the file or the connections. */

@@ -1,7 +1,7 @@
 /** Times on their way out of a store, and those it is asked for. */
 import { furthestTime } from './events/time.ts'
 
-/** How a time ends. */
+/** The last characters of an ISO time. */
 const thousandths = Array.from({ length: 1000 }, (_, rest) => `${String(rest).padStart(3, '0')}Z`)
 
 let second = Number.NaN

@@ -12,6 +12,8 @@ import type { Erased, Progress, Purged, PurgedConversation, RepairReport, Verify
 
 export interface EraseInput extends ConversationPlace {
   message: { id: string; version: number }
+  /** Milliseconds. */
+  now: number
   reason?: string
   origin: Origin
   copies?: Copies
@@ -52,6 +54,13 @@ export interface RestorePage {
   now: number
 }
 
+export interface ConversationEnd {
+  conversationId: string
+  events: number
+  /** Of its newest event, as base64. */
+  hash: string
+}
+
 /** What each operation takes and returns. */
 export interface UpkeepWork {
   verify: [input: { project?: string }, result: VerifyReport]
@@ -70,7 +79,9 @@ export interface UpkeepWork {
   abandonRestore: [input: { ticket: string }, result: undefined]
   audit: [input: AuditQuery, result: Listed<AuditEntry>]
   totals: [input: { project: string }, result: ProjectTotals]
-  /** Keys and purges of a project, for a copy. */
+  /** The conversations of a project, in the order they were created in. */
+  conversationEnds: [input: { project: string }, result: ConversationEnd[]]
+  projects: [input: undefined, result: string[]]
   readKeys: [input: RowPage, result: KeyRow[]]
   addKeys: [input: { project: string; keys: KeyRow[] }, result: undefined]
   readPurges: [input: { project: string }, result: PurgeRow[]]

@@ -1,12 +1,11 @@
 /**
- * Who sees what: one pure predicate over the audience stored on each event.
- *
- * Windows, sums, catch-up, coverage, recall and search ask it, and nothing else decides.
+ * Visibility of messages: one pure predicate over the audience stored on each event. Windows, sums, catch-up,
+ * coverage, recall and search use it, and nothing else decides.
  */
 import type { Audience } from './events/audience.ts'
 import type { SessionHead } from './views/session.ts'
 
-/** Somebody who looks: a session's agent, or the whole log (a person, an audit, an export). */
+/** A reader: a session's agent, or one that sees the whole log (a person, an audit, an export). */
 export type Viewer =
   | { sees: 'everything' }
   | {

@@ -1,6 +1,6 @@
 /** `colloquy store`: looks at a store as a whole, brings it to today's schema, copies it into another. */
 import type { Command } from 'commander'
-import type { CopiedAndVerified, StoreStatus } from '../../app/stores.ts'
+import type { CopiedProject, StoreStatus } from '../../app/stores.ts'
 import { exitCode } from '../failure.ts'
 import { storePlace } from '../lookup/store-path.ts'
 import { configurationOf } from '../open.ts'
@@ -10,10 +10,6 @@ import { safeLine } from '../terminal/safe-text.ts'
 import { fields, table } from '../terminal/table.ts'
 import { note, printJson, printLines, style } from '../terminal/terminal.ts'
 import { count } from '../text/format.ts'
-
-interface CopyOptions extends GlobalOptions {
-  restart?: boolean
-}
 
 /** Loaded when there is something to do: help need not wait for the whole library. */
 const library = () => import('../../stores.ts')
@@ -58,13 +54,12 @@ export function addStore(program: Command): void {
 function addCopy(store: Command): void {
   store
     .command('copy')
-    .summary('copy projects into another store, verified')
+    .summary('copy projects into another store')
     .description(
-      'Copies every event byte for byte, with its hashes, and the heads, idempotency keys and purges beside them; leases stay behind. Nothing is written to FROM. Interrupted, the same command goes on where it was. A project can be seen in TO when all of it is there and both sides read the same. Exits with 3 when either side has damage.',
+      'Copies each conversation as the lines of its archive, every hash checked, and the idempotency keys and purges of the project; leases stay behind. Nothing is written to FROM. Interrupted, the same command goes on where it was. A damaged conversation is left out and named, with its branches, and the exit code is 3.',
     )
     .argument('<from>', 'sqlite:PATH or postgres://…')
     .argument('<to>', 'sqlite:PATH or postgres://…; made when it is not there')
-    .option('--restart', 'give up what an interrupted copy brought over, and begin anew')
     .addHelpText(
       'after',
       examples(
@@ -73,17 +68,16 @@ function addCopy(store: Command): void {
       ),
     )
     .action(async (from: string, to: string, _: unknown, command: Command) => {
-      const options = command.optsWithGlobals<CopyOptions>()
+      const options = command.optsWithGlobals<GlobalOptions>()
       const bar = progressBar('event')
       const { copyStore } = await library()
       const copied = await copyStore({
         from,
         to,
-        restart: options.restart ?? false,
         ...(options.project !== undefined && { projects: [options.project] }),
-        onProgress({ project, phase, done, total }) {
+        onProgress({ project, done, total }) {
           if (options.json) return
-          bar.report(safeLine(`${phase === 'copying' ? 'Copying' : 'Comparing'} ${project}`), done, total)
+          bar.report(safeLine(`Copying ${project}`), done, total)
         },
         onProject() {
           bar.end()
@@ -91,9 +85,9 @@ function addCopy(store: Command): void {
       }).finally(bar.end)
       if (options.json) await printJson({ copied })
       else await printLines(copied.length === 0 ? ['There is nothing to copy.'] : copied.flatMap(copiedLines))
-      if (copied.some(({ damages }) => damages.from.length + damages.to.length > 0)) {
+      if (copied.some(({ refused }) => refused.length > 0)) {
         process.exitCode = exitCode.damageFound
-        if (!options.json) note("Damage was copied as it is. 'colloquy verify' names it on either side.")
+        if (!options.json) note('Some conversations were left out. Repair them, then run the same command again.')
       }
     })
 }
@@ -102,15 +96,7 @@ async function placeOf(url: string | undefined, options: GlobalOptions): Promise
   return url ?? storePlace(options.store ?? (await configurationOf(options)).store).url
 }
 
-function statusLines({
-  place,
-  server,
-  schema,
-  newestSchema,
-  bytes,
-  projects,
-  unfinishedCopies,
-}: StoreStatus): string[] {
+function statusLines({ place, server, schema, newestSchema, bytes, projects }: StoreStatus): string[] {
   const isOld = schema < newestSchema
   return [
     style.bold(safeLine(place)),
@@ -129,23 +115,14 @@ function statusLines({
           { heading: 'CONVERSATIONS', of: one => count(one.conversations), align: 'right' },
           { heading: 'EVENTS', of: one => count(one.events), align: 'right' },
         ])),
-    ...unfinishedCopies.map(project =>
-      safeLine(`Unfinished copy of ${project}: 'colloquy store copy' with the same FROM finishes it.`),
-    ),
   ]
 }
 
-function copiedLines({ project, digest, resumedAt, wasThere, damages, ...counts }: CopiedAndVerified): string[] {
+function copiedLines({ project, copied, refused, ...counts }: CopiedProject): string[] {
   const what = `${count(counts.conversations, 'conversation')}, ${count(counts.events, 'event')}, ${count(counts.keys, 'key')}`
-  const how = wasThere
-    ? 'is there already, the same'
-    : resumedAt > 0
-      ? `copied, the first ${count(resumedAt)} before`
-      : 'copied'
-  const found = (side: string, list: readonly unknown[]) =>
-    list.length === 0 ? `${side} clean` : `${side} has ${count(list.length, 'damage')}`
+  const isThere = copied === 0 && refused.length === 0
   return [
-    `${style.bold(safeLine(project))} ${how}: ${what}.`,
-    `  both sides read the same (sha256 ${digest.slice(0, 16)}…); ${found('source', damages.from)}, ${found('target', damages.to)}.`,
+    `${style.bold(safeLine(project))} ${isThere ? 'is there already, the same' : 'copied'}: ${what}.`,
+    ...refused.map(({ conversationId, reason }) => safeLine(`  ${conversationId} was not copied: ${reason}`)),
   ]
 }

@@ -6,11 +6,11 @@ import type { Engine, Scope } from '../../log/engine.ts'
 import { type WorkItem, workItemKey } from '../../log/events/work-item.ts'
 import { type KeptLease, keepLease } from './renewed-lease.ts'
 
-/** How often it is looked whether a lease ran out. */
-const lookEveryMs = 100
+/** Interval between looks at a lease that another process holds. */
+const pollMs = 100
 
 /**
- * The lease, kept. One whose holder does not renew it is waited for: its process is gone, and its time will be over.
+ * Claims a lease and keeps it renewed. Waits for one whose holder no longer renews it, because its process is gone.
  *
  * @throws {LeaseHeld} when its holder is alive
  */
@@ -34,11 +34,11 @@ export async function claimWork(
     if (seen === undefined) onWaiting(held.expiresAt)
     else if (held.expiresAt !== seen) throw new LeaseHeld(held)
     seen = held.expiresAt
-    await wait(lookEveryMs, undefined, { signal })
+    await wait(pollMs, undefined, { signal })
   }
 }
 
-/** Ids may be as long as a lease's name may be, so the name has their digest. */
+/** Uses a digest, because an id may be as long as the whole name of a lease may be. */
 export function leaseName(what: string, item: WorkItem): string {
   return `${what} ${createHash('sha256').update(workItemKey(item)).digest('base64url')}`
 }

@@ -1,4 +1,4 @@
-/** How the parts of the conversation manager read heads and single events, and write. */
+/** Access to one conversation: its head, an event of its log, a write. */
 
 import { StoreReadOnly } from '../../errors.ts'
 import type { Decision } from '../../log/commands/decision.ts'
@@ -12,14 +12,14 @@ export interface ConversationAccess {
   readonly engine: Engine
   readonly scope: Scope
   /**
-   * @throws {NotFound} when there is none
+   * @throws {NotFound} when there is no such conversation
    * @throws {ConversationPurged} when it was purged
    */
   head(conversationId: string): Promise<ConversationHead>
-  /** The event at a version; in a branch, of what it branches off if it was there before. */
+  /** The event at a version. Before a branch's first version, that of its parent. */
   eventAt(conversationId: string, version: number): Promise<RecordedEvent | undefined>
   execute(conversationId: string, write: Write): Promise<Appended>
-  /** Records what is made good on the way. Where the store was opened for reading only, it stays as it is. */
+  /** Records a repair made while reading. Does nothing in a store that is open for reading only. */
   settle(conversationId: string, decide: Decision, options?: WriteOptions): Promise<number>
 }
 

@@ -1,7 +1,4 @@
-/**
- * How heads stood at an earlier version: folded from the events that are not messages, from the nearest landmark on where
- * the store keeps any.
- */
+/** Heads at an earlier version: folded from the events that are not messages, starting at the nearest landmark. */
 import { InvalidInput, NotFound } from '../../errors.ts'
 import type { SessionCreated } from '../../log/events/session.ts'
 import { begunAs, headFold } from '../../log/fold.ts'
@@ -16,8 +13,8 @@ export interface PastHeads {
 }
 
 const pageSize = 1000
-/** Of a short conversation all is folded sooner than a landmark is found. */
-const worthLooking = 512
+/** Below this many events, folding all of them is faster than looking for a landmark. */
+const minEventsForLandmark = 512
 
 /**
  * The heads right after `version`. In a branch, a version before the branch point is the parent's.
@@ -37,7 +34,8 @@ export async function pastHeads(
     return pastHeads(store, { project, conversationId: branchOf.conversationId, version })
   }
   const start = branchOf?.version ?? 0
-  const landmark = version - start > worthLooking ? await store.landmark?.(project, conversationId, version) : undefined
+  const landmark =
+    version - start > minEventsForLandmark ? await store.landmark?.(project, conversationId, version) : undefined
   const fold = headFold({ project, conversationId }, landmark ?? { conversation: begunAs(now), sessions: [] })
   let from = (landmark?.conversation.version ?? start) + 1
   for (;;) {
@@ -48,7 +46,7 @@ export async function pastHeads(
     from = last.version + 1
   }
   const { conversation } = fold
-  // One that is purged meanwhile has no more pages.
+  // Throws if the conversation was purged while its pages were read.
   if (!conversation || from > start + 1) await conversationHead(store, project, conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   const activeAt = (await lastUse(store, { project, conversationId, version })) ?? conversation.activeAt
@@ -58,22 +56,22 @@ export async function pastHeads(
   }
 }
 
-/** Nearly always the time of that version's event: messages are not among what was folded. */
+/** The time of the last use, which is not folded because messages count as use. Nearly always that version's own time. */
 async function lastUse(
   store: Store,
   { project, conversationId, version }: { project: string; conversationId: string; version: number },
 ): Promise<string | undefined> {
   for (let to = version, limit = 1; to > 0; to -= limit, limit = pageSize) {
     const events = await store.read({ project, conversationId, to, backwards: true, limit })
-    const found = events.find(({ event }) => event.type !== unusedMark)
-    if (found || events.length < limit) return found?.at
+    const use = events.find(({ event }) => event.type !== unusedMark)
+    if (use || events.length < limit) return use?.at
   }
   return undefined
 }
 
 /**
- * What an agent's first session in a branch goes on from: its session as it was at the branch point, whatever state of a
- * task it was for. A branch is a thread and has none. Later sessions come after the first, as in any conversation.
+ * Returns the session that an agent's first session in a branch continues: its session at the branch point, of any task
+ * state, because a branch is a thread. Later sessions follow the first, as in any conversation.
  */
 export async function continuation(
   store: Store,
@@ -87,7 +85,7 @@ export async function continuation(
   return items.length > 0 ? undefined : leftBehind(store, conversation, agentName)
 }
 
-/** Where an agent was when the branch left what it branches off. */
+/** Returns the agent's session at the branch point, or at the branch point of the parent, and so on. */
 export async function leftBehind(
   store: Store,
   { info: { project, branchOf } }: ConversationHead,
@@ -96,16 +94,16 @@ export async function leftBehind(
   for (let point = branchOf; point; ) {
     const past: PastHeads = await pastHeads(store, { project, ...point })
     const last = lastOf([...past.sessions.values()].filter(head => head.agentName === agentName))
-    // One that somebody put away or deleted is not gone on from; one that was away for long is, whoever noticed it when.
+    // An archived or deleted session is not continued. An expired one is.
     if (last?.status === 'archived' || last?.status === 'deleted') return undefined
     if (last) return { sessionIds: [last.id, ...(last.continues ?? [])], head: inheritedHead(last) }
-    // It was not on that one: if that is a branch, too, it goes on from what it branches off.
+    // The agent had no session there. The parent may be a branch too.
     point = past.conversation.info.branchOf
   }
   return undefined
 }
 
-/** Of several at work, the one that is for no state, like those of the branch; else the newest. */
+/** Returns the one without a task state, as in the branch; else the newest active one; else the newest. */
 function lastOf(own: readonly SessionHead[]): SessionHead | undefined {
   const active = own.filter(head => head.status === 'active')
   return active.findLast(head => head.taskState === undefined) ?? active.at(-1) ?? own.at(-1)

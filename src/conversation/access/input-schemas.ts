@@ -1,7 +1,4 @@
-/**
- * What callers ask for, checked: a mistake in a question would otherwise look like an answer with nothing in it, and a
- * misspelt filter like an answer to it.
- */
+/** Schemas for query arguments. Without them a misspelt filter would return everything, and a bad value nothing. */
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { DurationMs } from '../../log/commands/duration.ts'
@@ -18,7 +15,7 @@ import type { SessionStatus } from '../../log/views/session.ts'
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
 const isoTime = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
-/** `Date.parse` alone makes 2001 of "1". */
+/** `Date.parse` alone reads "1" as 2001. */
 const isTime = (text: string) => {
   const day = isoTime.exec(text)?.[1]
   return day !== undefined && isDay(day) && !Number.isNaN(Date.parse(text))
@@ -30,7 +27,7 @@ const isFunction = (value: unknown) => typeof value === 'function'
 const isSignal = (value: unknown) => isFunction((value as Partial<AbortSignal> | null)?.addEventListener)
 const Signal = z.custom<AbortSignal>(isSignal, 'must be an AbortSignal')
 
-const asked = {
+const inputs = {
   conversations: z.strictObject({
     ...Page,
     status: z.array(z.enum(['active', 'completed', 'archived'] satisfies ConversationStatus[])).optional(),
@@ -118,30 +115,26 @@ const asked = {
 }
 
 /** @throws {InvalidInput} naming the field */
-export function checkAsked(what: keyof typeof asked, given: object): void {
-  parseInput(asked[what], given)
+export function checkAsked(kind: keyof typeof inputs, input: object): void {
+  parseInput(inputs[kind], input)
 }
 
-/**
- * By hand: windows are read far more often than lists.
- *
- * @throws {InvalidInput} naming the field
- */
+/** @throws {InvalidInput} naming the field */
 export function checkPage(page: { limit?: number; before?: number; after?: number }): void {
   if (typeof page !== 'object' || page === null) throw new InvalidInput('page', 'must be an object')
   for (const name in page) {
     if (name !== 'limit' && name !== 'before' && name !== 'after')
-      throw new InvalidInput(name, 'there is no such field: limit, before and after are')
+      throw new InvalidInput(name, 'there is no such field; use limit, before or after')
   }
   const { limit, before, after } = page
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) {
     throw new InvalidInput('limit', 'must be a positive whole number')
   }
-  refuseOddVersion('before', before)
-  refuseOddVersion('after', after)
+  checkVersion('before', before)
+  checkVersion('after', after)
 }
 
-function refuseOddVersion(field: string, version: number | undefined): void {
+function checkVersion(field: string, version: number | undefined): void {
   if (version === undefined || (Number.isSafeInteger(version) && version >= 0)) return
   throw new InvalidInput(field, 'must be a version: a whole number')
 }

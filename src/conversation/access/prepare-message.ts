@@ -1,6 +1,6 @@
-/** Writes messages down: checks them, counts them, gives them an id. Shared by both managers. */
+/** Prepares messages for the log: checks them, counts their tokens, gives them an id. Used by both managers. */
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
-import { InvalidInput, NotFound } from '../../errors.ts'
+import { InvalidInput } from '../../errors.ts'
 import { checkMessage, type PreparedMessage } from '../../log/commands/message.ts'
 import { type MessageInput, maxTokens } from '../../log/commands/message-input.ts'
 import { redactMessage } from '../../log/commands/redaction.ts'
@@ -11,11 +11,11 @@ import { countForGood, type TokenEstimator } from '../../request/text/tokens.ts'
 
 export interface Scribe {
   prepare(input: MessageInput): Promise<PreparedMessage>
-  /** Resolves when whatever waited to be counted is on its way into the log, or after a while: a counter may hang. */
+  /** Resolves when messages that wait for their count are on their way into the log, or after a while: a counter may hang. */
   settled(): Promise<void>
 }
 
-const mostWaitedMs = 5_000
+const maxWaitMs = 5_000
 
 export function scribe({
   maxMessageBytes,
@@ -29,15 +29,15 @@ export function scribe({
   /** Takes secrets of known shapes out first. */
   redact?: boolean
 }): Scribe {
-  const underWay = new Set<Promise<unknown>>()
+  const counts = new Set<Promise<unknown>>()
 
-  /** The first exact count waits for its tables, a count of somebody else's for whatever it takes. */
-  async function waitedFor<T>(counted: Promise<T>): Promise<T> {
-    underWay.add(counted)
+  /** The first exact count waits for its tables. A provider's count may take any time. */
+  async function tracked<T>(counted: Promise<T>): Promise<T> {
+    counts.add(counted)
     try {
       return await counted
     } finally {
-      underWay.delete(counted)
+      counts.delete(counted)
     }
   }
 
@@ -47,25 +47,25 @@ export function scribe({
       const checked = checkMessage(input, { maxMessageBytes, callId: `call-${messageId}` })
       const message = redact ? redactMessage(checked) : checked
       const counting = estimator()
-      const counter = counting instanceof Promise ? await waitedFor(counting) : counting
+      const counter = counting instanceof Promise ? await tracked(counting) : counting
       const tokens = countForGood(message.parts, counter)
-      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await waitedFor(tokens) : tokens) }
+      return { message, messageId, tokens: wholeCount(tokens instanceof Promise ? await tracked(tokens) : tokens) }
     },
     async settled() {
-      if (underWay.size === 0) return
+      if (counts.size === 0) return
       const tooLong = new AbortController()
       await Promise.race([
-        Promise.allSettled(underWay),
-        sleep(mostWaitedMs, undefined, { signal: tooLong.signal }).catch(() => undefined),
+        Promise.allSettled(counts),
+        sleep(maxWaitMs, undefined, { signal: tooLong.signal }).catch(() => undefined),
       ])
       tooLong.abort()
-      // They go on from here.
+      // Lets the callers continue.
       await breathe()
     },
   }
 }
 
-/** Estimators may be anybody's. A count that is none would stay in every sum after it. */
+/** A caller's estimator may return anything, and a bad count would stay in every later sum. */
 function wholeCount(tokens: TokenCount): TokenCount {
   const count = Math.ceil(tokens.count)
   if (!(count >= 0 && count <= maxTokens))
@@ -77,7 +77,7 @@ function wholeCount(tokens: TokenCount): TokenCount {
 export function recordedMessage(appended: Appended): Message {
   const [message] = recordedMessages(appended)
   if (message) return message
-  throw new NotFound('message', '', 'The call recorded none.')
+  throw new Error('Internal error: the call recorded no message.')
 }
 
 export function recordedMessages(appended: Appended): Message[] {

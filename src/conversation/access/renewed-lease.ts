@@ -1,4 +1,4 @@
-/** A lease that is kept as long as its work lasts: renewed by this process, and told of when it was lost. */
+/** A lease that this process renews as long as the work lasts. A signal tells when it was lost. */
 
 import { LeaseHeld, LeaseLost } from '../../errors.ts'
 import type { Engine } from '../../log/engine.ts'
@@ -8,53 +8,53 @@ export interface KeptLease {
   readonly name: string
   /** Writes with it are refused once the lease is lost. */
   readonly fence: { name: string; generation: number }
-  /** Aborted when it was lost: whoever has it now goes on with the work. */
+  /** Aborted when the lease was lost. Its next holder continues the work. */
   readonly lost: AbortSignal
   /** Stops renewing it, and gives it back. */
   release(): Promise<void>
 }
 
-interface Wanted {
+interface LeaseRequest {
   project: string
   holder: string
   forMs: number
 }
 
-/** Undefined when somebody else holds it. */
+/** Claims a lease and renews it. Undefined when another holder has it. */
 export async function keepLease(
   { store }: Pick<Engine, 'store'>,
-  wanted: Wanted & { name: string },
+  request: LeaseRequest & { name: string },
 ): Promise<KeptLease | undefined> {
-  const taken = await store.claim(wanted).catch(error => {
+  const lease = await store.claim(request).catch(error => {
     if (error instanceof LeaseHeld) return undefined
     throw error
   })
-  return taken && kept(store, wanted, taken)
+  return lease && renewed(store, request, lease)
 }
 
-/** The first of these that nobody holds, if there is one. */
+/** Claims the first of these leases that is free. Undefined when all are held. */
 export async function keepAny(
   { store }: Pick<Engine, 'store'>,
-  wanted: Wanted & { names: readonly string[] },
+  request: LeaseRequest & { names: readonly string[] },
 ): Promise<KeptLease | undefined> {
-  const taken = await store.claimAny(wanted)
-  return taken && kept(store, wanted, taken)
+  const lease = await store.claimAny(request)
+  return lease && renewed(store, request, lease)
 }
 
-function kept(
+function renewed(
   store: Engine['store'],
-  { project, forMs }: Wanted,
+  { project, forMs }: LeaseRequest,
   { name, generation }: { name: string; generation: number },
 ): KeptLease {
   const fence = { name, generation }
-  const losing = new AbortController()
+  const loss = new AbortController()
   const timer = setInterval(
     () => {
       store.renew({ project, ...fence, forMs }).catch(error => {
-        // Whatever else went wrong may go right the next time; each write looks at the lease itself.
+        // Other failures may pass until the next renewal. Each write checks the lease itself.
         if (!(error instanceof LeaseLost)) return
         clearInterval(timer)
-        losing.abort()
+        loss.abort()
       })
     },
     timerMs(forMs / 3),
@@ -62,7 +62,7 @@ function kept(
   return {
     name,
     fence,
-    lost: losing.signal,
+    lost: loss.signal,
     async release() {
       clearInterval(timer)
       await store.release({ project, ...fence })

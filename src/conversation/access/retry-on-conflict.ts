@@ -1,25 +1,25 @@
-/** A change of a session that hangs on what was looked at before: where somebody wrote meanwhile, it is looked at again. */
+/** A change of a session that depends on an earlier read. It is retried when another write came in between. */
 
 import { VersionConflict } from '../../errors.ts'
 import type { Decision } from '../../log/commands/decision.ts'
 import { checkWrite, type Engine, type Scope, type WriteOptions } from '../../log/engine.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 
-/** Whoever meets a writer at every look is told so. */
-const mostLooks = 20
+/** After this many tries the conflict is thrown. */
+const maxTries = 20
 
 export async function changeAsSeen(
   { engine, scope }: { engine: Engine; scope: Scope },
   sessionId: string,
-  /** `isFleeting`: the decision holds only for what was looked at. */
+  /** `isFleeting`: the decision is valid only for the version that was read. */
   look: (head: SessionHead | undefined) => Promise<{ decide: Decision; isFleeting: boolean }>,
   { asked, write }: { asked: readonly unknown[]; write: WriteOptions | undefined },
 ): Promise<SessionHead> {
   const { store } = engine
-  // As it was given: with a version beside it, what is no option would not show.
+  // Checked before a version is added, so that a misspelt option is named.
   checkWrite(write)
   for (let tries = 1; ; tries++) {
-    // What is looked up ahead refuses nothing: a key may give what it gave before the session was deleted.
+    // A missing session is not refused here, because a key may give its result after the session was deleted.
     const head = await store.session(scope.project, sessionId)
     const conversation = head && (await store.conversation(scope.project, head.conversationId))
     const { decide, isFleeting } = await look(head)
@@ -35,7 +35,7 @@ export async function changeAsSeen(
       return session!
     } catch (error) {
       const isMoved = error instanceof VersionConflict && write?.expectedVersion === undefined
-      if (!isMoved || tries === mostLooks) throw error
+      if (!isMoved || tries === maxTries) throw error
     }
   }
 }

@@ -1,4 +1,4 @@
-/** A session as callers see it: its head, and what running sums say of its messages. */
+/** A session as callers see it: its head, and the running sums of its messages. */
 import { z } from 'zod'
 import type { Engine } from '../../log/engine.ts'
 import { ownCopy } from '../../log/freeze.ts'
@@ -34,14 +34,14 @@ export const Session = SessionHead.extend({
 export type Session = z.infer<typeof Session>
 
 export async function sessionFrom({ store, clock }: Engine, head: SessionHead): Promise<Session> {
-  // Most were never cleared: their window is their whole life, and asked for once.
+  // Most sessions were never cleared, so their window is their whole life and is measured once.
   const isWhole = head.windowStart === 0 && head.kept.length === 0
   const window = store.measure(windowOf(head))
   const [now, total] = await Promise.all([window, isWhole ? window : store.measure(lifeOf(head))])
   const lastActivityAt =
     now.lastActiveAt !== undefined && now.lastActiveAt > head.updatedAt ? now.lastActiveAt : head.updatedAt
   const expiry = expiryOf(head, Date.parse(lastActivityAt))
-  // One whose time is over takes no more writes, whether the sweep has marked it or not.
+  // An overdue session takes no more writes, even if the sweep has not marked it yet.
   const isOver = head.status === 'active' && expiry !== undefined && expiry <= clock()
   return {
     ...ownCopy(head),

@@ -1,7 +1,6 @@
 /**
- * Long lists, read in slices. After each slice others get their turn: what comes from memory or from the embedded store
- * is there at once, and would otherwise keep appends and streams waiting to its end. A conversation that is purged
- * meanwhile has no more slices; so whoever comes to the end looks whether it is still there.
+ * Long lists, read in slices. Between slices the event loop runs, so that appends and streams do not wait for the end. A
+ * conversation that is purged meanwhile has no more slices, so the end of a list checks that it still exists.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { EventRange } from '../../log/event-log.ts'
@@ -33,12 +32,12 @@ export async function messagesIn(store: Store, window: Window, page: MessagePage
   const found = isOneSlice
     ? await store.messages(window, { ...page, limit })
     : await (page.after !== undefined ? forwards : backwards)(store, window, page)
-  await refuseGone(store, window, found.length)
+  await checkExists(store, window, found.length)
   return found
 }
 
-/** What comes from one slice is whole, but for a branch: a slice of it is read in two, its parent's and its own. */
-async function refuseGone(
+/** One slice is read whole, except in a branch, where it is read from the parent and from the branch. */
+async function checkExists(
   store: Store,
   { project, conversationId, branchOf }: Pick<EventRange, 'project' | 'conversationId' | 'branchOf'>,
   found: number,
@@ -61,7 +60,7 @@ export async function eventsIn(store: Store, range: EventRange): Promise<Recorde
     found.push(...slice)
     const last = slice.at(-1)
     if (!last || slice.length < size || found.length >= limit) {
-      await refuseGone(store, range, found.length)
+      await checkExists(store, range, found.length)
       return found
     }
     rest = isBackwards ? { ...rest, to: last.version - 1 } : { ...rest, from: last.version + 1 }

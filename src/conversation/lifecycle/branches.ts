@@ -1,4 +1,4 @@
-/** Branches of a conversation: made by reference, compared, and their conclusion taken back. */
+/** Branches of a conversation: created by reference, compared, and merged by their conclusion. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { IllegalState, InvalidInput } from '../../errors.ts'
@@ -8,6 +8,7 @@ import { addToConversation } from '../../log/commands/message.ts'
 import { checkWrite, type Engine, given, type Scope, type WriteOptions } from '../../log/engine.ts'
 import type { BranchPoint } from '../../log/events/conversation.ts'
 import { laneKinds } from '../../log/records/lane.ts'
+import type { Store } from '../../log/store.ts'
 import { type ConversationHead, type ConversationInfo, inheritedInfo } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
 import { everything } from '../../log/visibility.ts'
@@ -20,7 +21,7 @@ export interface BranchOptions {
   tracingId?: string
 }
 
-/** What one side of a comparison said and became since the two were one. */
+/** One side of a comparison, since the common version. */
 export interface Since {
   conversationId: string
   title: string
@@ -36,7 +37,7 @@ export interface Comparison {
   common: BranchPoint
   left: Since
   right: Since
-  /** What their heads say differently. */
+  /** Fields of the heads that differ. */
   differences: Array<{ field: string; left: unknown; right: unknown }>
 }
 
@@ -56,14 +57,14 @@ export interface Branches {
   ): Promise<Message>
 }
 
-const BranchAsked = z.strictObject({ title: z.string().optional(), tracingId: z.string().optional() })
-const MergeAsked = z.strictObject({ conclusion: z.string().optional(), author: z.string().optional() })
+const BranchInput = z.strictObject({ title: z.string().optional(), tracingId: z.string().optional() })
+const MergeInput = z.strictObject({ conclusion: z.string().optional(), author: z.string().optional() })
 
 export function branches({ engine, scope, scribe }: { engine: Engine; scope: Scope; scribe: Scribe }): Branches {
   const { store } = engine
   const { project } = scope
 
-  /** From a conversation back to where its line began: pieces, and up to where each belongs to the line. */
+  /** The conversation, the one it branches off, and so on, each up to the version that belongs to the line. */
   async function lineOf(head: ConversationHead): Promise<BranchPoint[]> {
     const line: BranchPoint[] = [{ conversationId: head.info.id, version: head.version }]
     let { branchOf } = head.info
@@ -81,7 +82,7 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       if (other !== undefined) return { conversationId, version: Math.min(version, other) }
     }
     throw new IllegalState(
-      `${left.info.id} and ${right.info.id} have nothing in common: neither branches off the other.`,
+      `${left.info.id} and ${right.info.id} have no common version: they are not branches of one conversation.`,
     )
   }
 
@@ -94,10 +95,10 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
   }
 
   return {
-    async branch(from, asked, options, write) {
-      const { title, tracingId } = parseInput(BranchAsked, options)
+    async branch(from, requestedVersion, options, write) {
+      const { title, tracingId } = parseInput(BranchInput, options)
       const { info } = from
-      const version = asked ?? from.version
+      const version = requestedVersion ?? from.version
       const past =
         version === from.version
           ? from
@@ -117,8 +118,8 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
           inherits: inheritedInfo(past.info),
         }),
         options: write,
-        // As it was given: under a key it is the same call also after the conversation went on.
-        asked: ['branch', info.id, asked, title, ...given(tracingId)],
+        // The version as the caller gave it: under a key it is the same call after the conversation went on.
+        asked: ['branch', info.id, requestedVersion, title, ...given(tracingId)],
       })
       return conversation!
     },
@@ -130,16 +131,16 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
     },
 
     async merge(branch, options, write) {
-      const { conclusion, author } = parseInput(MergeAsked, options)
+      const { conclusion, author } = parseInput(MergeInput, options)
       checkWrite(write)
       const { id, title, branchOf, summary } = branch.info
-      if (!branchOf) throw new IllegalState(`Conversation ${id} is no branch: there is nothing to take it back to.`)
-      const text = conclusion ?? summary ?? (await lastAnswer(branch))
+      if (!branchOf)
+        throw new IllegalState(`Conversation ${id} is not a branch, so it cannot be merged. Nothing was written.`)
+      const text = conclusion ?? summary ?? (await lastAnswer(store, branch))
       if (text === undefined) {
-        throw new InvalidInput('conclusion', 'the branch has no summary and no answer yet; say what to take back')
+        throw new InvalidInput('conclusion', 'required, because the branch has no summary and no answer yet')
       }
-      // By whom it is said when nobody says so.
-      const said = (author ?? 'user') === 'user' ? text : JSON.stringify([text, author])
+      const identity = (author ?? 'user') === 'user' ? text : JSON.stringify([text, author])
       const prepared = await scribe.prepare({
         role: 'user',
         author: author ?? 'user',
@@ -149,13 +150,13 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       const appended = await engine.execute(scope, {
         conversation: { id: branchOf.conversationId },
         decide: addToConversation(branchOf.conversationId, prepared),
-        // Once, even if the second write is cut off and all of it is asked for again.
-        options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(said)}` },
-        // Who gives a key repeats the call also when the branch has another answer by then.
+        // Once, even if the process ends before the second write and the caller repeats the call.
+        options: { ...write, idempotencyKey: write?.idempotencyKey ?? `merge ${id} ${digestOf(identity)}` },
+        // Under a key of the caller it is the same call even if the branch has another answer by then.
         asked: write?.idempotencyKey === undefined ? ['merge', id, text] : ['merge', id, conclusion, ...given(author)],
       })
       const message = recordedMessage(appended)
-      if (appended.replayed && (await isTakenBackSince(id, message))) return message
+      if (appended.replayed && (await isMergedSince(store, branch, message))) return message
       await engine.execute(scope, {
         conversation: { id },
         decide: command.recordMerge(id, { into: branchOf.conversationId, messageId: message.id }),
@@ -164,24 +165,25 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
       return message
     },
   }
-
-  /** Whether the branch tells of a newer conclusion than this one: then there is nothing to make good. */
-  async function isTakenBackSince(id: string, { version }: Message): Promise<boolean> {
-    const { mergedInto } = (await store.conversation(project, id))?.info ?? {}
-    const newest = mergedInto && (await store.message(project, mergedInto.messageId))
-    return newest !== undefined && newest.version > version
-  }
-
-  async function lastAnswer({ info }: ConversationHead): Promise<string | undefined> {
-    const { id: conversationId, branchOf } = info
-    const kinds = ['talk'] as const
-    const window = { project, conversationId, viewer: everything, kinds, start: branchOf?.version ?? 0, kept: [] }
-    const newest = await store.messages(window, { limit: 50 })
-    return newest.findLast(message => message.role === 'assistant' && message.content !== '')?.content
-  }
 }
 
-/** Fields that differ between any two conversations and say nothing. */
+/** True if the branch records a newer conclusion than this one, so that its merge needs no second attempt. */
+async function isMergedSince(store: Store, branch: ConversationHead, { version }: Message): Promise<boolean> {
+  const { project, id } = branch.info
+  const { mergedInto } = (await store.conversation(project, id))?.info ?? {}
+  const newest = mergedInto && (await store.message(project, mergedInto.messageId))
+  return newest !== undefined && newest.version > version
+}
+
+async function lastAnswer(store: Store, { info }: ConversationHead): Promise<string | undefined> {
+  const { project, id: conversationId, branchOf } = info
+  const kinds = ['talk'] as const
+  const window = { project, conversationId, viewer: everything, kinds, start: branchOf?.version ?? 0, kept: [] }
+  const newest = await store.messages(window, { limit: 50 })
+  return newest.findLast(message => message.role === 'assistant' && message.content !== '')?.content
+}
+
+/** Fields that differ between any two conversations. */
 const ownFields: ReadonlySet<string> = new Set(['id', 'project', 'title', 'workItem', 'createdAt', 'branchOf'])
 
 function differences(left: ConversationInfo, right: ConversationInfo): Comparison['differences'] {

@@ -1,6 +1,4 @@
-/**
- * Conversations with seed 004's method names: thin over the engine.
- */
+/** `ConversationManager`: conversations, their agents' views, branches and archives. Thin over the engine. */
 
 import { ConversationDamaged, IllegalState, InvalidInput, NotFound, StoreFailed } from '../../errors.ts'
 import { type ArchivePlace, breakable } from '../../log/archive-place.ts'
@@ -54,7 +52,7 @@ export interface NewConversationInput {
   phase?: string
   tracingId?: string
   metadata?: Metadata
-  /** What is said first. */
+  /** The first message. */
   initial?: MessageInput
 }
 
@@ -70,7 +68,7 @@ export class ConversationManager extends TeamConversations {
   readonly #scope: Scope
   readonly #scribe: Scribe
   readonly #team: Team
-  /** Where new archives go, or the place an address names. */
+  /** The place of new archives, or the place that an address names. */
   readonly #archives: (address?: string) => Promise<ArchivePlace>
   readonly #views: AgentViews
   readonly #branches: Branches
@@ -151,9 +149,9 @@ export class ConversationManager extends TeamConversations {
   }
 
   /**
-   * What an agent of the conversation is to be sent: what it knows, what came while it was away in a block of its own,
-   * and last the message it is to answer, all inside the budget. A session is made for an agent that has none. The
-   * cursor stays where it is until the agent acknowledges `upTo`.
+   * Builds the view of an agent: what it knows, a block with what came while it was away, and last the message to
+   * answer, all inside the budget. Creates a session for an agent that has none. The cursor stays where it is until
+   * the agent acknowledges `upTo`.
    *
    * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
    */
@@ -201,9 +199,9 @@ export class ConversationManager extends TeamConversations {
   }
 
   /**
-   * Keeps a claim for longer, by its fence: for those who cannot hold the claim itself. Gives the new ISO time.
+   * Renews a claim by its fence, for callers that do not hold the claim object. Returns the new ISO time.
    *
-   * @throws {LeaseLost} when it ran out or somebody else took it
+   * @throws {LeaseLost} when it ran out or another agent run took it
    */
   async renewClaim(fence: Claim['fence'], forMs = defaultClaimMs): Promise<string> {
     checkAsked('claimed', { fence, forMs })
@@ -237,7 +235,7 @@ export class ConversationManager extends TeamConversations {
     return eventsIn(this.#engine.store, { ...range, project, conversationId, ...(branchOf && { branchOf }) })
   }
 
-  /** Every message of the conversation, whoever it is for. With `limit` the newest, or with `after` the oldest. */
+  /** Every message of the conversation, for any reader. With `limit` the newest, or with `after` the oldest. */
   async getMessages(conversationId: string, page: MessagePage = {}): Promise<Message[]> {
     checkPage(page)
     return messagesIn(this.#engine.store, this.#whole(await this.#head(conversationId)), page)
@@ -305,24 +303,24 @@ export class ConversationManager extends TeamConversations {
       const purged = (await store.purges(project)).find(one => one.conversationId === conversationId)
       if (purged) {
         const asked = ['restore', conversationId, reason]
-        // Nobody can expect a version of what was not there.
+        // A conversation that is not there has no version to expect.
         const key = write?.idempotencyKey === undefined ? {} : { idempotencyKey: write.idempotencyKey }
         const earlier = await this.#earlierCall(conversationId, asked, key)
         if (earlier) return earlier
         await this.restoreFrom(purged.archive)
         return this.#change(conversationId, command.restorePurged(conversationId, reason), asked, key)
       }
-      // It never was, or somebody brought it back just now.
+      // It never existed, or another caller restored it just now.
     }
     const decide = command.restoreConversation(conversationId, reason)
     return this.#change(conversationId, decide, ['restore', conversationId, reason], write)
   }
 
   /**
-   * What the same key gave before, if it was used. Asked before an archive is read back, or the same call again would undo
-   * a purge that came after it. By a write that refuses itself: a used key counts before whatever a decision says.
+   * The earlier result of a key. It is read before an archive is, because a repeated call must not undo a later purge.
+   * The write refuses itself: a used key counts before the decision.
    *
-   * @throws {ConversationPurged} when it was used, and what it brought back was purged again
+   * @throws {ConversationPurged} when the key was used, and the restored conversation was purged again
    * @throws {KeyReused} when it was used for another call
    */
   async #earlierCall(
@@ -394,7 +392,7 @@ export class ConversationManager extends TeamConversations {
     return shown(await this.#branches.branch(head, version, options, write))
   }
 
-  /** What two conversations of one line share, and what each said and became since. */
+  /** Compares two conversations of one line: the common version, and each side since. */
   async compare(left: string, right: string): Promise<Comparison> {
     return this.#branches.compare(await this.#head(left), await this.#head(right))
   }
@@ -433,7 +431,10 @@ export class ConversationManager extends TeamConversations {
     return { messages, conversations }
   }
 
-  /** Removes a message's content for ever, and what its references were resolved to. That it was there stays provable. */
+  /**
+   * Removes a message's content permanently, with the contents of its references. The chain still proves that it was
+   * there.
+   */
   async erase(messageId: string, reason?: string): Promise<ErasedMessage> {
     checkAsked('reason', { reason })
     refuseLongReason(reason)
@@ -473,7 +474,7 @@ export class ConversationManager extends TeamConversations {
     }
   }
 
-  /** It changed, or ended, while it was read. If somebody else purged it, that is what happened. */
+  /** The conversation changed or ended while it was read. Throws the reason if it was purged. */
   async #refusePurged(conversationId: string, error: unknown): Promise<void> {
     const mayBePurged = [IllegalState, StoreFailed, ConversationDamaged].some(kind => error instanceof kind)
     if (mayBePurged) await this.#head(conversationId)

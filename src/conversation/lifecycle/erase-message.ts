@@ -1,6 +1,6 @@
 /**
- * Erases a message, and with it the copies that nobody would think of: what was looked up because it referred to it, and
- * what checkpoints say of it, in its conversation and in branches that share it.
+ * Erases a message with its copies: the contents of its references, and the items of checkpoints that come from it, in
+ * its conversation and in branches that share it.
  */
 
 import { NotFound, VersionConflict } from '../../errors.ts'
@@ -17,7 +17,7 @@ import { partsText } from '../../request/text/part-text.ts'
 export interface ErasedMessage extends Erased {
   /** Versions of the contents of its references, erased with it. */
   contents: number[]
-  /** Checkpoints that said something of it and were written anew. */
+  /** Checkpoints that were rewritten without it. */
   checkpoints: Array<{ conversationId: string; version: number }>
 }
 
@@ -35,7 +35,7 @@ export async function eraseMessage(
   const contents: number[] = []
   const checkpoints: ErasedMessage['checkpoints'] = []
   const { conversationId, version } = message
-  // The message last: whoever is cut off before asks again and finds the rest.
+  // The message last, so that a repeated call after a crash finds the rest.
   for (const content of message.missing ? [] : await contentsOf()) {
     const found = await store.message(project, content.messageId)
     if (!found || found.missing) continue
@@ -50,7 +50,7 @@ export async function eraseMessage(
     const archives: string[] = []
     const target = { id: one.id, version: one.version, text: partsText(one.parts) }
     for (const branch of await branchesWith(conversationId, one.version)) await rewriteIn(branch.id, branch.from)
-    // Programs of before left checkpoints as they were: erasing once more sees to those.
+    // A repeated call rewrites checkpoints that a crash left as they were.
     if (one.missing?.because === 'erased' && (await rewriteIn(conversationId))) {
       return { conversationId, version: one.version, archives, checkpoints: changed }
     }
@@ -98,8 +98,8 @@ export async function eraseMessage(
 }
 
 /**
- * A branch that is brought back may quote what was erased in its parents while it was away: its checkpoints are written
- * anew without it. Gives whether any was.
+ * Rewrites the checkpoints of a restored branch that quote messages erased in its parents meanwhile. Returns true if
+ * there were any.
  */
 export async function takeOutErased(
   { store }: Engine,
@@ -112,7 +112,7 @@ export async function takeOutErased(
     const { conversationId } = branchOf
     shared = Math.min(shared, branchOf.version)
     const parent = await store.conversation(project, conversationId)
-    // Where nothing was erased nothing is read.
+    // A parent without erasures is not read.
     const isErased = parent?.info.erasedAt !== undefined
     for await (const { event } of isErased ? factsAfter(store, { project, conversationId }, 0) : []) {
       if (event.type !== 'message.erased' || event.version > shared) continue
@@ -129,18 +129,18 @@ export async function takeOutErased(
 
 interface Place {
   id: string
-  /** Where it leaves its parent, or where the message stands. */
+  /** Version where it leaves its parent, or of the message. */
   from: number
 }
 
 interface Target {
   id: string
   version: number
-  /** What it said, as long as it is known. */
+  /** Its text, if the content is still there. */
   text: string
 }
 
-/** Writes the checkpoints of a conversation anew that say something of the message, if there are any. */
+/** Rewrites the checkpoints of a conversation that have items from the message. */
 function rewritten(
   store: Store,
   request: { project: string; origin: Origin; reason?: string },

@@ -95,7 +95,7 @@ export abstract class TeamConversations {
     return this.#team.turns.list(conversationId, page)
   }
 
-  /** What an orchestrator decides on: the person's request, what was tried (the newest `limit`), what is under way. */
+  /** The input of an orchestrator: the person's request, the newest `limit` turns, the open turn. */
   buildOrchestratorRoutingContext(
     conversationId: string,
     options: { limit?: number } = {},
@@ -156,7 +156,7 @@ export abstract class TeamConversations {
     return this.#team.files.list(conversationId)
   }
 
-  /** Whether an agent may write a file, and why: a new one, or one it has read. */
+  /** Allows an agent to write a file that is new or that it has read, and gives the reason. */
   mayWrite(conversationId: string, agent: string, path: string): Promise<WritePermission> {
     return this.#team.files.mayWrite(conversationId, agent, path)
   }
@@ -176,7 +176,7 @@ export abstract class TeamConversations {
     return this.#team.executions.stop(conversationId, which, write)
   }
 
-  /** How long agents were at work, restarts included; what died is closed at the last thing its agent did. */
+  /** Time that agents were at work, across restarts. A crashed execution ends at its last recorded event. */
   getExecutionTime(conversationId: string): Promise<ExecutionTime> {
     return this.#team.executions.time(conversationId)
   }

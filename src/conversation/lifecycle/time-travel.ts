@@ -29,8 +29,8 @@ export interface PastRequest {
   manifest: RequestBuilt
   request: AgentRequest
   /**
-   * Whether it has the size that was recorded when it was sent. It may not if settings changed since, if the message it
-   * was for was never stored, if a reference could not be resolved then, or if content was erased.
+   * True if it has the recorded size. It may not if settings changed since, if its message was never stored, if a
+   * reference could not be resolved then, or if content was erased.
    */
   isExact: boolean
 }
@@ -41,7 +41,7 @@ export interface PastConversation {
   readonly sessions: readonly SessionHead[]
   /** Every message there was then; with `limit` the newest, or with `after` the oldest. */
   messages(page?: MessagePage): Promise<Message[]>
-  /** What an agent would have been sent then, for a message of that time or a text. */
+  /** The view of an agent at that version, for a message of that time or a text. */
   view(agent: AgentReference, options: AgentViewOptions): Promise<AgentView>
   /** The newest request of a session that had been built by then. */
   request(sessionId: string): Promise<PastRequest | undefined>
@@ -107,7 +107,7 @@ export function past({
     const manifest = await eventAt(engine, session, version, 'request.built')
     if (!manifest) return undefined
     const { project, conversationId } = session
-    // What the request was built from is what stood right before its manifest.
+    // The heads right before the manifest are what the request was built from.
     const then = await pastHeads(store, { project, conversationId, version: version - 1 })
     const head = then.sessions.get(session.id)!
     const trigger = manifest.trigger === undefined ? undefined : await messageAt(head, manifest.trigger)
@@ -156,7 +156,7 @@ export function past({
         if (head) yield { version: event.version, event, conversation: head.info }
         next = event.version + 1
       }
-      // Whoever reads on at once keeps nobody waiting.
+      // Lets the event loop run, because a reader may never pause.
       await breathe()
     }
   }

@@ -8,8 +8,8 @@ import { fence, oneLine } from '../../request/text/quote-untrusted.ts'
 const mostMessages = 10
 const longestMessage = 600
 
-/** Nobody in particular: sees what is for everyone, and nothing else. No session and no agent has an empty name. */
-const anybody: Viewer = { sees: 'as-session', sessionId: '', agentName: '' }
+/** A viewer that sees only what is for everyone: no session and no agent has an empty name. */
+const everyoneViewer: Viewer = { sees: 'as-session', sessionId: '', agentName: '' }
 
 export function conversationResolver({ store }: Engine): ReferenceResolver {
   return {
@@ -23,7 +23,7 @@ export function conversationResolver({ store }: Engine): ReferenceResolver {
         {
           project,
           conversationId: target,
-          viewer: anybody,
+          viewer: everyoneViewer,
           kinds: ['talk'],
           start: 0,
           kept: [],

@@ -64,7 +64,7 @@ export async function lookUp(input: LookUpInput): Promise<LookedUp> {
 
   function bounded(text: string): string {
     const { maxTokens, estimator } = input
-    // Nobody counts the tokens of a text of any length.
+    // Cut first, because counting the tokens of a text of any length is slow.
     const most = maxTokens * charactersPerToken
     const rest = text.length - most
     const beginning = rest > 0 ? `${text.slice(0, most)}\n[… ${rest} characters left out …]` : text

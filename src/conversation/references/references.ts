@@ -1,7 +1,6 @@
 /**
- * What messages refer to is looked up when an agent is to be sent them for the first time, and its content recorded as a
- * message of its own: from then on it is counted, compacted, searched and erased like any other, and nobody looks it up
- * again. The message that refers to it stays as it is.
+ * References are looked up when an agent is sent a message for the first time. The content is recorded as a message of its
+ * own, so that it is counted, compacted, searched and erased like any other. The referring message stays as it is.
  */
 import { createHash } from 'node:crypto'
 import { recordReference } from '../../log/commands/reference.ts'
@@ -20,7 +19,7 @@ import type { Scribe } from '../access/prepare-message.ts'
 import { lookUp } from './reference-lookup.ts'
 import type { ReferenceSettings } from './reference-settings.ts'
 
-/** A reference that was left as it is, and why. */
+/** A reference without its content, and the reason. */
 export interface UnresolvedReference {
   reference: string
   /** Version of the message that refers to it; absent for a text that is not in the log. */
@@ -29,201 +28,210 @@ export interface UnresolvedReference {
 }
 
 interface Unresolved extends UnresolvedReference {
-  /** Somebody was asked and had no answer: the agent is told. */
+  /** A resolver was called and had no answer. The agent is told so. */
   failed: boolean
 }
 
 interface ReferencesInput {
   head: SessionHead
-  /** The view ends here. */
+  /** The last version of the view. */
   asOf: number
   /** Version of the message to answer, or its text if it is not in the log. */
   trigger: number | string
 }
 
 export interface References {
-  /** Looks up what the agent has not been sent yet, and says what could not be had. Never throws for a reference. */
+  /** Looks up references that the agent has not been sent yet. Returns those that failed; never throws for one. */
   resolve(input: ReferencesInput): Promise<Unresolved[]>
 }
 
-/** What all scopes of a store share: who can be asked, who is being asked, and who had no answer a moment ago. */
+/** State shared by all scopes of a store. */
 export interface ReferenceDesk {
   settings: ReferenceSettings | undefined
   resolvers: readonly ReferenceResolver[]
-  /** What is being looked up and recorded; undefined when that went well, else why not. */
+  /** Look-ups under way. Each gives undefined once the content is recorded, else the reason of its failure. */
   pending: Map<string, Promise<string | undefined>>
+  /** Recent failures, which are not retried for a while. */
   failed: Map<string, { reason: string; until: number }>
 }
 
-interface Wanted {
+interface MessageReference {
   reference: Reference
   message: Message
   digest: string
 }
 
-/** Of what is new to the agent, the newest so many messages are looked at. */
-const messagesLookedAt = 50
-const failuresRemembered = 1_000
-const longestShown = 160
+/** Max number of messages whose references are looked up: the newest of those that are new to the agent. */
+const maxMessages = 50
+const maxFailures = 1_000
+const maxShownCharacters = 160
 
-export function references({
-  engine,
-  scope,
-  scribe,
-  estimator,
-  desk,
-}: {
+interface ReferenceParts {
   engine: Engine
   scope: Scope
   scribe: Scribe
   estimator: () => TokenEstimator | Promise<TokenEstimator>
   desk: ReferenceDesk
-}): References {
+}
+
+export function references(parts: ReferenceParts): References {
+  const { engine, scope, desk } = parts
   const { store } = engine
   const { project } = scope
-  const { settings, resolvers, pending, failed } = desk
+  const { settings, pending, failed } = desk
 
-  /** What the agent has not acknowledged yet, and the message it is to answer: each reference once, oldest first. */
-  async function wantedBy({ head, asOf, trigger }: ReferencesInput): Promise<Wanted[]> {
-    const window = { ...windowOf(head), kept: [], end: asOf }
-    const start = Math.max(head.windowStart, head.acknowledged ?? 0)
-    const messages = await store.messages({ ...window, start }, { limit: messagesLookedAt })
-    if (typeof trigger === 'number' && !messages.some(({ version }) => version === trigger)) {
-      const alone = { ...window, start: Number.MAX_SAFE_INTEGER, kept: [trigger] }
-      messages.push(...(await store.messages(alone, { limit: 1 })))
-    }
-    const wanted = new Map<string, Wanted>()
-    for (const message of messages) {
-      const isOwn = message.role === 'assistant' && message.author === head.agentName
-      // What a content refers to is not looked up: one could lead to the next for ever.
-      if (isOwn || message.resolves || message.missing) continue
-      for (const reference of findReferences(message.parts)) {
-        const digest = digestOf(reference, message)
-        if (!wanted.has(digest)) wanted.set(digest, { reference, message, digest })
-      }
-    }
-    return [...wanted.values()]
-  }
-
-  /** Looks it up and records it, after `before` is done. Why it could not, or undefined. */
-  async function settle(
-    wanted: Wanted,
-    head: SessionHead,
+  /** Looks up a reference, or joins a look-up that is under way. Gives the reason of a failure. */
+  function outcomeOf(
+    wanted: MessageReference,
+    session: SessionHead,
     settings: ReferenceSettings,
-    before: Promise<unknown>,
+    previous: Promise<unknown>,
   ): Promise<string | undefined> {
-    const { reference, message, digest } = wanted
-    const { conversationId } = head
-    const { version: of, audience } = message
-    try {
-      const found = await lookUp({
-        reference,
-        of,
-        project,
-        conversationId,
-        resolvers: resolversOf(reference),
-        timeoutMs: settings.timeoutMs,
-        maxTokens: settings.maxTokens,
-        estimator: await estimator(),
-      })
-      // Contents stand in the log in the order of their references, whoever answers first.
-      await before
-      if ('reason' in found) return found.reason
-      const content = await scribe.prepare({
-        role: 'system',
-        author: 'reference',
-        content: found.text,
-        audience,
-        internal: true,
-      })
-      const resolves = { reference: referenceText(reference), of, source: found.source }
-      await engine.execute(scope, {
-        conversation: { id: conversationId },
-        decide: recordReference(conversationId, { message: content, resolves, digest, after: head.windowStart }),
-        asked: [],
-      })
-      return undefined
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error)
-    }
-  }
-
-  function resolversOf({ kind }: Reference): ReferenceResolver[] {
-    return resolvers.filter(({ kinds }) => kinds.includes(kind))
-  }
-
-  function remember(key: string, reason: string, until: number): void {
-    if (failed.size >= failuresRemembered) failed.clear()
-    failed.set(key, { reason, until })
+    const key = JSON.stringify([project, session.conversationId, wanted.digest])
+    const failure = failed.get(key)
+    if (failure && failure.until > engine.clock()) return Promise.resolve(failure.reason)
+    const running = pending.get(key)
+    if (running) return running
+    const outcome = recordContent(parts, wanted, { session, settings, previous }).then(reason => {
+      pending.delete(key)
+      failed.delete(key)
+      if (reason !== undefined) {
+        if (failed.size >= maxFailures) failed.clear()
+        failed.set(key, { reason, until: engine.clock() + settings.retryAfterMs })
+      }
+      return reason
+    })
+    pending.set(key, outcome)
+    return outcome
   }
 
   return {
     async resolve(input) {
-      const { head, trigger } = input
+      const { head: session, trigger } = input
       if (!settings) return []
-      const wanted = await wantedBy(input)
-      const left: Unresolved[] = typeof trigger === 'string' ? outsideTheLog(trigger, wanted) : []
-      if (wanted.length === 0) return left
-      const leave = ({ reference, message: { version: of } }: Wanted, reason: string, failed: boolean) => {
-        left.push({ reference: oneLine(referenceText(reference), longestShown), of, reason, failed })
+      const wanted = await newReferences(store, input)
+      const unresolved: Unresolved[] = typeof trigger === 'string' ? outsideTheLog(trigger, wanted) : []
+      if (wanted.length === 0) return unresolved
+      const leave = ({ reference, message: { version: of } }: MessageReference, reason: string, failed: boolean) => {
+        unresolved.push({ reference: oneLine(referenceText(reference), maxShownCharacters), of, reason, failed })
       }
-      // Read last, so that what others record meanwhile is in it or still pending.
-      const conversation = await store.conversation(project, head.conversationId)
-      const { references: known, status = 'active' } = conversation?.info ?? {}
-      const open = wanted.filter(one => resolvedAt(known, one.digest, head.windowStart) === undefined)
-      const askable: Wanted[] = []
-      for (const one of open) {
-        if (resolversOf(one.reference).length === 0) {
-          leave(one, `nothing here resolves ${one.reference.kind} references`, false)
-        } else if (status !== 'active') leave(one, `the conversation is ${status}: nothing is recorded`, false)
-        else askable.push(one)
+      // Read last, so that contents that other callers record meanwhile are in it or still pending.
+      const conversation = await store.conversation(project, session.conversationId)
+      const { references: resolved, status = 'active' } = conversation?.info ?? {}
+      const resolvable: MessageReference[] = []
+      for (const candidate of wanted) {
+        const { kind } = candidate.reference
+        if (resolvedAt(resolved, candidate.digest, session.windowStart) !== undefined) continue
+        if (resolversOf(desk, candidate.reference).length === 0)
+          leave(candidate, `nothing here resolves ${kind} references`, false)
+        else if (status !== 'active') leave(candidate, `the conversation is ${status}: nothing is recorded`, false)
+        else resolvable.push(candidate)
       }
-      const tooMany = askable.splice(0, Math.max(0, askable.length - settings.perView))
-      for (const one of tooMany) leave(one, `more than ${settings.perView} at once; the newest are looked up`, true)
-      let before: Promise<unknown> = Promise.resolve()
-      const asked = askable.map(one => {
-        const key = JSON.stringify([project, head.conversationId, one.digest])
-        const lately = failed.get(key)
-        if (lately && lately.until > engine.clock()) return { one, outcome: Promise.resolve(lately.reason) }
-        const running = pending.get(key)
-        const outcome =
-          running ??
-          settle(one, head, settings, before).then(reason => {
-            pending.delete(key)
-            if (reason === undefined) failed.delete(key)
-            else remember(key, reason, engine.clock() + settings.retryAfterMs)
-            return reason
-          })
-        if (!running) pending.set(key, outcome)
-        before = outcome
-        return { one, outcome }
+      const excess = resolvable.splice(0, Math.max(0, resolvable.length - settings.perView))
+      for (const reference of excess)
+        leave(reference, `more than ${settings.perView} at once; the newest are looked up`, true)
+      let previous: Promise<unknown> = Promise.resolve()
+      const outcomes = resolvable.map(reference => {
+        const outcome = outcomeOf(reference, session, settings, previous)
+        previous = outcome
+        return { reference, outcome }
       })
-      for (const { one, outcome } of asked) {
+      for (const { reference, outcome } of outcomes) {
         const reason = await outcome
-        if (reason !== undefined) leave(one, reason, true)
+        if (reason !== undefined) leave(reference, reason, true)
       }
-      return left
+      return unresolved
     },
   }
 }
 
-/** There is no message that the content of such a reference could stand behind. */
-function outsideTheLog(text: string, wanted: readonly Wanted[]): Unresolved[] {
+/** References in messages after the agent's cursor and in the trigger: each once, oldest first. */
+async function newReferences(
+  store: Engine['store'],
+  { head: session, asOf, trigger }: ReferencesInput,
+): Promise<MessageReference[]> {
+  const window = { ...windowOf(session), kept: [], end: asOf }
+  const start = Math.max(session.windowStart, session.acknowledged ?? 0)
+  const messages = await store.messages({ ...window, start }, { limit: maxMessages })
+  if (typeof trigger === 'number' && !messages.some(({ version }) => version === trigger)) {
+    const triggerOnly = { ...window, start: Number.MAX_SAFE_INTEGER, kept: [trigger] }
+    messages.push(...(await store.messages(triggerOnly, { limit: 1 })))
+  }
+  const wanted = new Map<string, MessageReference>()
+  for (const message of messages) {
+    const isOwn = message.role === 'assistant' && message.author === session.agentName
+    // References in a content are not looked up, because one could lead to the next without end.
+    if (isOwn || message.resolves || message.missing) continue
+    for (const reference of findReferences(message.parts)) {
+      const digest = digestOf(reference, message)
+      if (!wanted.has(digest)) wanted.set(digest, { reference, message, digest })
+    }
+  }
+  return [...wanted.values()]
+}
+
+/** Looks up a reference and, once `previous` is done, records its content. Returns the reason of a failure. */
+async function recordContent(
+  { engine, scope, scribe, estimator, desk }: ReferenceParts,
+  { reference, message, digest }: MessageReference,
+  { session, settings, previous }: { session: SessionHead; settings: ReferenceSettings; previous: Promise<unknown> },
+): Promise<string | undefined> {
+  const { conversationId, windowStart } = session
+  const { version: of, audience } = message
+  try {
+    const result = await lookUp({
+      reference,
+      of,
+      project: scope.project,
+      conversationId,
+      resolvers: resolversOf(desk, reference),
+      timeoutMs: settings.timeoutMs,
+      maxTokens: settings.maxTokens,
+      estimator: await estimator(),
+    })
+    // Contents are recorded in the order of their references, whichever resolver answers first.
+    await previous
+    if ('reason' in result) return result.reason
+    const content = await scribe.prepare({
+      role: 'system',
+      author: 'reference',
+      content: result.text,
+      audience,
+      internal: true,
+    })
+    const resolves = { reference: referenceText(reference), of, source: result.source }
+    await engine.execute(scope, {
+      conversation: { id: conversationId },
+      decide: recordReference(conversationId, { message: content, resolves, digest, after: windowStart }),
+      asked: [],
+    })
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function resolversOf({ resolvers }: ReferenceDesk, { kind }: Reference): ReferenceResolver[] {
+  return resolvers.filter(({ kinds }) => kinds.includes(kind))
+}
+
+/** References of a trigger text. Their content could follow no message, so it is not recorded. */
+function outsideTheLog(text: string, wanted: readonly MessageReference[]): Unresolved[] {
   const stored = new Set(wanted.map(({ reference }) => referenceText(reference)))
   return findReferences([{ type: 'text', text }])
     .map(referenceText)
     .filter(reference => !stored.has(reference))
     .map(reference => ({
-      reference: oneLine(reference, longestShown),
+      reference: oneLine(reference, maxShownCharacters),
       reason: 'the message is not in the log',
       failed: true,
     }))
 }
 
-/** The same for the same reference in messages for the same people. */
+/** Equal for equal references in messages with the same audience. */
 function digestOf(reference: Reference, { audience }: Message): string {
-  const told = JSON.stringify([reference.kind, reference.target, audienceKey(audience)])
-  return createHash('sha256').update(told).digest('base64url').slice(0, 22)
+  const identity = JSON.stringify([reference.kind, reference.target, audienceKey(audience)])
+  return createHash('sha256').update(identity).digest('base64url').slice(0, 22)
 }
 
 /** A reference that failed, as a line of the request's state. */

@@ -35,24 +35,24 @@ import { timerMs } from '../../timers.ts'
 
 export interface CompactInput {
   head: SessionHead
-  /** The checkpoint it stands on now. */
+  /** The newest checkpoint. */
   base: Checkpoint | undefined
   reason: CompactionReason
   estimator: TokenEstimator
   /** Summarises; without one the offline summariser does. */
   model: Model | undefined
-  /** Whether a failure latches: the one before failed too. */
+  /** A failure of this compaction latches, because the one before failed too. */
   isSecondFailure: boolean
-  /** What the model can read at once. */
+  /** Context window of the model. */
   modelWindow: number
-  /** How long to wait for an answer of the model. */
+  /** Max milliseconds for an answer of the model. */
   answerWithinMs: number
-  /** How many tokens of the newest messages stay as they are; or how many messages. */
+  /** The newest messages that stay as they are: tokens of them, or their number. */
   keep: { tokens: number } | { messages: number }
-  /** The most that the items of the checkpoint may take, and what code carries on. */
+  /** Max tokens of the items of the checkpoint, and of its carried sections. */
   maxCheckpointTokens: number
   maxCarriedTokens: number
-  /** What code computes itself, and what it keeps of the state in the shape of seed 002. */
+  /** The computed sections, and the part of the state that the checkpoint keeps. */
   computed: ComputedSections
   kept: Pick<Checkpoint, 'ralphLoop'>
 }
@@ -63,10 +63,10 @@ export type CompactOutcome =
   | { outcome: 'failed'; reason: string; latched: boolean }
 
 const leaseMs = 120_000
-/** Less than this is no progress worth a model call. */
-const leastProgress = 0.1
+/** Less progress than this is not worth a call of the model. */
+const minProgress = 0.1
 
-/** Who holds it compacts the session. */
+/** The name of the lease under which a session is compacted. */
 export function compactionLease(sessionId: string): string {
   return `compaction ${sessionId}`
 }
@@ -84,7 +84,7 @@ export async function compact(engine: Engine, scope: Scope, input: CompactInput)
   }
   const fence = { name: lease.name, generation: lease.generation }
   try {
-    // Whoever held the lease before may have taken the checkpoint this one would take again.
+    // The previous holder of the lease may have taken the same checkpoint.
     const now = await store.session(project, head.id)
     if ((now?.checkpoint?.number ?? 0) !== (input.base?.number ?? 0)) return { outcome: 'held' }
     return await underLease(engine, scope, input, fence)
@@ -119,12 +119,12 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       tokensBefore: before,
       author,
     })
-    const made = await summarise(engine, input, covered, upTo)
-    cost = made.cost
-    if ('problem' in made) return await fail(made.problem, input.isSecondFailure)
-    const { checkpoint } = made
+    const summary = await summarise(engine, input, covered, upTo)
+    cost = summary.cost
+    if ('problem' in summary) return await fail(summary.problem, input.isSecondFailure)
+    const { checkpoint } = summary
     const after = checkpoint.tokens.checkpoint
-    if (after >= before * (1 - leastProgress)) {
+    if (after >= before * (1 - minProgress)) {
       // Only where room was needed does a lack of progress say that checkpoints do not help.
       const latches = reason !== 'forced' && reason !== 'every-n'
       return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, latches)
@@ -162,13 +162,13 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       decide: ({ session, conversation }) => {
         if (event.type === 'checkpoint.taken' && (conversation?.info.erasedAt ?? 0) > seen) {
           throw new IllegalState(
-            'A message was erased meanwhile; this checkpoint, which may repeat it, is dropped.',
+            'A message was erased meanwhile. This checkpoint may repeat it and was not written.',
             of,
           )
         }
         // Compare and set: a checkpoint is recorded only on top of the one it was made from.
         if (event.type === 'checkpoint.taken' && (session?.head.checkpoint?.number ?? 0) !== (base?.number ?? 0)) {
-          throw new IllegalState('Another checkpoint was taken meanwhile; this one is dropped.', of)
+          throw new IllegalState('Another checkpoint was taken meanwhile. This one was not written.', of)
         }
         return [event]
       },
@@ -179,8 +179,8 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
 }
 
 /**
- * Every message of the window that the base checkpoint does not stand for. What the agent has not taken in yet stays as
- * it is: it is to be told in its own words first.
+ * Every message of the window that the base checkpoint does not cover. Messages after the agent's cursor stay as they
+ * are.
  */
 async function uncovered(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
   const window: Window = {
@@ -296,7 +296,7 @@ async function ask(
   return { delta: read.delta, cost }
 }
 
-/** What a harness says in the user's place is internal. */
+/** Excludes messages of a harness in the place of the user, which are internal. */
 function isOfPerson({ role, internal }: Message): boolean {
   return role === 'user' && !internal
 }

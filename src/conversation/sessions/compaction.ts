@@ -47,7 +47,7 @@ export function sessionCompaction({
   async function run(request: FittedRequest, reason: CompactionReason, keep?: Keep): Promise<CompactOutcome> {
     const { inputs, sections, packed, kept } = request
     const { session, settings, checkpoint } = inputs
-    // Where the provider counts more than we do, less of our own measure fits.
+    // If the provider counts more than we do, less of our own measure fits.
     const budget = Math.floor(inputs.budget * Math.min(1, packed.tokens / request.size))
     const fixed =
       sectionSize(sections.description.tokens) +

@@ -1,7 +1,4 @@
-/**
- * What code computes for every request and checkpoint of this product: the sections all sessions have, and those that
- * other parts add (delegations in flight, the current turn, where a loop stands), each from its own file.
- */
+/** The computed sections of this product: those that all sessions have, and those of teams. */
 import { commonSections } from '../../request/compaction/carried-sections.ts'
 import { type ComputedSections, withSections } from '../../request/compaction/computed-sections.ts'
 import {

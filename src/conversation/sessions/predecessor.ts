@@ -1,21 +1,20 @@
 /**
- * The session a new one comes after: the newest of the same agent, work item and state, still active or gone for want of
- * use. One that somebody put away or deleted has no successor; whoever comes then is new.
+ * Finds the predecessor of a new session: the newest active or expired session with the same natural key. An archived
+ * or deleted session has no successor.
  */
 import type { WorkItem } from '../../log/events/work-item.ts'
 import type { Store } from '../../log/store.ts'
 import { type SessionHead, sessionKey } from '../../log/views/session.ts'
 
-/** Which session is meant. */
+/** The parts of a natural key. */
 export interface SessionPlace {
   agentName: string
   workItem: WorkItem
   taskState?: string
 }
 
-/** Of one place there are seldom more than a few; of an agent on a task, one line of them for each state. */
-const looked = 50
-const readAtOnce = 500
+const pageSize = 50
+const factsPageSize = 500
 
 export async function sessionBefore(
   store: Store,
@@ -32,7 +31,7 @@ export async function sessionBefore(
       workItem,
       agentName,
       status,
-      limit: looked,
+      limit: pageSize,
       ...(cursor && { cursor }),
     })
     const here = page.items.filter(head => head.taskState === taskState)
@@ -59,14 +58,14 @@ async function lastInUse(store: Store, here: readonly SessionHead[]): Promise<Se
   const { project, conversationId } = newest
   let to: number | undefined
   do {
-    const range = { project, conversationId, backwards: true, facts: true, limit: readAtOnce }
+    const range = { project, conversationId, backwards: true, facts: true, limit: factsPageSize }
     const events = await store.read(to === undefined ? range : { ...range, to })
     for (const { event } of events) {
       if (event.type !== 'session.created' && event.type !== 'session.reopened') continue
       const found = here.find(head => head.id === event.sessionId)
       if (found) return found
     }
-    to = events.length < readAtOnce ? undefined : events.at(-1)!.version - 1
+    to = events.length < factsPageSize ? undefined : events.at(-1)!.version - 1
   } while (to !== undefined)
   return newest
 }

@@ -22,7 +22,7 @@ export interface ListSessions {
   limit?: number
 }
 
-/** Then others get their turn: what the embedded store sums up is there at once, and so many take some 5 ms. */
+/** After this many measured sessions the event loop runs, because the embedded store answers without a pause. */
 const measuredAtOnce = 50
 
 export async function listedSessions(
@@ -35,7 +35,7 @@ export async function listedSessions(
   const now = engine.clock()
   const items: Session[] = []
   let { cursor } = query
-  // What turns out to be over is left out of a page of active ones; it is filled up from what comes behind.
+  // Overdue sessions are left out of a page of active ones. The next page of the store fills it up.
   do {
     const page = await engine.store.sessions({
       ...query,

@@ -1,5 +1,6 @@
 /**
- * Sessions with the seeds' method names: thin over the engine. Each method takes the session's id first.
+ * `SessionManager`: sessions, their messages and requests. Thin over the engine; each method takes the session's id
+ * first.
  */
 import { z } from 'zod'
 import type { Decision } from '../../log/commands/decision.ts'
@@ -49,7 +50,7 @@ import type { SessionMetrics } from './session-metrics.ts'
 import type { CompactOptions, SessionRequests } from './session-requests.ts'
 import { startSession } from './start-session.ts'
 
-/** Which sessions worked on an item, by the item's state at the time (seed 002). */
+/** Sessions that worked on an item, by the state of the item at the time. */
 export interface SessionLinks {
   conversationId: string | undefined
   /** Session ids, oldest first; the key is '' for sessions without a state. */
@@ -75,7 +76,7 @@ export class SessionManager {
     settings: Settings
     scribe: Scribe
     requests: () => SessionRequests
-    /** What new conversations start in. */
+    /** Phases of new conversations. */
     phases: PhaseSet | undefined
   }) {
     this.#engine = parts.engine
@@ -92,12 +93,12 @@ export class SessionManager {
    * replaced and stays in the log. However many callers ask at once, one session is made.
    */
   async getOrCreateSession(options: SessionOptions, write?: WriteOptions): Promise<Session> {
-    const meant = requestedSession(options)
-    // What a write says is for the log to judge: a key must give the session it gave first, even if another took its
-    // place meanwhile, and a version or a lease may be another by now.
-    const known = saysNothing(write) ? await this.#active(meant) : undefined
-    if (known && !(await this.#isOver(known))) return this.#session(known)
-    return this.#start(command.ensureSession, meant, ['session', options], write)
+    const place = requestedSession(options)
+    // A call with write options goes to the log: a key gives its first session again, even if another took its place
+    // since.
+    const active = isEmpty(write) ? await this.#active(place) : undefined
+    if (active && !(await this.#isOver(active))) return this.#session(active)
+    return this.#start(command.ensureSession, place, ['session', options], write)
   }
 
   /** A new session in any case. One that is active for the same agent, item and state is archived first. */
@@ -107,8 +108,8 @@ export class SessionManager {
 
   /** The active session of a natural key, if there is one that has not expired. */
   async getActiveSession(options: SessionOptions): Promise<Session | undefined> {
-    const known = await this.#active(requestedSession(options))
-    return known && !(await this.#isOver(known)) ? this.#session(known) : undefined
+    const active = await this.#active(requestedSession(options))
+    return active && !(await this.#isOver(active)) ? this.#session(active) : undefined
   }
 
   /** @throws {NotFound} when there is none, or it was deleted */
@@ -121,7 +122,10 @@ export class SessionManager {
     return listedSessions(this.#engine, this.#scope, query)
   }
 
-  /** Sessions of a conversation that somebody compacts right now, in whatever process. One that died is not among them for long. */
+  /**
+   * Sessions of a conversation that are being compacted, by any process. Those of a dead process disappear with its
+   * lease.
+   */
   async getCompacting(conversationId: string): Promise<string[]> {
     const { project } = this.#scope
     const { items } = await this.#engine.store.sessions({ project, conversationId, status: ['active'], limit: 200 })
@@ -148,7 +152,7 @@ export class SessionManager {
       }
       cursor = page.next
     } while (cursor)
-    // They come newest first.
+    // The store lists the newest first.
     for (const ids of states.values()) ids.reverse()
     return { conversationId: conversation?.info.id, states: Object.fromEntries(states) }
   }
@@ -206,12 +210,12 @@ export class SessionManager {
     return this.#messages(sessionId, ['talk', 'system'], page)
   }
 
-  /** Starts the window anew. The log keeps what was said. */
+  /** Empties the window. The log keeps its messages. */
   async clearMessages(sessionId: string, write?: WriteOptions): Promise<Session> {
     return this.#change(sessionId, command.clearMessages(sessionId), ['clearMessages', sessionId], write)
   }
 
-  /** Starts the window anew, with the first system message in it if `keepSystemMessage` (the default). */
+  /** Empties the window, except for the first system message if `keepSystemMessage` (the default). */
   async resetSession(
     sessionId: string,
     options: { keepSystemMessage?: boolean } = {},
@@ -220,7 +224,7 @@ export class SessionManager {
     const { keepSystemMessage = true } = parseInput(ResetOptions, { options }).options
     const look = async (head: SessionHead | undefined) => {
       const first = keepSystemMessage && head ? await firstSystemMessage(this.#engine, head) : undefined
-      // One that comes meanwhile is to be kept as well.
+      // A first system message that arrives meanwhile is kept as well.
       return { decide: command.resetSession(sessionId, first), isFleeting: keepSystemMessage && first === undefined }
     }
     const asked = ['resetSession', sessionId, keepSystemMessage]
@@ -238,7 +242,7 @@ export class SessionManager {
     const look = async (head: SessionHead | undefined) => {
       const other = head && (await this.#engine.store.sessionByKey(this.#scope.project, sessionKey(head)))
       const rival = other && other.id !== sessionId ? await this.#session(other) : undefined
-      // It may be deleted meanwhile, or come back to life.
+      // The rival may be deleted meanwhile, or used again.
       return { decide: command.reopenSession(sessionId, rival), isFleeting: rival?.status === 'expired' }
     }
     const asked = ['reopenSession', sessionId]
@@ -289,8 +293,8 @@ export class SessionManager {
   }
 
   /**
-   * What the agent is to be sent for a message: a text, or a stored message by its id. Always inside the budget, with a
-   * ledger that says what was kept, trimmed, summarised or left out. Stores no message, but a manifest of the request.
+   * Builds the request for a message: a text, or a stored message by its id. It is always inside the budget, and its
+   * ledger says what was kept, trimmed, summarised or left out. Stores no message, but a manifest of the request.
    *
    * @throws {BudgetTooSmall} when the parts that cannot be left out do not fit
    */
@@ -298,7 +302,7 @@ export class SessionManager {
     return this.#requests.build(sessionId, checkedTrigger(message), checkedOptions(options))
   }
 
-  /** The same without any side effect: nothing is compacted, gathered or recorded. */
+  /** Builds the request without side effects: nothing is compacted, gathered or recorded. */
   async previewRequest(sessionId: string, message: RequestTrigger, options?: RequestOptions): Promise<AgentRequest> {
     return this.#requests.preview(sessionId, checkedTrigger(message), checkedOptions(options))
   }
@@ -335,7 +339,7 @@ export class SessionManager {
     return this.#requests.contexts.context(sessionId)
   }
 
-  /** Gathers the context from a project's files and git, and what is known of feature and task; recorded if it changed. */
+  /** Gathers the context from a project's files and git, and the description of feature and task; recorded if it changed. */
   updateContext(sessionId: string, inputs: ContextInputs): Promise<SessionContext> {
     return this.#requests.contexts.update(sessionId, inputs)
   }
@@ -357,12 +361,12 @@ export class SessionManager {
 
   async #start(
     decide: typeof command.ensureSession,
-    meant: RequestedSession,
+    place: RequestedSession,
     asked: readonly unknown[],
     write: WriteOptions | undefined,
   ): Promise<Session> {
     const parts = { engine: this.#engine, scope: this.#scope, settings: this.#settings, phases: this.#phases }
-    return this.#session(await startSession(parts, decide, meant, { asked, write }))
+    return this.#session(await startSession(parts, decide, place, { asked, write }))
   }
 
   /** Names of tools that a provider may have been told by a substitute: what the agent may call, and what it called. */
@@ -390,8 +394,8 @@ export class SessionManager {
     return this.#access.head(sessionId)
   }
 
-  #active(meant: RequestedSession): Promise<SessionHead | undefined> {
-    return this.#engine.store.sessionByKey(this.#scope.project, sessionKey(meant))
+  #active(place: RequestedSession): Promise<SessionHead | undefined> {
+    return this.#engine.store.sessionByKey(this.#scope.project, sessionKey(place))
   }
 
   async #isOver(head: SessionHead): Promise<boolean> {
@@ -431,6 +435,6 @@ export class SessionManager {
   }
 }
 
-function saysNothing(write: WriteOptions | undefined): boolean {
+function isEmpty(write: WriteOptions | undefined): boolean {
   return write === undefined || (typeof write === 'object' && write !== null && Object.keys(write).length === 0)
 }

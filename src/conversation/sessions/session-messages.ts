@@ -16,22 +16,22 @@ export function pageOf(
 }
 
 /**
- * What was said last, as it can be handed to a model or shown in a chat. A message whose content is gone is passed over:
- * nobody knows any more who said it, and as a message without words it would be refused.
+ * The newest messages that a model or a chat can show. Messages without content are skipped: their author is unknown,
+ * and a provider would refuse them.
  */
 export async function newestReadable(engine: Engine, head: SessionHead, limit: number): Promise<Message[]> {
-  let found: Message[] = []
+  let messages: Message[] = []
   let before: number | undefined
   for (;;) {
-    const size = limit - found.length
+    const size = limit - messages.length
     const page = await pageOf(engine, head, ['talk'], { limit: size, ...(before !== undefined && { before }) })
-    found = [...page.filter(message => !message.missing), ...found]
-    if (page.length < size || found.length === limit) return found
+    messages = [...page.filter(message => !message.missing), ...messages]
+    if (page.length < size || messages.length === limit) return messages
     before = page[0]!.version
   }
 }
 
-/** The version of the first system message that still says something: one without content would be kept in place of it. */
+/** The version of the first system message that still has content. */
 export async function firstSystemMessage({ store }: Engine, head: SessionHead): Promise<number | undefined> {
   const window = windowOf(head, ['system'])
   for (let after = 0; ; ) {

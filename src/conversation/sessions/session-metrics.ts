@@ -18,7 +18,7 @@ export interface SessionMetrics {
   used: number
   /** The provider's expected count of it. The larger of the two counts. */
   calibrated: number
-  /** Whether that continues a real count of the provider. Otherwise its next answer brings one. */
+  /** True if that continues a real count of the provider. Otherwise its next answer brings one. */
   isMeasured: boolean
   /** 'warn' from 80 % of the budget, 'compact' once compaction is due. */
   level: 'ok' | 'warn' | 'compact'

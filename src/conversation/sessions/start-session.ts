@@ -1,4 +1,4 @@
-/** A session for an agent on a work item, with the conversation of the item if it has none yet. */
+/** Creates a session for an agent on a work item, with the conversation of the item if it has none yet. */
 
 import { firstPhase } from '../../log/commands/phase.ts'
 import type { PhaseSet } from '../../log/commands/phase-set.ts'
@@ -20,7 +20,7 @@ export async function startSession(
     engine: Engine
     scope: Scope
     settings: Settings
-    /** What new conversations start in. */
+    /** Phases of new conversations. */
     phases: PhaseSet | undefined
   },
   decide: typeof command.ensureSession,

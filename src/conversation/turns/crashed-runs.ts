@@ -1,4 +1,4 @@
-/** Ends the runs of a conversation whose lease ran out: whoever ran them is gone. */
+/** Ends the runs of a conversation whose lease ran out because their process is gone. */
 import { endCrashed } from '../../log/commands/run.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'

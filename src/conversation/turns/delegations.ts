@@ -143,7 +143,7 @@ export class Delegations {
     }
   }
 
-  /** How the child says it ended; makes it if a crash kept it from being made. */
+  /** The end that the child recorded. Creates the child if a crash kept it from being created. */
   async #ending(parentId: string, one: DelegationState, start: DelegationStarted): Promise<Ending | undefined> {
     let child: ConversationHead
     try {
@@ -156,7 +156,7 @@ export class Delegations {
     }
     const { delegated, status, statusBeforeArchive, summary: result = '' } = child.info
     if (delegated?.outcome !== undefined) return { outcome: delegated.outcome, result }
-    // Somebody completed the conversation itself: that is an answer too.
+    // A completed conversation ends the delegation as well.
     const isOver = status === 'completed' || statusBeforeArchive === 'completed'
     return isOver ? { outcome: 'completed', result } : undefined
   }
@@ -168,7 +168,7 @@ export class Delegations {
     await this.#access.settle(childId, beginDelegated(parent, start, messageOutsideSessions(said)))
   }
 
-  /** What the delegator, and nobody else, reads in the parent about its delegation. */
+  /** The message in the parent about its delegation, for the delegator alone. */
   async #entry(start: DelegationStarted, said: { author: string; content: string; state: string }) {
     const { delegationId, childId, from } = start
     const message: MessageInput = {

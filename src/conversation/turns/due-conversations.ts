@@ -1,7 +1,7 @@
 /**
- * Looks after conversations that are due: stuck phases, turns that waited too long, delegations whose end the parent does
- * not know, executions and runs that died, questions
- * that nobody answered. Each is recorded once; nothing here starts, routes or clears anything.
+ * Settles conversations that are due: stuck phases, turns past their time-out, delegations whose end the parent does
+ * not know, crashed executions and runs, unanswered questions. Each is recorded once; nothing is started, routed or
+ * cleared.
  */
 
 import { ColloquyError } from '../../errors.ts'
@@ -67,7 +67,7 @@ async function one(head: ConversationHead, team: Team, found: LookedAfter, optio
   }
 }
 
-/** Whether a failure is of one conversation, and the others can be looked after. */
+/** True if a failure concerns one conversation, so that the others can still be settled. */
 export function isOnlyOfOne(error: unknown): boolean {
   if (!(error instanceof ColloquyError) || error.code === 'lease/lost') return false
   return error.status < 500 || error.code === 'store/damaged'

@@ -1,8 +1,8 @@
 /**
- * How long agents are at work on a conversation.
+ * Time that agents are at work on a conversation.
  *
- * Who is at work holds a lease that its process renews. An execution whose lease ran out is dead: whoever looks next
- * closes it at the last thing its agent is known to have done.
+ * An agent at work holds a lease that its process renews. An execution whose lease ran out has crashed: the next
+ * reader closes it at the last event of its agent.
  */
 
 import { LeaseLost } from '../../errors.ts'

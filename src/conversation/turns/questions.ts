@@ -1,6 +1,6 @@
 /**
- * What agents ask people. A question is a fact, and so waits across restarts: whoever runs the agent next waits on, and an
- * answer that came meanwhile is there.
+ * Questions of agents to people. A question is an event, so it waits across restarts, and the next run of the agent
+ * finds its answer.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { IllegalState, NotFound } from '../../errors.ts'
@@ -22,8 +22,8 @@ interface Answer {
   timedOut: boolean
 }
 
-/** How often a run looks whether its answer is there. */
-const lookEveryMs = 100
+/** Interval at which a run looks for its answer. */
+const pollMs = 100
 
 export class Questions {
   readonly #access: ConversationAccess
@@ -47,7 +47,7 @@ export class Questions {
     for (;;) {
       const { info } = await this.#access.head(conversationId)
       const known = questionOfCall(info, asked)
-      if (!known) throw new IllegalState('The question is gone.', { conversationId, callId: asked.callId })
+      if (!known) throw new IllegalState('The question no longer exists.', { conversationId, callId: asked.callId })
       if (known.answer !== undefined) {
         // Under the run's lease: one that lost it must not act on an answer that is another's by now.
         await this.#access.execute(conversationId, { decide: takeAnswer(known.id), asked: [], options: write })
@@ -57,7 +57,7 @@ export class Questions {
       isTold = true
       if (known.dueAt !== undefined && Date.parse(known.dueAt) <= engine.clock()) {
         await this.#access.execute(conversationId, { decide: timeOutQuestions(), asked: [] })
-      } else await wait(lookEveryMs, undefined, { signal })
+      } else await wait(pollMs, undefined, { signal })
     }
   }
 
@@ -85,7 +85,7 @@ export class Questions {
     return { ...found, conversationId, title: info.title }
   }
 
-  /** What waits for an answer, oldest first. */
+  /** Questions without an answer, oldest first. */
   async open(conversationId?: string): Promise<Question[]> {
     const found: Question[] = []
     for await (const { info } of this.#withQuestions(conversationId)) {
@@ -101,7 +101,7 @@ export class Questions {
     return isDue ? this.#access.settle(info.id, timeOutQuestions(), options) : 0
   }
 
-  /** Every open question has a time at which somebody should look after it, so these are all. */
+  /** Every open question has a due time, so due conversations are all of them. */
   async *#withQuestions(conversationId: string | undefined): AsyncGenerator<ConversationHead> {
     if (conversationId !== undefined) {
       yield await this.#access.head(conversationId)

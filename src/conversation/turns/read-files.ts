@@ -9,7 +9,7 @@ import { hasRead, type ReadFiles as Known } from '../../log/views/read-files.ts'
 import { type ProjectPath, projectPath } from '../../request/context/project-path.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
 
-/** Whether an agent may write a file. Write to `absolutePath`: it is the place that was looked at. */
+/** Permission of an agent to write a file. The caller writes to `absolutePath`, the place that was checked. */
 export type WritePermission =
   | { may: true; path: string; absolutePath: string; reason: string }
   | { may: false; path: string; reason: string }

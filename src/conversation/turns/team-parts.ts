@@ -1,4 +1,4 @@
-/** What a conversation manager has for teams: one part per concept, over the same access. */
+/** The parts of a conversation manager for teams: one per concept, over the same access. */
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import { conversationAccess } from '../access/conversation-access.ts'

@@ -1,4 +1,4 @@
-/** Waits until a turn is over: by its last completion, by somebody, or by its time-out, which is recorded when it comes. */
+/** Waits until a turn is over: by its last completion, by a person, or by its time-out, which is then recorded. */
 import type { TurnOutcome } from '../../log/events/turn.ts'
 import { timerMs } from '../../timers.ts'
 import type { ConversationAccess } from '../access/conversation-access.ts'
@@ -47,7 +47,7 @@ export function turnWatch(access: ConversationAccess, turns: Turns): TurnWatch {
   function armed(conversationId: string, dueAt: string | undefined): NodeJS.Timeout | undefined {
     if (dueAt === undefined) return undefined
     const waitMs = Math.max(soonestMs, Date.parse(dueAt) - engine.clock())
-    // What is refused here the maintenance sweep tries again.
+    // The maintenance sweep retries a refused time-out.
     return setTimeout(() => turns.timeOut(conversationId, undefined).catch(() => undefined), timerMs(waitMs)).unref()
   }
 }

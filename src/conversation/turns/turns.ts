@@ -19,8 +19,8 @@ import type { TeamSettings } from './team-settings.ts'
 import type { Completion, OrchestratorRoutingContext, RoutingEntry, Turn } from './turn-views.ts'
 
 const pageSize = 50
-/** Before the first turn nobody looks further back for a person's message than this, nor further on for the first. */
-const furthestPages = 20
+/** Max pages that are read for a person's message before the first turn. */
+const maxPages = 20
 
 export class Turns {
   readonly #access: ConversationAccess
@@ -56,7 +56,10 @@ export class Turns {
     return appended.replayed ? this.#changed(conversationId, appended) : turnOf(started!, [], 'open')
   }
 
-  /** The lease of whoever routes. Kept until it runs out, so that another orchestrator is refused meanwhile. */
+  /**
+   * The lease of the routing orchestrator. It is kept until it runs out, so that another orchestrator is refused
+   * meanwhile.
+   */
   async #claim(conversationId: string, holder: string) {
     const { engine, scope } = this.#access
     const { name, generation } = await engine.store.claim({
@@ -144,7 +147,7 @@ export class Turns {
     return { items, ...(at !== undefined && { next: String(at) }) }
   }
 
-  /** What an orchestrator decides on: undone turns are no part of it. */
+  /** The input of an orchestrator, without undone turns. */
   async routingContext(conversationId: string, options: { limit?: number }): Promise<OrchestratorRoutingContext> {
     checkAsked('routing', options)
     const { limit = 20 } = options
@@ -231,14 +234,14 @@ export class Turns {
     return event ? `(${event.type})` : ''
   }
 
-  // What a person asked for
+  // A person's requests
 
-  /** Version of the person's newest message. Looks only at what was said since the last turn. */
+  /** Version of the person's newest message since the last turn. */
   async #newestRequest(info: ConversationInfo): Promise<number | undefined> {
     const { turns } = info
     const last = turns?.recent.at(-1)?.version ?? 0
     let before: number | undefined
-    for (let page = 0; page < furthestPages || last > 0; page++) {
+    for (let page = 0; page < maxPages || last > 0; page++) {
       const messages = await this.#talk(info, { limit: pageSize, ...(before !== undefined && { before }) })
       const newest = messages.findLast(message => message.role === 'user')
       if (newest && newest.version > last) return newest.version
@@ -250,7 +253,7 @@ export class Turns {
 
   async #firstRequest(info: ConversationInfo): Promise<Message | undefined> {
     let after = 0
-    for (let page = 0; page < furthestPages; page++) {
+    for (let page = 0; page < maxPages; page++) {
       const messages = await this.#talk(info, { limit: page === 0 ? 5 : pageSize, after })
       const first = messages.find(message => message.role === 'user' && !message.missing)
       if (first || messages.length === 0) return first

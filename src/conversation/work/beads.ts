@@ -99,7 +99,7 @@ export class Beads {
     )
   }
 
-  /** Also itself: of a new bead that is the only circle there can be, since nobody depends on it yet. */
+  /** Refuses the bead itself too, the only circle of a new bead, because no other bead depends on it yet. */
   async #refuseUnknown(beadId: string, wanted: readonly string[] = []): Promise<void> {
     if (wanted.includes(beadId)) throw circle([beadId, beadId])
     const found = await Promise.all(wanted.map(id => this.#access.find(item(id))))
@@ -128,7 +128,7 @@ function circle(cycle: readonly string[]): PlanRefused {
   return new PlanRefused({ problems: [`The beads would wait for each other: ${cycle.join(' → ')}.`], cycle })
 }
 
-/** One that is not there any more keeps nobody waiting. */
+/** A missing bead counts as done, so that it blocks no other. */
 export function isDone(head: ConversationHead | undefined): boolean {
   return head?.info.work?.type !== 'bead' || head.info.work.state === 'done'
 }

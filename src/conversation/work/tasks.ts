@@ -98,7 +98,7 @@ export class Tasks {
     return this.get(featureId, taskId)
   }
 
-  /** What it is called; makes sure that it is planned. */
+  /** The title of a planned task. */
   async titleOf(featureId: string, taskId: string): Promise<string> {
     return plannedIn(await this.#access.feature(featureId), taskId).title
   }

@@ -1,4 +1,4 @@
-/** How the parts of the work manager find work items and write about them. */
+/** Access to work items: finds their heads and writes events about them. */
 
 import { NotFound } from '../../errors.ts'
 import type { Decision } from '../../log/commands/decision.ts'
@@ -22,7 +22,7 @@ export interface WorkAccess {
   readonly engine: Engine
   readonly scope: Scope
   find(item: WorkItem): Promise<ConversationHead | undefined>
-  /** @throws {NotFound} when nobody added it as a work item */
+  /** @throws {NotFound} when it was not added as a work item */
   feature(featureId: string): Promise<WorkHead<FeatureWork>>
   bead(beadId: string): Promise<WorkHead<BeadWork>>
   /** Those that ever moved; the others are in planning. Tasks that the graph has no more are among them. */
@@ -41,7 +41,7 @@ export interface WorkAccess {
     asked: readonly unknown[],
     options: WriteOptions | undefined,
   ): Promise<Appended>
-  /** How a conversation begins that has to be made. */
+  /** The first events of a new conversation. */
   newConversation(title: string): NewWorkConversation
 }
 
@@ -102,7 +102,7 @@ export function workAccess({
   }
 }
 
-/** What callers hand in beside the fields we know must be JSON. */
+/** Copies the free data of an input, which must be JSON. */
 export function withJsonData<T extends { data?: Metadata | undefined }>(input: T): T {
   return input.data === undefined ? input : { ...input, data: jsonCopy(input.data, 'data') as Metadata }
 }

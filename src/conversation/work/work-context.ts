@@ -1,4 +1,4 @@
-/** What a session's request says of the work item it is on: taken from the work items themselves, so never out of date. */
+/** The work item of a session as its requests show it, read from the work items themselves. */
 
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { TaskSummary } from '../../log/events/context.ts'
@@ -15,7 +15,7 @@ type WorkInputs = Pick<ContextInputs, 'feature' | 'task' | 'dagSummary'>
 /** A request lists no more tasks of its feature; those that are not merged come before those that are. */
 const mostListed = 100
 
-/** Undefined where nobody made it a work item. */
+/** Undefined where it was not added as a work item. */
 export async function workInputs(engine: Engine, scope: Scope, item: WorkItem): Promise<WorkInputs | undefined> {
   if (item.type === 'thread') return undefined
   const access = workAccess({ engine, scope, phases: undefined })

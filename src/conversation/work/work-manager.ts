@@ -34,7 +34,7 @@ import { type ReadyQuery, readyWork } from './ready-work.ts'
 import { type TaskMove, Tasks } from './tasks.ts'
 import { type WorkAccess, withJsonData, workAccess } from './work-access.ts'
 
-/** What a work item's own conversation says of it. */
+/** The state of a work item by its own conversation. */
 export interface WorkItemState {
   item: WorkItem
   /** Undefined of a task that never moved. */
@@ -65,7 +65,7 @@ export class WorkManager {
     return this.#features.add(feature, write)
   }
 
-  /** @throws {NotFound} when nobody added it */
+  /** @throws {NotFound} when it was not added */
   getFeature(featureId: string): Promise<Feature> {
     return this.#features.get(featureId)
   }
@@ -76,7 +76,7 @@ export class WorkManager {
     return this.#features.list(query)
   }
 
-  /** What is given is new; the rest stays. */
+  /** Changes the given fields. */
   describeFeature(featureId: string, changes: FeatureChanges, write?: WriteOptions): Promise<Feature> {
     return this.#features.describe(featureId, changes, write)
   }
@@ -159,12 +159,12 @@ export class WorkManager {
 
   // Any work item
 
-  /** Tasks and beads that somebody can act on now: by priority, then by age. */
+  /** Tasks and beads that can be worked on now, by priority, then by age. */
   ready(query: ReadyQuery = {}): Promise<ReadyItem[]> {
     return readyWork(this.#access, query)
   }
 
-  /** What its own conversation says of it. */
+  /** The state by its own conversation. */
   async stateOf(item: WorkItem): Promise<WorkItemState> {
     const head = await this.#access.find(parseInput(WorkItem, item))
     return { item, conversationId: head?.info.id, version: head?.version ?? 0, work: head?.info.work }
@@ -181,7 +181,7 @@ export class WorkManager {
     )
   }
 
-  /** Records that somebody tried, and how it went. */
+  /** Records an attempt and its outcome. */
   recordAttempt(item: WorkItem, attempt: Attempt, write?: WriteOptions): Promise<WorkItemState> {
     const checked = withJsonData(parseInput(Attempt, attempt))
     return this.#record(

@@ -2,7 +2,7 @@
 import type { FeatureWork } from '../../log/views/work/work.ts'
 import type { WorkAccess, WorkHead } from './work-access.ts'
 
-/** Of a feature: its goal and its specification. */
+/** The goal and the specification of a feature. */
 export async function textsOf(
   access: WorkAccess,
   head: WorkHead<FeatureWork>,
@@ -13,7 +13,7 @@ export async function textsOf(
   return { ...(first?.goal && { goal: first.goal }), ...(second?.spec && { spec: second.spec }) }
 }
 
-/** Of a task, as its feature's plan has it. */
+/** The description of a task in its feature's plan. */
 export async function descriptionOf(
   access: WorkAccess,
   head: WorkHead<FeatureWork>,

@@ -53,9 +53,7 @@ export function provedHeading(lines: readonly ArchiveLine[], project: string): A
       if (what) throw damagedAt(line.version, what)
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
-    } else if (!('key' in line)) {
-      throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
-    }
+    } else throw new IllegalState('The archive is damaged: one begins or ends inside it. Nothing was restored.')
   }
   for (const unproved of proof.unproved) throw damagedAt(unproved, changedContent)
   const isWhole = version === heading.events && version === end.events && hash.equals(Buffer.from(end.hash, 'base64'))

@@ -42,18 +42,8 @@ export type ArchivedEvent = z.infer<typeof ArchivedEvent>
 export const ArchivedBlob = z.object({ blob: z.string(), json: z.string() })
 export type ArchivedBlob = z.infer<typeof ArchivedBlob>
 
-/** An idempotency key of the conversation. Only a copy between stores carries keys. */
-export const ArchivedKey = z.object({
-  key: z.string(),
-  digest: z.string(),
-  firstVersion: z.int(),
-  lastVersion: z.int(),
-  sessionId: z.string().nullable(),
-})
-export type ArchivedKey = z.infer<typeof ArchivedKey>
-
 export const ArchiveEnd = z.object({ end: z.literal(true), events: z.int().nonnegative(), hash: z.string() })
 export type ArchiveEnd = z.infer<typeof ArchiveEnd>
 
-export const ArchiveLine = z.union([ArchivedEvent, ArchivedBlob, ArchivedKey, ArchiveHeading, ArchiveEnd])
+export const ArchiveLine = z.union([ArchivedEvent, ArchivedBlob, ArchiveHeading, ArchiveEnd])
 export type ArchiveLine = z.infer<typeof ArchiveLine>

@@ -40,7 +40,7 @@ async function archivesOf(rows: RowChanges, { project, conversationId }: Convers
 
 /** Records that the message is gone, and rewrites what repeats it. Refuses before it writes anything. */
 async function recordAndRewrite(rows: RowChanges, input: EraseInput): Promise<void> {
-  const { project, conversationId, message, reason, origin, copies } = input
+  const { project, conversationId, message, now, reason, origin, copies } = input
   const place = { project, conversationId }
   const newest = copies && (await rows.newestOf(place, [...repeatingTypes]))
   if (copies && newest !== undefined && newest > copies.upTo) {
@@ -54,6 +54,7 @@ async function recordAndRewrite(rows: RowChanges, input: EraseInput): Promise<vo
     ...(reason !== undefined && { reason }),
     ...(copies && { rewritten: facts.map(({ version, digest }) => ({ version, digest })) }),
   }
-  await rows.append({ project, conversation: { id: conversationId }, expected: 'any', decide: () => [event], origin })
+  const decide = () => [event]
+  await rows.append({ project, conversation: { id: conversationId }, expected: 'any', decide, origin }, now)
   for (const { version, body, salt } of facts) await rows.setContent(place, version, { body, salt })
 }

@@ -112,7 +112,12 @@ class LineWriter {
 }
 
 /** The audience that the message itself names, for when its lane is lost. A message that names none is internal. */
-function laneInBody({ type, schema, body, message }: EventRow): LaneMeaning {
+export function laneInBody({
+  type,
+  schema,
+  body,
+  message,
+}: Pick<EventRow, 'type' | 'schema' | 'body' | 'message'>): LaneMeaning {
   const event = decode({ type, schema, body, messageId: message ?? undefined }, () => 'null')
   const place = laneOf(event)
   if (!place) return { audienceKey: 'internal', kind: 'internal', audience: { to: 'internal' } }

@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { StoreFull, StoreReadOnly } from '../../errors.ts'
+import { StoreBusy, StoreFull, StoreReadOnly } from '../../errors.ts'
 import { audienceOfKey, isAudienceOf } from '../events/audience.ts'
 import { type HeadFold, headFold, parsedOr } from '../fold.ts'
 import type { ConversationPlace, ConversationRow, RowChanges, RowStore, Rows } from '../rows.ts'
@@ -39,7 +39,7 @@ export async function repair(
       const folding = await store.rows(rows => folded(rows, place, events => onProgress?.(done + events, total)))
       if (folding) heads.push(...(await store.change(place, rows => writeHeads(rows, place, folding))))
     } catch (error) {
-      if (error instanceof StoreReadOnly || error instanceof StoreFull) throw error
+      if (error instanceof StoreReadOnly || error instanceof StoreFull || error instanceof StoreBusy) throw error
       // Part of the store cannot be read. `verify` names it, and the other conversations are put right.
     }
     done += places.find(other => other.conversationId === conversationId)?.events ?? 0
@@ -119,8 +119,8 @@ async function writeNewest(
   if (!newest || head.version > newest.version) return []
   const isSame = head.version === newest.version && Buffer.compare(head.hash, newest.hash) === 0
   if (isSame && isoTime(head.activeAt) === isoTime(newest.activeAt)) return []
-  await rows.setNewest(place, newest)
-  return [{ ...place, what: 'it named another event as the newest' }]
+  const isNew = await rows.setNewest(place, newest)
+  return isNew ? [{ ...place, what: 'it named another event as the newest' }] : []
 }
 
 async function writeSessions(

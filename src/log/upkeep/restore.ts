@@ -5,7 +5,7 @@
 import { IllegalState } from '../../errors.ts'
 import { addSums, noSums } from '../records/lane.ts'
 import { blobsIn } from '../records/record.ts'
-import type { ConversationPlace, EventRow, KeyRow, LaneRow, RowChanges, RowStore, Rows } from '../rows.ts'
+import type { ConversationPlace, EventRow, LaneRow, RowChanges, RowStore, Rows } from '../rows.ts'
 import type { RestorePage } from '../upkeep-work.ts'
 import { type ConversationHead, evolveConversation } from '../views/conversation.ts'
 import { evolveSession, type SessionHead, sessionOf } from '../views/session.ts'
@@ -27,6 +27,8 @@ export function restorer(store: RowStore) {
       return undefined
     },
     abandon: (ticket: string) => void drafts.delete(ticket),
+    /** How many archives wait for their next page. */
+    waiting: () => drafts.size,
   }
 }
 
@@ -51,7 +53,6 @@ async function restoreConversation(store: RowStore, { project, lines, now }: Res
   const { conversationId } = heading
   const place = { project, conversationId }
   const archive = folded(place, lines)
-  const keys = lines.flatMap(line => ('key' in line ? [{ ...line, conversationId }] : []))
   await store.change(place, async rows => {
     await refuseTaken(rows, place, archive.head)
     const purges = await rows.purges(project, conversationId)
@@ -60,7 +61,7 @@ async function restoreConversation(store: RowStore, { project, lines, now }: Res
       lines.at(-1)!,
     )
     await refuseWithoutParent(rows, heading)
-    await write(rows, place, archive, keys)
+    await write(rows, place, archive)
     await rows.markRestored(place, now)
   })
   return conversationId
@@ -164,7 +165,6 @@ async function write(
   rows: RowChanges,
   place: ConversationPlace,
   { head, hash, lanes, events, sessions }: FoldedArchive,
-  keys: readonly KeyRow[],
 ): Promise<void> {
   await rows.addConversation(head, hash)
   await rows.addLanes(place, lanes)
@@ -172,5 +172,4 @@ async function write(
     await rows.addEvents(place, events.slice(from, from + pageRows))
   }
   await rows.putSessions(place, [...sessions.values()])
-  await rows.addKeys(place.project, keys)
 }

@@ -40,16 +40,6 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
     throw await missing(place)
   }
 
-  async function* exported(place: ConversationPlace): AsyncGenerator<string> {
-    let cursor: ExportCursor | undefined
-    do {
-      const page: ExportedPage | undefined = await run('exportPage', { ...place, cursor })
-      if (!page) throw new StoreFailed('The conversation was purged while it was exported.', { ...place })
-      yield* page.lines
-      cursor = page.next
-    } while (cursor)
-  }
-
   return {
     verify: ({ project, onProgress } = {}) => run('verify', project === undefined ? {} : { project }, onProgress),
     repair: ({ project, onProgress } = {}) => run('repair', project === undefined ? {} : { project }, onProgress),
@@ -57,18 +47,21 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
       const stored = await message(project, messageId)
       if (!stored) throw new NotFound('message', messageId)
       const { conversationId, version } = stored
-      return run('erase', { ...request, project, conversationId, message: { id: messageId, version } })
+      return run('erase', { ...request, project, conversationId, message: { id: messageId, version }, now: clock() })
     },
     rewrite: async request => {
       await headOf(request)
-      return run('rewrite', request)
+      return run('rewrite', { ...request, now: clock() })
     },
     async purge({ project, conversationId, to, reason, origin }) {
       const place = { project, conversationId }
       await headOf(place)
       await run('refuseWithBranches', place)
       const end = { hash: '' }
-      const archive = await to.write(`${project}-${conversationId}`, withEnd(provedLines(exported(place)), end))
+      const archive = await to.write(
+        `${project}-${conversationId}`,
+        withEnd(provedLines(exportedLines(run, place)), end),
+      )
       const input = { ...place, archive, hash: end.hash, now: clock(), origin, ...(reason !== undefined && { reason }) }
       const recorded = () => run('purges', { project })
       const purged = await purgedInto({ to, archive, recorded }, () => run('purge', input))
@@ -76,29 +69,14 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
     },
     purges: project => run('purges', { project }),
     async restore({ project, lines }) {
-      const ticket = randomUUID()
-      const now = clock()
-      let page: string[] = []
-      let id: string | undefined
-      try {
-        for await (const line of lines) {
-          page.push(line)
-          if (page.length < linesPerPage) continue
-          await run('restorePage', { ticket, project, lines: page, isLast: false, now })
-          page = []
-        }
-        id = await run('restorePage', { ticket, project, lines: page, isLast: true, now })
-      } catch (error) {
-        await run('abandonRestore', { ticket }).catch(() => undefined)
-        throw error
-      }
-      const head = id === undefined ? undefined : await conversation(project, id)
+      const id = await restoreLines(run, { project, lines, now: clock() })
+      const head = await conversation(project, id)
       if (head) return head
       throw new StoreFailed(`Conversation ${id} was restored but cannot be read.`, { id })
     },
     async *export(place) {
       await headOf(place)
-      yield* exported(place)
+      yield* exportedLines(run, place)
     },
     audit: query => run('audit', query),
     totals: project => run('totals', { project }),
@@ -115,4 +93,36 @@ async function* withEnd(lines: AsyncIterable<string>, end: { hash: string }): As
   const closing = JSON.parse(last) as { end?: true; hash?: string }
   if (!closing.end || closing.hash === undefined) throw new IllegalState('The archive has no end. Nothing was purged.')
   end.hash = closing.hash
+}
+
+/** A conversation as the lines of an archive. */
+export async function* exportedLines(run: RunUpkeep, place: ConversationPlace): AsyncGenerator<string> {
+  let cursor: ExportCursor | undefined
+  do {
+    const page: ExportedPage | undefined = await run('exportPage', { ...place, cursor })
+    if (!page) throw new StoreFailed('The conversation was purged while it was exported.', { ...place })
+    yield* page.lines
+    cursor = page.next
+  } while (cursor)
+}
+
+/** Restores the lines of an archive, and returns the id of the conversation. */
+export async function restoreLines(
+  run: RunUpkeep,
+  { project, lines, now }: { project: string; lines: AsyncIterable<string>; now: number },
+): Promise<string> {
+  const ticket = randomUUID()
+  let page: string[] = []
+  try {
+    for await (const line of lines) {
+      page.push(line)
+      if (page.length < linesPerPage) continue
+      await run('restorePage', { ticket, project, lines: page, isLast: false, now })
+      page = []
+    }
+    return (await run('restorePage', { ticket, project, lines: page, isLast: true, now }))!
+  } catch (error) {
+    await run('abandonRestore', { ticket }).catch(() => undefined)
+    throw error
+  }
 }

@@ -1,5 +1,5 @@
 /** Every operation of upkeep over a store's rows. */
-import type { RowStore } from '../rows.ts'
+import type { PurgeRow, RowStore } from '../rows.ts'
 import type { Progress } from '../upkeep.ts'
 import type { RunUpkeep, UpkeepInput, UpkeepOperation, UpkeepResult } from '../upkeep-work.ts'
 import { audit } from './audit.ts'
@@ -30,6 +30,11 @@ export function upkeepOver(store: RowStore): RunUpkeep {
     abandonRestore: async ({ ticket }) => restoring.abandon(ticket),
     audit: query => audit(store, query),
     totals: ({ project }) => totals(store, project),
+    conversationEnds: async ({ project }) => {
+      const conversations = await store.rows(rows => rows.conversations(project))
+      return conversations.map(({ hash, ...end }) => ({ ...end, hash: Buffer.from(hash).toString('base64') }))
+    },
+    projects: () => store.rows(rows => rows.projects()),
     readKeys: page => store.rows(rows => rows.keys(page)),
     addKeys: ({ project, keys }) =>
       store.change({ project, conversationId: '' }, rows => rows.addKeys(project, keys)).then(() => undefined),
@@ -37,9 +42,17 @@ export function upkeepOver(store: RowStore): RunUpkeep {
     addPurges: ({ project, purges: records }) =>
       store
         .change({ project, conversationId: '' }, async rows => {
-          for (const record of records) await rows.addPurge(project, record)
+          const stored = new Set((await rows.purges(project)).map(purgeKey))
+          await rows.copyPurges(
+            project,
+            records.filter(record => !stored.has(purgeKey(record))),
+          )
         })
         .then(() => undefined),
   }
   return (operation, input, onProgress) => operations[operation](input, onProgress)
+}
+
+function purgeKey({ conversationId, archive, at }: PurgeRow): string {
+  return JSON.stringify([conversationId, archive, at])
 }

@@ -17,7 +17,7 @@ export async function verify(
   { project, onProgress }: { project?: string | undefined; onProgress?: Progress | undefined },
 ): Promise<VerifyReport> {
   const { places, problems, isReadable } = await store.rows(async rows => ({
-    ...(await rows.problems()),
+    ...(await rows.problems(project)),
     places: await placesOf(rows, project),
   }))
   const damages: Damage[] = problems.map(what => ({ project: '', conversationId: '', what }))
@@ -48,7 +48,9 @@ export async function placesOf(
 ): Promise<Array<ConversationPlace & { events: number }>> {
   const places: Array<ConversationPlace & { events: number }> = []
   for (const name of project === undefined ? await rows.projects() : [project]) {
-    for (const conversation of await rows.conversations(name)) places.push({ project: name, ...conversation })
+    for (const { conversationId, events } of await rows.conversations(name)) {
+      places.push({ project: name, conversationId, events })
+    }
   }
   return places
 }

@@ -1,4 +1,7 @@
-/** What came while an agent was away: the newest of it that fit its share, contiguous, and an honest count of the rest. */
+/**
+ * The catch-up: messages after the agent's cursor, the newest that fit its share, contiguous, and the number of the
+ * others.
+ */
 import type { Message } from '../../log/views/message.ts'
 import { messageSize, noticeTokens, overhead, sizeOf } from '../text/sizes.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -26,7 +29,7 @@ function handOffSize(handOff: HandOff | undefined): number {
   return handOff ? handOff.tokens + overhead.message : 0
 }
 
-/** `keepPinned` is handed what leaves the block: pinned messages stay in the request. */
+/** `keepPinned` gets the messages that leave the block: pinned ones stay in the request. */
 export function fitCatchUp(
   catchUp: CatchUp | undefined,
   most: number,

@@ -1,4 +1,4 @@
-/** Who the built-in agents are, and how a description reads. */
+/** The built-in agents, and their descriptions as text. */
 import { describe, expect, it } from 'vitest'
 import { AgentDescription } from '../../log/events/description.ts'
 import { builtInDescriptions, descriptionFor, renderDescription } from './descriptions.ts'

@@ -1,8 +1,8 @@
 /**
- * Who the built-in agents are. A session takes the one of its agent's type unless it is given its own.
+ * The built-in agents. A session takes the description of its agent's type unless it has its own.
  *
- * The instructions say what the seeds leave to each agent's author: what to do first, when to stop, what never to do,
- * and what to hand over, since each of these agents works on from what another one left.
+ * The instructions say what to do first, when to stop, what never to do, and what to hand over, since each of these
+ * agents continues the work of another.
  */
 import type { AgentDescription } from '../../log/events/description.ts'
 

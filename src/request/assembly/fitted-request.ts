@@ -75,7 +75,7 @@ export function oldestKept({ packed }: FittedRequest): number | undefined {
   return oldestVersion(packed.history) ?? packed.trigger.version ?? Number.MAX_SAFE_INTEGER
 }
 
-/** What the provider's reports since the last request say about its way of counting. */
+/** The way of counting that the provider's reports since the last request show. */
 function learnedUsage({ inputs, messages }: RenderedRequest): UsageKnown | undefined {
   const { session, settings, lastRequest } = inputs
   return usageKnown({

@@ -1,4 +1,4 @@
-/** How things stood when the phase changed, for an agent that was away then. */
+/** The hand-over of a phase change, for an agent that was away then. */
 import type { ConversationInfo } from '../../log/views/conversation.ts'
 import type { TokenEstimator } from '../text/tokens.ts'
 import { trimText } from '../text/trim.ts'

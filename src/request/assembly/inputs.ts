@@ -22,7 +22,7 @@ export interface RequestInputs {
   asOf: number | undefined
   /** The newest version of the snapshot. No later event is used. */
   end: number
-  /** Absent where nobody described the agent: then the built-in description of its type counts. */
+  /** Absent for an agent without a description of its own: then the built-in one of its type counts. */
   description: AgentDescription | undefined
   context: SessionContext | undefined
   /** Absent where the strategy uses none. */

@@ -1,14 +1,14 @@
-/** What became of each part of a packed request, for its ledger. */
+/** Entries of the ledger of a packed request. */
 import type { Message } from '../../log/views/message.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, textSize } from '../text/sizes.ts'
 import { accountCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { oldestVersion } from './reference-contents.ts'
-import type { Material, Quote, TextSection, Trigger } from './sections.ts'
+import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 
-/** What became of each part, in the order of the request. */
+/** Returns one entry for each part, in the order of the request. */
 export function account({
-  material,
+  sections,
   context,
   changes,
   recall,
@@ -18,7 +18,7 @@ export function account({
   catchUp,
   trigger,
 }: {
-  material: Material
+  sections: Sections
   context: TextSection
   changes: TextSection
   recall: readonly Quote[]
@@ -33,10 +33,10 @@ export function account({
   const kept = (what: string, section: TextSection, why: string) => {
     if (section.tokens > 0) note({ what, fate: 'kept', tokens: sectionSize(section.tokens), why })
   }
-  kept('description', material.description, 'always')
-  if (context.tokens === material.context.tokens) kept('context', context, 'it fits')
-  if (material.checkpoint) {
-    const { tokens, from, upTo, messages, number } = material.checkpoint
+  kept('description', sections.description, 'always')
+  if (context.tokens === sections.context.tokens) kept('context', context, 'it fits')
+  if (sections.checkpoint) {
+    const { tokens, from, upTo, messages, number } = sections.checkpoint
     note({
       what: 'checkpoint',
       fate: 'kept',
@@ -62,13 +62,13 @@ export function account({
       fate: 'left-out',
       tokens: omitted.tokens,
       why: 'older than what the budget holds',
-      range: { from: (material.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
+      range: { from: (sections.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
     })
   }
-  // What is kept is the end of what was given, one for one.
-  const left = material.history.length - history.length
+  // The kept messages are the newest of the given ones.
+  const left = sections.history.length - history.length
   for (const [index, message] of history.entries()) {
-    const isWhole = message === material.history[left + index]
+    const isWhole = message === sections.history[left + index]
     note({
       what: 'message',
       fate: isWhole ? 'kept' : 'trimmed',
@@ -78,10 +78,10 @@ export function account({
     })
   }
   if (catchUp) accountCatchUp(catchUp, trigger, note)
-  kept('state', material.state, 'computed from the log')
-  if (changes.tokens === material.changes.tokens) kept('changes', changes, 'it fits')
+  kept('state', sections.state, 'computed from the log')
+  if (changes.tokens === sections.changes.tokens) kept('changes', changes, 'it fits')
   if (recall.length > 0) note({ what: 'recall', fate: 'kept', tokens: overhead.section, why: 'its heading' })
-  for (const quote of material.recall) {
+  for (const quote of sections.recall) {
     const isKept = recall.includes(quote)
     note({
       what: 'recall',
@@ -91,7 +91,7 @@ export function account({
       versions: [quote.version],
     })
   }
-  const isCut = trigger.tokens !== material.trigger.tokens
+  const isCut = trigger.tokens !== sections.trigger.tokens
   note({
     what: 'message',
     fate: isCut ? 'trimmed' : 'kept',

@@ -21,14 +21,14 @@ export interface PackedLedger {
 }
 
 export interface Ledger extends PackedLedger {
-  /** What the provider is expected to count, from what it counted before; the larger of this and `used` is held against the budget. */
+  /** The provider's expected count. The larger of this and `used` is compared with the budget. */
   calibrated: number
   /**
-   * Whether that goes on from what the provider really counted. Otherwise (the first request, or after a compaction) what
-   * it will count is unknown until it answers.
+   * True if that continues a real count of the provider. Otherwise (the first request, or after a compaction) only its
+   * answer will tell.
    */
   isMeasured: boolean
-  /** Whose limits the budget was made from. */
+  /** The model whose limits the budget comes from. */
   model: {
     name: string | undefined
     /** False when the model is in no table, and its limits are the stated default. */
@@ -37,9 +37,9 @@ export interface Ledger extends PackedLedger {
     outputLimit: number
     inputLimit?: number
   }
-  /** Where strategy and budget were set. */
+  /** The place where strategy and budget were set. */
   set: { strategy: SettingSource; budget: SettingSource }
-  /** What a reader should know beside the parts: an assumed window, a budget nearly full. */
+  /** Further notes for a reader: an assumed window, a budget nearly full. */
   notes: string[]
 }
 

@@ -1,4 +1,4 @@
-/** What a model can take, by whatever name it is called. */
+/** Limits of a model, by any of its names. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { modelLimits } from './model-limits.ts'

@@ -1,9 +1,9 @@
 /**
- * What a model can take and give. A plain list, of facts their makers publish; configuration adds to it or overrides it.
+ * Limits of models. A plain list of facts that their makers publish; configuration adds to it or overrides it.
  *
- * A name is matched exactly or by its longest beginning, so a dated or tuned variant counts as its family. Families
- * are listed with what the smallest member can take: a budget that is too small costs a little, one that is too
- * large fails the call.
+ * A name is matched exactly or by its longest beginning, so a dated or tuned variant counts as its family. A family
+ * has the limits of its smallest member: a budget that is too small costs a little, and one that is too large fails
+ * the call.
  */
 import { z } from 'zod'
 

@@ -1,10 +1,11 @@
 /**
- * Fits the material into the budget, in a stated order, and says what became of each part.
+ * Packs the sections into the budget, in a stated order, and says what became of each part.
  *
- * When everything does not fit: old tool results are shortened first, then what changes often is trimmed, then the
- * oldest messages are left out (the kept ones are contiguous, and a tool call is never parted from its result), then
- * recalled quotes, then the oldest of what came while the agent was away, then the context is trimmed, and at last the message itself, with a marker. Description, checkpoint,
- * pinned messages and computed state are fixed: if they alone do not fit, that is an error and no request.
+ * When not everything fits, old tool results are shortened first. Then follow: the volatile context, the oldest messages,
+ * recalled quotes, the oldest messages of the catch-up, the stable context, and at last the trigger, with a marker. Kept
+ * messages are contiguous, and a tool call is never parted from its result.
+ *
+ * Description, checkpoint, pinned messages and computed state are fixed. If they alone do not fit, that is an error.
  */
 import { BudgetTooSmall } from '../../errors.ts'
 import type { Message } from '../../log/views/message.ts'
@@ -16,27 +17,26 @@ import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import { account } from './ledger-entries.ts'
 import { cutBehindContents } from './reference-contents.ts'
-import type { Material, Quote, TextSection, Trigger } from './sections.ts'
+import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
 import { earliestWholeCut } from './tool-pairs.ts'
 
 export interface PackOptions {
   budget: number
-  /** Tokens of the budget that stay free: what a provider is known to count beyond our measure. */
+  /** Tokens of the budget that stay free, because the provider counts more than our measure. */
   reserve?: number
   estimator: TokenEstimator
-  /** Leave out messages if need be. False for the checkpoint strategy before its latch: then overflow is reported. */
+  /** Allows leaving out messages. False for the checkpoint strategy before its latch: then overflow is reported. */
   mayOmit: boolean
-  /** At most so many messages, whatever the budget. */
+  /** Max number of messages, whatever the budget. */
   maxMessages?: number
-  /** Largest shares of the budget. */
   shares?: Shares
 }
 
 export interface Packed {
   description: TextSection
   context: TextSection
-  checkpoint: Material['checkpoint']
+  checkpoint: Sections['checkpoint']
   pinned: readonly Message[]
   history: readonly Message[]
   omitted: { messages: number; tokens: number }
@@ -46,14 +46,14 @@ export interface Packed {
   recall: readonly Quote[]
   trigger: Trigger
   tokens: number
-  /** The counts alone, without the overhead around them; and of those what stands behind the history. */
+  /** The counts without overhead: of everything, and of the sections behind the history. */
   counted: { all: number; behindHistory: number }
-  /** Messages would have to be left out, but may not be: compact first. */
+  /** Messages would have to be left out, and may not be: the session is compacted first. */
   overflows: boolean
   ledger: PackedLedger
 }
 
-/** Largest shares of the budget. */
+/** Max shares of the budget. */
 interface Shares {
   context: number
   changes: number
@@ -62,33 +62,100 @@ interface Shares {
 }
 
 export const defaultShares: Shares = { context: 0.4, changes: 0.1, recall: 0.1, catchUp: 0.3 }
-/** The newest messages keep their tool results whole as long as possible. */
+/** Number of newest messages whose tool results are not shortened. */
 const freshMessages = 4
 const shortResultTokens = 200
 
-export function pack(material: Material, options: PackOptions): Packed {
-  const { estimator } = options
+/** The parts that shrink until the request fits. */
+interface Draft {
+  context: TextSection
+  changes: TextSection
+  recall: readonly Quote[]
+  pinned: readonly Message[]
+  history: readonly Message[]
+  historySize: number
+  omitted: { messages: number; tokens: number }
+  catchUp: PackedCatchUp | undefined
+  trigger: Trigger
+}
+
+export function pack(sections: Sections, options: PackOptions): Packed {
+  const { estimator, mayOmit } = options
   const budget = options.budget - (options.reserve ?? 0)
-  const shares = options.shares ?? defaultShares
   const cuts: LedgerEntry[] = []
   const note = (entry: LedgerEntry) => cuts.push(entry)
+  const fixed = fixedSize(sections)
+  const draft = firstDraft(sections, budget, options, note)
+  const excess = () => fixed + sizeOfDraft(draft) - budget
 
-  const fixed = fixedSize(material)
-  let pinned = [...material.pinned]
-  let { trigger } = material
-  let context = capped('context', material.context, Math.floor(budget * shares.context), options, note)
-  let changes = capped('changes', material.changes, Math.floor(budget * shares.changes), options, note)
-  let recall = fitRecall(material.recall, Math.floor(budget * shares.recall))
-  let catchUp = fitCatchUp(material.catchUp, Math.floor(budget * shares.catchUp), keepPinned)
-  let history: readonly Message[] = material.history
-  let historySize = sizeOf(history)
-  let omitted = material.earlier
-  const limit = options.maxMessages
-  if (limit !== undefined && history.length + omitted.messages > limit)
-    drop(earliestWholeCut(history, Math.max(0, history.length - limit)))
+  // If nothing may be left out, quotes of it are the first to go.
+  if (excess() > 0 && !mayOmit) draft.recall = []
+  if (excess() > 0) replaceHistory(draft, shortenOld(draft.history, estimator))
+  if (excess() > 0) draft.changes = shrunk('changes', draft.changes, excess(), options, note)
+  const overflows = !mayOmit && (draft.omitted.messages > 0 || (excess() > 0 && draft.history.length > 0))
+  if (!overflows && excess() > 0) {
+    dropDownTo(draft, answeredTail(draft.history, draft.trigger), excess)
+    if (excess() > 0) draft.recall = []
+    if (excess() > 0) shortenCatchUp(draft, excess())
+    if (excess() > 0) draft.context = shrunk('context', draft.context, excess(), options, note)
+    if (excess() > 0) {
+      draft.trigger = withShortResults(draft.trigger, draft.trigger.tokens - excess(), estimator)
+      if (mayOmit) dropDownTo(draft, 0, excess)
+    }
+    if (excess() > 0) {
+      const trigger = cutTrigger(draft.trigger, draft.trigger.tokens - excess(), estimator)
+      if (!trigger) throw tooSmall(sections, budget, budget + excess())
+      draft.trigger = trigger
+    }
+    if (excess() > 0) throw tooSmall(sections, budget, budget + excess())
+  }
+  const { historySize: _, ...chosen } = draft
+  const tokens = budget + excess()
+  const { description, checkpoint, state } = sections
+  return {
+    description,
+    checkpoint,
+    state,
+    ...chosen,
+    tokens,
+    counted: countedIn(sections, chosen),
+    overflows,
+    ledger: ledger(options.budget, { used: tokens, free: Math.max(0, budget - tokens) }, () => [
+      ...cuts,
+      ...account({ sections, ...chosen }),
+    ]),
+  }
+}
 
-  const total = () =>
-    fixed +
+/** Every section within its share of the budget, and at most `maxMessages`. */
+function firstDraft(
+  sections: Sections,
+  budget: number,
+  options: PackOptions,
+  note: (entry: LedgerEntry) => void,
+): Draft {
+  const { shares = defaultShares, maxMessages } = options
+  const share = (name: keyof Shares) => Math.floor(budget * shares[name])
+  const draft: Draft = {
+    context: capped('context', sections.context, share('context'), options, note),
+    changes: capped('changes', sections.changes, share('changes'), options, note),
+    recall: fitRecall(sections.recall, share('recall')),
+    pinned: sections.pinned,
+    history: sections.history,
+    historySize: sizeOf(sections.history),
+    omitted: sections.earlier,
+    catchUp: undefined,
+    trigger: sections.trigger,
+  }
+  draft.catchUp = fitCatchUp(sections.catchUp, share('catchUp'), leaving => keepPinned(draft, leaving))
+  const { history, omitted } = draft
+  if (maxMessages !== undefined && history.length + omitted.messages > maxMessages)
+    drop(draft, earliestWholeCut(history, Math.max(0, history.length - maxMessages)))
+  return draft
+}
+
+function sizeOfDraft({ pinned, context, changes, recall, catchUp, trigger, historySize, omitted }: Draft): number {
+  return (
     sizeOf(pinned) +
     sectionSize(context.tokens) +
     sectionSize(changes.tokens) +
@@ -97,133 +164,96 @@ export function pack(material: Material, options: PackOptions): Packed {
     textSize(trigger) +
     historySize +
     (omitted.messages > 0 ? sectionSize(noticeTokens) : 0)
+  )
+}
 
-  function keepPinned(leaving: readonly Message[]): void {
-    pinned = [...pinned, ...leaving.filter(message => message.pinned)]
-  }
+function replaceHistory(draft: Draft, history: readonly Message[]): void {
+  draft.history = history
+  draft.historySize = sizeOf(history)
+}
 
-  function drop(least: number): void {
-    const count = least > 0 ? cutBehindContents(history, least) : least
-    // A pinned message leaves its place in the history, but not the request.
-    const leaving = history.slice(0, count)
-    keepPinned(leaving)
-    const dropped = leaving.filter(message => !message.pinned)
-    history = history.slice(count)
-    historySize -= sizeOf(leaving)
-    omitted = {
-      messages: omitted.messages + dropped.length,
-      tokens: omitted.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
-    }
-  }
+/** A pinned message leaves its place among the others, but not the request. */
+function keepPinned(draft: Draft, leaving: readonly Message[]): void {
+  draft.pinned = [...draft.pinned, ...leaving.filter(message => message.pinned)]
+}
 
-  function dropDownTo(fewest: number): void {
-    while (total() > budget && history.length > fewest) {
-      const count = nextCut(history, total() - budget)
-      if (history.length - count < fewest) return
-      drop(count)
-    }
-  }
-
-  // Where nothing may be left out, quotes of what is left out are the first to go.
-  if (total() > budget && !options.mayOmit) recall = []
-  if (total() > budget) {
-    history = shortenOld(history, estimator)
-    historySize = sizeOf(history)
-  }
-  if (total() > budget) changes = shrunk('changes', changes, total() - budget, options, note)
-  let overflows = false
-  if (total() > budget && history.length > 0) {
-    if (!options.mayOmit) overflows = true
-    else dropDownTo(answeredTail(history, trigger))
-  }
-  if (!options.mayOmit && omitted.messages > 0) overflows = true
-  if (total() > budget && !overflows) recall = []
-  if (total() > budget && !overflows && catchUp) {
-    catchUp = fitCatchUp(
-      { ...catchUp, earlier: catchUp.omitted },
-      Math.max(0, catchUpSize(catchUp) - (total() - budget)),
-      keepPinned,
-    )
-  }
-  if (total() > budget && !overflows) context = shrunk('context', context, total() - budget, options, note)
-  if (total() > budget && !overflows) {
-    const room = trigger.tokens - (total() - budget)
-    trigger = withShortResults(trigger, room, estimator)
-    if (options.mayOmit) dropDownTo(0)
-  }
-  if (total() > budget && !overflows) {
-    const room = trigger.tokens - (total() - budget)
-    // Its stored count is of everything the message holds, also of what is not told of it.
-    const tokens = Math.min(trigger.tokens, estimator.count(trigger.text))
-    const cut = trimText(trigger.text, { to: room, tokens, estimator, how: 'the log has all of it' })
-    if (room < minimalTrigger || cut.tokens === 0) throw tooSmall(material, budget, total())
-    const { message: _, images: __, ...plain } = trigger
-    trigger = { ...plain, text: cut.text, tokens: cut.tokens }
-  }
-  const tokens = total()
-  if (tokens > budget && !overflows) throw tooSmall(material, budget, tokens)
-  const { description, checkpoint, state } = material
-  const chosen = { context, changes, recall, pinned, history, omitted, catchUp, trigger }
-  return {
-    description,
-    checkpoint,
-    state,
-    ...chosen,
-    tokens,
-    counted: countedIn({ material, ...chosen }),
-    overflows,
-    ledger: ledger(options.budget, { used: tokens, free: Math.max(0, budget - tokens) }, () => [
-      ...cuts,
-      ...account({ material, ...chosen }),
-    ]),
+/** Leaves out at least `count` of the oldest messages. */
+function drop(draft: Draft, count: number): void {
+  const { history, omitted } = draft
+  const wholeCount = count > 0 ? cutBehindContents(history, count) : count
+  const leaving = history.slice(0, wholeCount)
+  keepPinned(draft, leaving)
+  const dropped = leaving.filter(message => !message.pinned)
+  draft.history = history.slice(wholeCount)
+  draft.historySize -= sizeOf(leaving)
+  draft.omitted = {
+    messages: omitted.messages + dropped.length,
+    tokens: omitted.tokens + dropped.reduce((sum, message) => sum + message.tokens.count, 0),
   }
 }
 
-/** Its entries are written when somebody looks at them: there is one for every message, and most requests are only sent. */
+/** Leaves out the oldest messages until the rest fits, but keeps the `fewest` newest. */
+function dropDownTo(draft: Draft, fewest: number, excess: () => number): void {
+  while (excess() > 0 && draft.history.length > fewest) {
+    const count = nextCut(draft.history, excess())
+    if (draft.history.length - count < fewest) return
+    drop(draft, count)
+  }
+}
+
+function shortenCatchUp(draft: Draft, excess: number): void {
+  const { catchUp } = draft
+  if (!catchUp) return
+  const room = Math.max(0, catchUpSize(catchUp) - excess)
+  draft.catchUp = fitCatchUp({ ...catchUp, earlier: catchUp.omitted }, room, leaving => keepPinned(draft, leaving))
+}
+
+/** Cuts the text of the trigger. Undefined where too little of it would be left. */
+function cutTrigger(trigger: Trigger, room: number, estimator: TokenEstimator): Trigger | undefined {
+  // The stored count is of the whole message, also of parts that the text leaves out.
+  const tokens = Math.min(trigger.tokens, estimator.count(trigger.text))
+  const cut = trimText(trigger.text, { to: room, tokens, estimator, how: 'the log has all of it' })
+  if (room < minimalTrigger || cut.tokens === 0) return undefined
+  const { message: _, images: __, ...plain } = trigger
+  return { ...plain, text: cut.text, tokens: cut.tokens }
+}
+
+/** Writes its entries when they are read: there is one for every message, and most requests are only sent. */
 function ledger(
   budget: number,
   { used, free }: Pick<PackedLedger, 'used' | 'free'>,
   write: () => LedgerEntry[],
 ): PackedLedger {
-  let written: LedgerEntry[] | undefined
+  let entries: LedgerEntry[] | undefined
   return {
     budget,
     used,
     free,
     get entries() {
-      written ??= write()
-      return written
+      entries ??= write()
+      return entries
     },
   }
 }
 
 const minimalTrigger = 40
 
-function fixedSize({ description, checkpoint, state }: Material): number {
+function fixedSize({ description, checkpoint, state }: Sections): number {
   return sectionSize(description.tokens) + sectionSize(checkpoint?.tokens ?? 0) + sectionSize(state.tokens)
 }
 
-function countedIn({
-  material: { description, checkpoint, state },
-  context,
-  changes,
-  recall,
-  pinned,
-  history,
-  catchUp,
-  trigger,
-}: Pick<Packed, 'context' | 'changes' | 'recall' | 'pinned' | 'history' | 'catchUp' | 'trigger'> & {
-  material: Material
-}) {
+function countedIn(
+  { description, checkpoint, state }: Sections,
+  { context, changes, recall, pinned, history, catchUp, trigger }: Omit<Draft, 'historySize'>,
+): Packed['counted'] {
   const sum = (parts: readonly { tokens: number }[]) => parts.reduce((total, { tokens }) => total + tokens, 0)
-  const said = [...pinned, ...history].reduce((total, { tokens }) => total + tokens.count, 0)
-  const away = (catchUp?.messages ?? []).reduce((total, { tokens }) => total + tokens.count, 0)
-  const behindHistory = sum([state, changes, ...recall]) + away
-  const all = sum([description, context, trigger]) + (checkpoint?.tokens ?? 0) + said + behindHistory
-  return { all, behindHistory }
+  const countOf = (messages: readonly Message[]) => messages.reduce((total, { tokens }) => total + tokens.count, 0)
+  const behindHistory = sum([state, changes, ...recall]) + countOf(catchUp?.messages ?? [])
+  const beforeThat = sum([description, context, trigger]) + (checkpoint?.tokens ?? 0)
+  return { all: beforeThat + countOf(pinned) + countOf(history) + behindHistory, behindHistory }
 }
 
-/** What the agent's own tools gave back is shortened before the message becomes mere text. */
+/** Shortens the results of the agent's own tools, before the message becomes a mere text. */
 function withShortResults(trigger: Trigger, room: number, estimator: TokenEstimator): Trigger {
   const { message } = trigger
   if (!message) return trigger
@@ -238,12 +268,12 @@ function recallSize(quotes: readonly Quote[]): number {
   return overhead.section + quotes.reduce((sum, quote) => sum + textSize(quote), 0)
 }
 
-/** Hits before their neighbours, the best first; a quote too large for the share is passed over. Given as they were said. */
+/** Chooses hits before their neighbours, the best first. A quote too large for the share is skipped. Result in log order. */
 function fitRecall(quotes: readonly Quote[], share: number): readonly Quote[] {
   const chosen: Quote[] = []
   const isHit = (quote: Quote) => quote.beside === undefined
   for (const quote of [...quotes.filter(isHit), ...quotes.filter(quote => !isHit(quote))]) {
-    const hasHit = isHit(quote) || chosen.some(one => one.version === quote.beside)
+    const hasHit = isHit(quote) || chosen.some(hit => hit.version === quote.beside)
     if (hasHit && recallSize([...chosen, quote]) <= share) chosen.push(quote)
   }
   return chosen.sort((a, b) => a.version - b.version)
@@ -301,7 +331,7 @@ function shortenOld(history: readonly Message[], estimator: TokenEstimator): rea
   )
 }
 
-/** How many of the oldest messages to leave out next: enough for `excess`, and no call without its result. */
+/** Returns the number of oldest messages to leave out next: enough for `excess`, with no call parted from its result. */
 function nextCut(history: readonly Message[], excess: number): number {
   let freed = 0
   let count = 0
@@ -309,7 +339,7 @@ function nextCut(history: readonly Message[], excess: number): number {
   return earliestWholeCut(history, count)
 }
 
-/** How many of the newest messages stay, so that the results this request is for stand behind their calls. */
+/** Returns the number of newest messages that must stay, so that the results in the trigger follow their calls. */
 function answeredTail(history: readonly Message[], { message }: Trigger): number {
   const answered = new Set(message?.parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : [])))
   if (answered.size === 0) return 0
@@ -320,7 +350,7 @@ function answeredTail(history: readonly Message[], { message }: Trigger): number
 }
 
 function tooSmall(
-  { description, checkpoint, state, pinned }: Material,
+  { description, checkpoint, state, pinned }: Sections,
   budget: number,
   needed: number,
 ): BudgetTooSmall {

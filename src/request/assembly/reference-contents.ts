@@ -1,6 +1,6 @@
 /**
- * Where the content of a reference stands among messages: right behind the message that refers to it, although it was
- * recorded later. Without that message it stands where it was recorded.
+ * The place of a reference's content among messages: right behind the message that refers to it, although it was
+ * recorded later. Without that message it stays where it was recorded.
  */
 import type { Message } from '../../log/views/message.ts'
 
@@ -18,7 +18,7 @@ export function inPlace(messages: readonly Message[]): Message[] {
   return others.flatMap(message => [message, ...(contents.get(message.version) ?? [])])
 }
 
-/** Of the first `count` messages, how many leave so that no content stays behind without its message. At least `count`. */
+/** Returns the number of messages to drop, at least `count`, so that no content stays without its message. */
 export function cutBehindContents(messages: readonly Message[], count: number): number {
   const owner = messages[count - 1]
   const of = owner?.resolves?.of ?? owner?.version

@@ -1,5 +1,5 @@
 /**
- * What a message refers to: nostr entities, other conversations, files of the project.
+ * References in a message: nostr entities, other conversations, files of the project.
  *
  * | written | refers to |
  * |---|---|
@@ -9,18 +9,18 @@
  * | a file part with a path and no text | a file |
  *
  * Ids and paths with other characters than usual stand in double quotes, escaped as in JSON. What stands in code, in a
- * fence or between backticks, is quoted and refers to nothing. Every step is bounded, so that a text takes time by its
- * length, whatever is in it.
+ * fence or between backticks, is quoted and refers to nothing. Every step is bounded, so that the time depends on the length
+ * of the text alone.
  */
 import { idProblem } from '../../log/events/id.ts'
 import type { Part } from '../../log/events/part.ts'
 import type { Reference } from '../../log/events/reference.ts'
 import { isBech32 } from '../text/bech32.ts'
 
-/** Behind this many characters nobody looks. */
+/** References behind this many characters are not found. */
 export const longestSearched = 100_000
 const longestPath = 4096
-/** Nobody refers to more in one message and means it. */
+/** Max references of one message. */
 export const mostPerMessage = 50
 
 /** The references of a message, each once, in the order they stand there. */
@@ -67,7 +67,7 @@ const named = new RegExp(
 )
 
 function referencesIn(text: string): Reference[] {
-  // Most messages refer to nothing, and this says so fastest.
+  // Most messages have no reference, and this test is the fastest.
   if (!/n(?:event|ote|addr|profile|pub)1|conversation:|file:/i.test(text)) return []
   const said = withoutCode(text)
   const found: Array<Reference & { at: number }> = []

@@ -9,7 +9,7 @@
 import type { SessionContext, TaskSummary } from '../../log/events/context.ts'
 import { fence, oneLine } from '../text/quote-untrusted.ts'
 
-/** What the task and the feature are, instruction files, and the project. */
+/** Renders the task and the feature, instruction files, and the project. */
 export function renderStableContext(context: SessionContext): string {
   const { project, feature, task } = context
   return blocks([

@@ -1,8 +1,8 @@
 /**
- * Two renderings of one packed request: real roles for a Messages API, and the seeds' two prompts.
+ * Two renderings of one packed request: messages with roles for a Messages API, or a system and a user prompt.
  *
- * What seldom changes comes first and what changes often comes after the history, so that prompt caches hit. The same
- * material gives the same bytes.
+ * Stable sections come first and volatile ones after the history, so that prompt caches hit. The same sections give
+ * the same bytes.
  */
 import type { Message } from '../../log/views/message.ts'
 import { partsText } from '../text/part-text.ts'
@@ -36,7 +36,7 @@ export function renderMessages(
   return { system: textOf(systemPieces(packed, options)), messages: messagesOf(packed, options) }
 }
 
-/** Seeds 001 and 002: everything but the message in the system prompt, the message alone in the user prompt. */
+/** Renders everything but the message as the system prompt, and the message alone as the user prompt. */
 export function renderPrompt(packed: Packed, options: TranscriptOptions): { systemPrompt: string; userPrompt: string } {
   return { systemPrompt: textOf(promptPieces(packed, options)), userPrompt: triggerText(packed, options) }
 }
@@ -144,7 +144,7 @@ function noticeOf({ omitted, checkpoint }: Packed): string {
   return checkpoint ? '[Earlier messages are summarised in the checkpoint.]' : ''
 }
 
-/** The person's words as they are; anybody else's with their name. */
+/** The user's words as they are; other authors' words in a fence with their name. */
 function triggerText({ trigger }: Packed, { place }: TranscriptOptions): string {
   return trigger.label === undefined ? trigger.text : fence(trigger.text, `${place} trigger`, trigger.label)
 }

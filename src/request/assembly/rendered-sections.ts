@@ -10,14 +10,14 @@ import type { RequestInputs, Stretch } from './inputs.ts'
 import { defaultShares } from './pack.ts'
 import { inPlace } from './reference-contents.ts'
 import { renderStableContext, renderVolatileContext } from './render-context.ts'
-import type { CatchUp, Material, TextSection } from './sections.ts'
+import type { CatchUp, Sections, TextSection } from './sections.ts'
 import { sharedLines } from './shared-lines.ts'
 import { partUnseen } from './split-at-cursor.ts'
 import { triggerSection } from './trigger.ts'
 
 export interface RenderedRequest {
   inputs: RequestInputs
-  sections: Material
+  sections: Sections
   /** The messages of the window that were read, oldest first, as the request shows them. */
   messages: readonly Message[]
   /** The part of the computed state that a checkpoint taken now would keep. */
@@ -142,7 +142,7 @@ function catchUpOf(
 }
 
 /** The rest of a stretch, which is known by its sums alone. */
-function unreadIn({ start, end, sums, messages }: Stretch, readElsewhere: readonly Message[]): Material['earlier'] {
+function unreadIn({ start, end, sums, messages }: Stretch, readElsewhere: readonly Message[]): Sections['earlier'] {
   const read = [...messages, ...readElsewhere.filter(({ version }) => version > start && version <= end)]
   const tokens = read.reduce((sum, message) => sum + message.tokens.count, 0)
   return { messages: Math.max(0, sums.messages - read.length), tokens: Math.max(0, sums.tokens - tokens) }

@@ -1,4 +1,4 @@
-/** What a request is put together from, before it is packed into its budget. */
+/** The sections of a request, before they are packed into its budget. */
 import type { Message } from '../../log/views/message.ts'
 import type { ImagePart } from '../text/images.ts'
 
@@ -15,19 +15,19 @@ export type SectionName =
   | 'changes'
   | 'message'
 
-/** A text section with its size, counted before. */
+/** A text with its token count. */
 export interface TextSection {
   text: string
   tokens: number
 }
 
-/** A message found by recall: quoted, not covered. */
+/** A message found by recall. A quote does not count as coverage. */
 export interface Quote {
   version: number
   author: string
   text: string
   tokens: number
-  /** Set on a message that only stands beside a hit: the hit's version. */
+  /** Version of the hit that this message is next to. Absent on a hit. */
   beside?: number
 }
 
@@ -36,53 +36,53 @@ export interface Trigger {
   text: string
   tokens: number
   author: string
-  /** Who said it, where that is not the one person everybody knows: shown in a fence with this label. */
+  /** Author or kind of the message, shown with a fence. Absent for the user. */
   label?: string
-  /** Set when it is a message of the log: it then stands in the request once, here and not in the history. */
+  /** Set for a message of the log. It stands here once, and not in the history. */
   version?: number
-  /** What goes with it to models that see. */
+  /** Images for models that see. */
   images?: readonly ImagePart[]
-  /** Set when it has more than text: the message itself, to be told as providers take it. */
+  /** Set when it has tool calls or results, which keep the form that providers take. */
   message?: Message
 }
 
-/** What stands before the messages given, in the same window: known by its sums, not read. */
+/** Older messages of the same window, known by their sums and not read. */
 interface Earlier {
   messages: number
   tokens: number
 }
 
-/** What others said since the agent last acknowledged anything: told once, in a block of its own. */
+/** Messages of others after the agent's cursor. They stand in a block of their own, once. */
 export interface CatchUp {
-  /** The newest of it, oldest first. */
+  /** The newest, oldest first. */
   messages: readonly Message[]
-  /** What came before those and is new to the agent as well: known by its sums, not read. */
+  /** Older messages after the cursor. */
   earlier: Earlier
-  /** The newest version the agent had acknowledged. */
+  /** The agent's cursor. */
   since: number
-  /** Where things stood when the phase last changed, if that was meanwhile. */
+  /** The hand-over of the last phase change, if that was after the cursor. */
   handOff?: HandOff
 }
 
 export interface HandOff extends TextSection {
-  /** From which phase to which, and by whom. */
+  /** The phases and the agent. */
   label: string
 }
 
-export interface Material {
+export interface Sections {
   description: TextSection
-  /** What seldom changes: project, instructions, feature, task. */
+  /** The stable context: project, instructions, feature, task. */
   context: TextSection
   checkpoint: (TextSection & { number: number; from: number; upTo: number; messages: number }) | undefined
   pinned: readonly Message[]
   /** The newest messages of the window, oldest first, without the trigger and without pinned ones. */
   history: readonly Message[]
   earlier: Earlier
-  /** Absent for an agent that never acknowledged anything: to it all is history. */
+  /** Absent for an agent that never acknowledged anything: then everything is history. */
   catchUp?: CatchUp
-  /** What code reads off the log: open calls, files, the newest words of the person. */
+  /** The computed state: open calls, loops, delegations, shared knowledge. */
   state: TextSection
-  /** What changes often: commits, task states. It stands after the history, so that prompt caches hit. */
+  /** The volatile context: commits, task states. It stands after the history, so that prompt caches hit. */
   changes: TextSection
   recall: readonly Quote[]
   trigger: Trigger

@@ -1,4 +1,4 @@
-/** What an agent sees, parted into what it knows and what is new to it. */
+/** Splits the messages that an agent sees into known and unseen ones. */
 import type { Message } from '../../log/views/message.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Tool calls and their results: found together, never parted. */
 import type { Message } from '../../log/views/message.ts'
 
-/** Of the first `count` messages, how many can be left out so that no kept result misses its call. At least `count`. */
+/** Returns the number of messages to drop, at least `count`, so that no kept result misses its call. */
 export function earliestWholeCut(messages: readonly Message[], count: number): number {
   let cut = Math.min(count, messages.length)
   // A result behind the cut whose call lies before it pulls the cut behind the result.

@@ -1,4 +1,7 @@
-/** Who called what, told to one agent: its own calls as calls, those of others in words, none with a result not its own. */
+/**
+ * Calls in the transcript of one agent: its own as calls, those of others as words, and none with a result of another
+ * call.
+ */
 import { describe, expect, it } from 'vitest'
 import type { Part } from '../../log/events/part.ts'
 import type { Message } from '../../log/views/message.ts'

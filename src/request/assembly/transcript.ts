@@ -39,7 +39,7 @@ function isOwn({ role, author }: Message, agentName: string): boolean {
   return role === 'assistant' && author === agentName
 }
 
-/** Where the turn that is under way begins: behind the last thing that others said. */
+/** The start of the open turn: behind the last message of another author. */
 function currentTurn(messages: readonly Message[], { placed }: Pairs, agentName: string): number {
   const said = (message: Message) => !isOwn(message, agentName) && message.parts.some(part => !placed.has(part))
   return messages.findLastIndex(said) + 1
@@ -134,7 +134,7 @@ function ownText(part: Part): string | undefined {
   }
 }
 
-/** What others called and got is told in words: a provider takes calls only from the agent itself. */
+/** Calls and results of others become words, because a provider takes calls only from the agent itself. */
 function othersText(part: Part): string | undefined {
   if (part.type === 'tool-call') return `[called ${oneLine(part.name)} ${JSON.stringify(part.input)}]`
   if (part.type === 'tool-result') return `[result of ${oneLine(part.name ?? part.callId)}]\n${outputText(part)}`
@@ -166,7 +166,7 @@ function speakOther(
   add(said, 'user', content)
 }
 
-/** Who said it, unless it is the one person everybody knows. */
+/** The label for a message's author. Undefined for the user. */
 export function labelOf(message: Message, agentName: string): string | undefined {
   if (message.resolves) return `content referred to in message ${message.resolves.of}`
   if (message.role === 'system') return 'system note'

@@ -18,7 +18,7 @@ export interface UsageInput {
   last: { version: number; manifest: RequestBuilt } | undefined
   /** The messages of the window, oldest first. */
   messages: readonly Message[]
-  /** Whether a message is an answer to a request of this session. */
+  /** True for an answer to a request of this session. */
   isAnswer(message: Message): boolean
 }
 
@@ -28,7 +28,7 @@ export function usageKnown({ model, last, messages, isAnswer }: UsageInput): Usa
   const { manifest, version } = last
   if ((manifest.model ?? '') !== model || !manifest.counted) return undefined
   let known = manifest.calibration
-  // Only the first answer may belong to a request that started anew; those after it go on from it.
+  // Only the first answer may belong to a request without a counted predecessor. Later ones continue it.
   let continues = manifest.continues === true && known !== undefined
   for (const answer of messages) {
     if (!answer.usage || answer.version <= version || !isAnswer(answer)) continue
@@ -45,7 +45,7 @@ export function usageKnown({ model, last, messages, isAnswer }: UsageInput): Usa
   return known
 }
 
-/** Whether a request goes on from the last counted one: the same beginning, and more behind it. */
+/** True if a request continues the last counted one: the same beginning, and more behind it. */
 export function goesOn(
   packed: Packed,
   known: UsageKnown | undefined,
@@ -62,12 +62,12 @@ export function goesOn(
     manifest.checkpoint === (packed.checkpoint && head.checkpoint) &&
     (manifest.pinned?.length ?? 0) === packed.pinned.length &&
     manifest.omitted === packed.omitted.messages &&
-    // Where the last one had no history, its message was not stored before; this one begins with it.
+    // If the last request had no history, its message was stored afterwards, and this one begins with it.
     (before === undefined || before === now)
   )
 }
 
-/** What the provider will count for a packed request. */
+/** Returns the provider's expected count of a packed request. */
 export function expectedUsage(
   packed: Packed,
   known: UsageKnown | undefined,
@@ -80,7 +80,7 @@ export function expectedUsage(
   let after = 0
   for (const message of packed.history) if (message.version > version) after += message.tokens.count
   if (packed.trigger.version === undefined || packed.trigger.version > version) after += packed.trigger.tokens
-  // What stood behind the history then is gone, and what stands there now is new.
+  // The sections behind the history were replaced since.
   after += Math.max(0, behindHistory - (last?.manifest.counted?.behindHistory ?? 0))
   const previous = { estimated: all - after, actual: tokens }
   return Math.ceil(estimateWith(state, { model, estimated: all, previous }))

@@ -1,9 +1,9 @@
-/** Up to which message to summarise. */
+/** The message up to which a compaction summarises. */
 import type { Part } from '../../log/events/part.ts'
 import { messageSize } from '../text/sizes.ts'
 import { cutsBetweenPairs } from './pair-cuts.ts'
 
-/** What the cut looks at; a `Message` is one. */
+/** The fields of a `Message` that the cut needs. */
 export interface CuttableMessage {
   version: number
   role: string
@@ -15,17 +15,16 @@ export interface CuttableMessage {
 interface CutInput {
   /** Newest last. */
   messages: readonly CuttableMessage[]
-  /** How much of the newest may stay word for word, by the measure of requests (`messageSize`). */
+  /** Max size of the newest messages that stay word for word, by `messageSize`. */
   keepTokens: number
 }
 
 /**
- * The version up to which to summarise, so that what stays is as much as `keepTokens` holds, or as little as possible
- * when it cannot hold it; undefined when there is nothing to summarise.
+ * Returns the version up to which to summarise, so that as much stays as `keepTokens` holds, or as little as possible
+ * if it cannot. Undefined if there is nothing to summarise.
  *
- * Never between a tool call and its result, and never inside the current turn: from the newest user message on,
- * everything stays. A call that was left without a result in an earlier turn does not hold up the cut, or one aborted
- * tool would hold it up for ever; it is carried on by name.
+ * Never cuts between a tool call and its result, nor inside the current turn: everything from the newest user message
+ * on stays. A call without a result in an earlier turn does not hold up the cut; it is carried on by name.
  */
 export function cutPoint({ messages, keepTokens }: CutInput): number | undefined {
   const mayCutAfter = cutsBetweenPairs(messages)
@@ -43,7 +42,7 @@ export function cutPoint({ messages, keepTokens }: CutInput): number | undefined
   return last
 }
 
-/** Where the current turn begins: at the newest user message, or else at the newest calls that still run. */
+/** The start of the current turn: the newest user message, or else the newest calls that still run. */
 function startOfTurn(messages: readonly CuttableMessage[]): number {
   const newest = messages.findLastIndex(message => message.role === 'user' && saysSomething(message.parts))
   if (newest >= 0) return newest

@@ -1,7 +1,7 @@
 /**
- * What changed since the last checkpoint, as a model (or the offline summariser) says it: items to add, resolve, move and
- * rewrite. Reading is lenient about wrapping and spelling, strict about content; whether a change is allowed is merge's
- * to decide.
+ * The changes since the last checkpoint, as a model or the offline summariser gives them: items to add, resolve, move
+ * and rewrite. Reading is lenient about wrapping and spelling, and strict about content. The merge decides which
+ * changes are allowed.
  */
 import { z } from 'zod'
 import { CheckpointSection, checkpointSections } from '../../log/events/checkpoint.ts'
@@ -33,10 +33,10 @@ export type CheckpointDelta = z.infer<typeof CheckpointDelta>
 type DeltaReading = { delta: CheckpointDelta; dropped: string[] } | { problem: string }
 
 /**
- * The delta in a model's reply, or what is wrong with it. `dropped` says which entries of an otherwise good reply were
- * not usable: a reply that was cut off has one at its end, and the rest of it is still worth having.
+ * Reads the delta in a model's reply, or the problem with it. `dropped` names unusable entries of an otherwise good
+ * reply: a reply that was cut off has one at its end.
  *
- * A whole summary in the shape of seed 001 or 002 becomes additions; the merge drops those that stood there before.
+ * A whole summary in the shape of dagent becomes additions. The merge drops those that exist already.
  */
 export function readDelta(text: string): DeltaReading {
   const read = readLeniently(text, looksLikeDelta)
@@ -79,7 +79,7 @@ const operationNames = new Map<string, Operation>(
   }),
 )
 
-/** As models and the seeds spell the sections, letters only. */
+/** Spellings of the sections by models, dagent, Loom and TENEX, letters only. */
 const sectionNames = new Map<string, CheckpointSection>(
   Object.entries({
     ...Object.fromEntries(checkpointSections.map(section => [section.toLowerCase(), section])),

@@ -1,4 +1,4 @@
-/** What changed from one checkpoint of a session to another. */
+/** The changes from one checkpoint of a session to another. */
 import { z } from 'zod'
 import { type Checkpoint, CheckpointItem, CheckpointSection } from '../../log/events/checkpoint.ts'
 

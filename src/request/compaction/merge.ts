@@ -12,10 +12,10 @@ import type { CheckpointDelta } from './delta.ts'
 import { renderItem } from './render-checkpoint.ts'
 
 export interface MergeInput {
-  /** Of the last checkpoint; none for the first. */
+  /** Items of the last checkpoint. Empty for the first. */
   items: readonly CheckpointItem[]
   delta: CheckpointDelta
-  /** Of the messages that were summarised, ascending: the only evidence there is. */
+  /** Versions of the summarised messages, ascending. The only valid sources. */
   versions: readonly number[]
   /** Those of them that a person said: the only ones that can lift a constraint. Default: none. */
   personVersions?: readonly number[]

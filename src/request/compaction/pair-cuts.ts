@@ -1,4 +1,4 @@
-/** Where a list of messages may be cut without parting a tool call from its result. */
+/** Positions where a list of messages may be cut without parting a tool call from its result. */
 import type { Part } from '../../log/events/part.ts'
 
 /**
@@ -7,7 +7,8 @@ import type { Part } from '../../log/events/part.ts'
  */
 export function cutsBetweenPairs(messages: readonly { parts: readonly Part[] }[]): boolean[] {
   const calledAt = new Map<string, number>()
-  // How many pairs begin (+) and end (−) at a place: the running sum says how many a cut there would part.
+  // Number of pairs that begin (+) and end (−) at a position. The running sum is the number that a cut there would
+  // part.
   const change = new Array<number>(messages.length + 1).fill(0)
   messages.forEach(({ parts }, at) => {
     for (const part of parts) {

@@ -1,5 +1,5 @@
 /**
- * What a model is asked when it compacts: the notes as they are, the messages that came since, and the shape of the answer.
+ * The prompt of a compaction: the notes so far, the messages since, and the shape of the answer.
  *
  * Everything quoted stands behind a boundary that occurs nowhere in it, so that a message cannot end its own quotation
  * or pass for an instruction of ours.
@@ -11,7 +11,7 @@ import { boundaryFor } from '../text/quote-untrusted.ts'
 import { renderItems } from './render-checkpoint.ts'
 
 interface PromptLimits {
-  /** Of one text; a longer one keeps its beginning and its end. */
+  /** Max characters of one text. A longer one keeps its beginning and its end. */
   textCharacters: number
   reasoningCharacters: number
   toolCallCharacters: number
@@ -29,7 +29,7 @@ interface CompactionPromptInput {
   /** The notes so far. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]
-  /** What code has taken from the log itself, so that the model need not repeat it. */
+  /** Computed sections, which the model need not repeat. */
   computed?: readonly { title: string; text: string }[]
   limits?: PromptLimits
 }

@@ -47,7 +47,7 @@ export function renderItem(item: CheckpointItem): string {
   return `- [${item.id}] ${item.text.split(lineBreak).join('\n  ')} ${from}`
 }
 
-/** How many versions an item shows; `expand` gives the rest. */
+/** Max versions that an item shows. `expand` gives the others. */
 const shownVersions = 8
 
 /** `3, 5-9, 12`: neighbours as a range, and of very many the first and the newest. */

@@ -25,7 +25,7 @@ export function checkpointWithout(
 
 const erasedText = '[erased]'
 
-/** What came from others as well stays to lead to them: how much of its text the erased one gave cannot be told. */
+/** Keeps an item with other sources. How much of its text came from the erased message cannot be told. */
 function itemWithout(item: CheckpointItem, version: number, repeats: (text: string) => boolean): CheckpointItem[] {
   const isSource = item.sources.includes(version)
   const { resolved } = item
@@ -62,10 +62,10 @@ function isEntryOf(entry: unknown, version: number, repeats: (text: string) => b
   return Object.values(entry).some(value => isEntryOf(value, Number.NaN, repeats))
 }
 
-/** Shorter pieces are words that anybody may have said. */
+/** Shorter pieces are common words. */
 const tellingLength = 16
 
-/** Whether a text is a piece of what was erased, or has all of it in it. */
+/** True if a text is a piece of the erased text, or contains all of it. */
 function isOf(value: string, erased: string): boolean {
   const [piece, whole] = [value.trim(), erased.trim()]
   if (piece.length >= tellingLength && whole.includes(piece)) return true

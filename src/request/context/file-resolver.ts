@@ -1,8 +1,8 @@
 /**
- * Files of the project as what messages refer to.
+ * Resolves references to files of the project.
  *
- * Whoever can write a message can name a file, and its content is sent to models: so nothing outside the root, no hidden
- * file (`.env`), and nothing that git ignores.
+ * Every author of a message can name a file, and its content is sent to models. So files outside the root, hidden files
+ * (`.env`) and files that git ignores are refused.
  */
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -31,7 +31,7 @@ export function fileResolver(root: string): ReferenceResolver {
 
 /** Reads no more than it may, however large the file is. */
 async function beginning(path: string): Promise<{ text: string; size: number }> {
-  // Not through a link that somebody put there since it was looked at.
+  // Does not follow a link that was put there since the check.
   const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
   try {
     const { size } = await file.stat()

@@ -4,7 +4,7 @@ import type { SessionContext } from '../../log/events/context.ts'
 import { contextFingerprint } from './fingerprint.ts'
 import { type ContextInputs, gatherContext } from './gather.ts'
 
-/** What the log has of a session's last context. */
+/** The last recorded context of a session. */
 interface RecordedContext {
   readonly context: SessionContext
   readonly fingerprint: string

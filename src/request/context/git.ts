@@ -20,7 +20,7 @@ export const harmless: readonly string[] = [
   ['-c', 'log.showSignature=false'],
 ].flat()
 
-/** What git prints, or nothing when it fails for whatever reason. */
+/** The output of git, or undefined if it fails. */
 export async function git(folder: string, args: readonly string[]): Promise<string | undefined> {
   const { exitCode, stdout } = await gitAnswer(folder, args)
   return exitCode === 0 ? stdout : undefined
@@ -66,7 +66,7 @@ export function gitEnvironment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !ofAnotherRepository.includes(name))
   return {
     ...Object.fromEntries(own),
-    // Reading must not take the index lock that somebody's commit is waiting for.
+    // Reading must not take the index lock, which a commit may be waiting for.
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
     GIT_NO_LAZY_FETCH: '1',

@@ -1,4 +1,4 @@
-/** What people write down for agents. */
+/** Instruction files for agents. */
 import { execFileSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'

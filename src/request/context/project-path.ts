@@ -1,6 +1,6 @@
 /**
- * Where a path really leads, inside the project's root or not: `..`, absolute paths and symbolic links followed to the
- * end, also for a file that is not there yet.
+ * The real place of a path, inside the project's root or not: `..`, absolute paths and symbolic links are followed to
+ * the end, also for a file that does not exist yet.
  */
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, relative, sep } from 'node:path'
@@ -16,7 +16,7 @@ export type ProjectPath =
 
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
-/** Nobody's to write, whoever has read it: git's own files run code, and the store is the log itself. */
+/** Folders that no agent may write to: files of git run code, and the store is the log itself. */
 const untouchable: ReadonlySet<string> = new Set(['.git', '.colloquy'])
 
 export async function projectPath(root: string, path: string): Promise<ProjectPath> {
@@ -44,7 +44,7 @@ async function reallyAt(start: string, path: string): Promise<{ absolute: string
   let kind: Kind = 'folder'
   for (const name of path.slice(parse(path).root.length).split(separators)) {
     if (name === '' || name === '.') continue
-    // Nothing lies below a file, and nobody can turn back from a folder that is not there.
+    // A file has no children, and a missing folder has no parent to return to.
     if (kind !== 'folder' && (kind !== 'nothing' || name === '..')) return undefined
     if (name === '..') absolute = dirname(absolute)
     else if (kind === 'nothing') absolute = join(absolute, name)
@@ -69,7 +69,7 @@ async function step(path: string): Promise<{ absolute: string; kind: Kind } | un
     const stats = await lstat(absolute)
     return { absolute, kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other' }
   } catch {
-    // A link that leads nowhere: whoever writes would follow it.
+    // A dangling link: a write would follow it.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Where a folder's repository stands, read from git's own files: which commit is checked out, and when the index was
- * written last. Starting git for it would cost more than all the rest of a fingerprint.
+ * State of a folder's repository, read from git's own files: the commit that is checked out, and the time the index
+ * was written. Starting git would cost more than the rest of a fingerprint.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'

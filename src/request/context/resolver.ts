@@ -8,7 +8,7 @@ import type { Reference } from '../../log/events/reference.ts'
 
 export interface Resolved {
   text: string
-  /** Where it comes from, in a line: an address, a path, who signed it. */
+  /** Its origin in a line: an address, a path, a signer. */
   source: string
   title?: string
 }

@@ -1,4 +1,4 @@
-/** What a provider's SDK returned, as the messages to record. */
+/** Messages to record, from the value that a provider's SDK returned. */
 import type { Usage } from '../../log/events/message.ts'
 import type { Part } from '../../log/events/part.ts'
 

@@ -53,7 +53,7 @@ export function anthropicRequest(request: PlainRequest, { tools = [], cache }: R
   return form
 }
 
-/** What the next request begins with too: tools and system text, and all messages but the last. */
+/** Marks the part that the next request begins with too: tools, system text, and all messages but the last. */
 function mark({ system, tools, messages }: AnthropicRequest): void {
   const before = messages.slice(0, -1)
   // The previous request was marked at its last user message, and what was written there is found again.

@@ -3,7 +3,7 @@ import type { ImagePart } from '../text/images.ts'
 
 export type ImageSource = { type: 'base64'; mediaType: ImageType; data: string } | { type: 'url'; url: string }
 
-/** What all providers take. */
+/** Media types that all providers take. */
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
 
 export function imageSource({ mediaType, url, data }: ImagePart): ImageSource | undefined {

@@ -1,4 +1,4 @@
-/** What goes into the conversion of a request to the form of one provider. */
+/** The input of the conversion of a request to the form of one provider. */
 import type { RequestMessage } from '../text/provider-message.ts'
 
 /** The part of a request that is sent; one that came over HTTP serves as well. */

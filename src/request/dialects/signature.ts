@@ -10,7 +10,7 @@ export function sealed(by: SignedBy, content: unknown): string {
   return `${by}:${JSON.stringify(content)}`
 }
 
-/** What was sealed by this provider; undefined for another's. */
+/** The value that this provider sealed. Undefined for another provider's. */
 export function unsealed(by: SignedBy, signature: string | undefined): unknown {
   if (signature === undefined || !signature.startsWith(`${by}:`)) return undefined
   try {

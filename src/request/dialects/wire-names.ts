@@ -27,7 +27,7 @@ export function wireToolName(name: string): string {
   return `${/^[a-z_]/i.test(readable) ? '' : 'tool_'}${readable}_${digest(name).slice(0, 8)}`
 }
 
-/** Whether a name may stand for another one. */
+/** True for a name that may stand for another one. */
 export function isSubstituteName(wireName: string): boolean {
   return /_[0-9a-f]{8}$/.test(wireName)
 }

@@ -1,7 +1,4 @@
-/**
- * Whether a word is bech32: letters and digits that end in a checksum of the rest. A word that only looks like an entity
- * does not pass.
- */
+/** Checks whether a word is bech32: letters and digits that end in a checksum of the others. */
 const alphabet = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
 const generators = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 const checksumLength = 6

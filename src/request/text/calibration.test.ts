@@ -1,4 +1,4 @@
-/** What a provider will count is learned from what it counted. */
+/** Calibration by the counts of a provider. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { piSession, piSessionIsThere, recordedCalls } from '../../../test/support/recordings/pi-session.ts'

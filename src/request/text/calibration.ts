@@ -1,5 +1,5 @@
 /**
- * What a provider will count, learned from what it counted before.
+ * Estimates a provider's count of a request from its counts of earlier ones.
  *
  * No tokenizer here is the provider's own, and a provider adds text that we never see (tools, its own preamble). So
  * a request that continues an earlier one is sized from that one's real usage plus our count of what came after,
@@ -72,7 +72,10 @@ export function calibrate(state: Calibration, sample: UsageSample): Calibration 
   return { ...state, [model]: after }
 }
 
-/** What the provider will count for a request; before the first calibrated call, our own count by the starting ratio. */
+/**
+ * Returns the provider's expected count of a request. Before the first calibrated call: our own count by the starting
+ * ratio.
+ */
 export function estimateWith(state: Calibration, { model, estimated, previous }: EstimateInput): number {
   const ratio = ratioOf(state, model)
   const tokens = previous
@@ -87,7 +90,7 @@ export function ratioOf(state: Calibration, model: string): number {
   return actual / estimated
 }
 
-/** What the provider adds to every request of this model and we never see: tools, its preamble. */
+/** Tokens that the provider adds to every request of this model, such as tools or a preamble. */
 function addedByProvider(state: Calibration, model: string): number {
   const whole = known(state, model)?.whole
   return whole ? Math.max(0, whole.actual - ratioOf(state, model) * whole.estimated) : 0

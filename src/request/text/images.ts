@@ -7,10 +7,10 @@
 import type { FilePart, Part } from '../../log/events/part.ts'
 import type { RequestPart } from './provider-message.ts'
 
-/** What an image takes at the most, by the figures of those who publish any. */
+/** Max tokens of an image, by the published figures of providers. */
 export const imageTokens = 1_600
 
-/** What providers take. */
+/** Media types that providers take. */
 const mediaTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 export type ImagePart = Extract<RequestPart, { type: 'image' }>
@@ -29,7 +29,7 @@ export function imagesIn(parts: readonly Part[]): ImagePart[] {
   }))
 }
 
-/** Where a file is, in words. An address that is the content itself is not repeated. */
+/** The path or address of a file. A `data:` address is its content and is not repeated. */
 export function whereOf({ path, url }: Pick<FilePart, 'path' | 'url'>): string | undefined {
   return path ?? (url !== undefined && /^data:/i.test(url) ? undefined : url)
 }

@@ -34,7 +34,7 @@ export function closeFence(text: string): string {
 /** Characters of a label at the most. */
 export const longestLabel = 60
 
-/** A label is one line and not long, whatever name somebody chose. */
+/** Cuts a label to one short line, whatever name was chosen. */
 export function oneLine(text: string, longest: number = longestLabel): string {
   const line = text.replace(/[\s\u0085<>]+/g, ' ').trim()
   return line.length > longest ? `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…` : line

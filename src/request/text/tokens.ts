@@ -1,16 +1,14 @@
-/**
- * How many tokens a text takes. Counted once, when a message is written, and stored with it.
- */
+/** Token counts of texts. A message is counted once, when it is written, and its count is stored. */
 import type { TokenCount } from '../../log/events/message.ts'
 import type { Part } from '../../log/events/part.ts'
 import { imageTokens, isImage, whereOf } from './images.ts'
 
 export interface TokenEstimator {
-  /** Stored beside each count, so that counts of different kinds can be told apart. */
+  /** Stored with each count, to tell counts of different estimators apart. */
   readonly name: string
-  /** At once: for whatever is put together, cut or rendered on the way to a request. */
+  /** Counts synchronously, for texts that are put together on the way to a request. */
   count(text: string): number
-  /** Asks somebody who knows better, once, when a message is written. It never fails, and says who counted. */
+  /** Asks the provider, once, when a message is written. Never fails, and says who counted. */
   ask?(text: string): Promise<TokenCount>
 }
 
@@ -54,7 +52,7 @@ function isWide(code: number): boolean {
   )
 }
 
-/** What a message's parts take together. */
+/** Counts all parts of a message. */
 export function countParts(parts: readonly Part[], estimator: TokenEstimator): number {
   let tokens = 0
   for (const part of parts) {
@@ -64,13 +62,13 @@ export function countParts(parts: readonly Part[], estimator: TokenEstimator): n
   return tokens
 }
 
-/** The count that is stored with a message; a promise only where somebody has to be asked. */
+/** Returns the count to store with a message. A promise only if a provider is asked. */
 export function countForGood(parts: readonly Part[], estimator: TokenEstimator): TokenCount | Promise<TokenCount> {
   if (estimator.ask) return withImages(estimator.ask(parts.map(countedText).join('\n')), parts)
   return { count: countParts(parts, estimator), by: estimator.name }
 }
 
-/** Who counts text does not see what it names. */
+/** Adds the images, which a provider's count of the text does not include. */
 async function withImages(counted: Promise<TokenCount>, parts: readonly Part[]): Promise<TokenCount> {
   const { count, by } = await counted
   return { count: count + parts.filter(isImage).length * imageTokens, by }

@@ -5,7 +5,7 @@ import type { TokenEstimator } from './tokens.ts'
 interface Trimmed {
   text: string
   tokens: number
-  /** How many tokens were cut. */
+  /** Number of tokens that were cut. */
   cut: number
 }
 
@@ -15,8 +15,8 @@ interface TrimOptions {
   estimator: TokenEstimator
   how: string
   /**
-   * Both ends of what somebody wrote: errors stand at the end of an output, names at its beginning. Of a text that we put
-   * together, with fences in it, only the beginning: an end without its opening would stand outside of its fence.
+   * Keeps both ends of a foreign text, because errors stand at the end of an output and names at its beginning. Of a
+   * text of ours with fences, keeps only the beginning: an end would stand outside of its fence.
    */
   keep?: 'ends' | 'beginning'
 }

@@ -24,7 +24,6 @@ import { runUpkeep } from './upkeep/run-upkeep.ts'
 import { leaseKeeper } from './write/leases.ts'
 import { nodeRegister } from './write/nodes.ts'
 
-export { postgresCopySource, postgresCopyTarget } from './copy.ts'
 export type { PostgresOptions } from './parts.ts'
 export { postgresStatus } from './upkeep/status.ts'
 
@@ -131,13 +130,15 @@ function search({ database, projects, index, guard, readOnly }: Parts): Search {
   }
 }
 
-function upkeep(parts: Parts): Upkeep & Accounts & Pick<Directory, 'totals'> {
+function upkeep(parts: Parts): Upkeep & Accounts & Pick<Directory, 'totals'> & Pick<Store, 'upkeep'> {
   const { database, projects, epoch, guard, clock, directory: lists } = parts
   const due = maintenance({ database, projects, conversation: lists.conversation })
   const { message } = windows(parts)
   const { conversation } = directory(parts)
+  const run = runUpkeep(parts)
   return {
-    ...upkeepCalls({ run: runUpkeep(parts), message, conversation, clock }),
+    upkeep: run,
+    ...upkeepCalls({ run, message, conversation, clock }),
     ...(database.canKeep && { alone: exclusiveWork(database, epoch) }),
     expiring: (project, now, limit) => guard.reading(() => due.expiring(project, now, limit)),
     archivable: (project, query, page) => guard.reading(() => due.archivable(project, query, page)),

@@ -1,48 +1,28 @@
-/**
- * The numbers of projects. A project that holds anything is never removed, so a cached number is good for long. Only an
- * empty one can give way to a copy; so numbers are looked at again now and then, without waiting for it.
- */
+/** The numbers of projects. A project is never removed, so a cached number stays right. */
 import { InvalidInput } from '../../errors.ts'
 import { idProblem } from '../../log/events/id.ts'
 import { Recent } from '../../log/lru.ts'
 import type { Database } from './database.ts'
 
-const kept = 10_000
-const lookAgainMs = 5_000
+const maxCached = 10_000
 
 export type Projects = ReturnType<typeof projectNumbers>
 
 export function projectNumbers(database: Database) {
-  const numbers = new Recent<{ number: number; lookedAt: number }>(kept)
-
-  async function look(project: string): Promise<number | undefined> {
-    const [found] = await database.read<[number]>('select project from projects where id = $1', [project])
-    if (found) numbers.set(project, { number: found[0], lookedAt: performance.now() })
-    else numbers.delete(project)
-    return found?.[0]
-  }
-
-  function known(project: string): number | undefined {
-    const one = numbers.get(project)
-    if (one && performance.now() - one.lookedAt > lookAgainMs) {
-      one.lookedAt = performance.now()
-      // The cached number is good enough.
-      look(project).catch(() => undefined)
-    }
-    return one?.number
-  }
+  const numbers = new Recent<number>(maxCached)
 
   async function find(project: string): Promise<number | undefined> {
-    const number = known(project)
-    if (number !== undefined || idProblem(project)) return number
-    return look(project)
+    const cached = numbers.get(project)
+    if (cached !== undefined || idProblem(project)) return cached
+    const [row] = await database.read<[number]>('select project from projects where id = $1', [project])
+    if (row) numbers.set(project, row[0])
+    return row?.[0]
   }
 
   return {
     find,
     /** The number if it is cached. */
-    known,
-    forget: (project: string) => numbers.delete(project),
+    known: (project: string) => numbers.get(project),
     async ensure(project: string, now: number): Promise<number> {
       const number = await find(project)
       if (number !== undefined) return number

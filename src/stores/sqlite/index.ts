@@ -7,11 +7,13 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setImmediate as breathe } from 'node:timers/promises'
-import { ConversationPurged, IllegalState, NotFound, StoreClosed, StoreFailed, StoreReadOnly } from '../../errors.ts'
-import { purgedInto } from '../../log/archive-place.ts'
+import { ConversationPurged, IllegalState, StoreClosed, StoreReadOnly } from '../../errors.ts'
 import type { Proposal } from '../../log/event-log.ts'
 import type { Store, StoreOptions } from '../../log/store.ts'
-import { provedLines } from '../../log/upkeep/archive-check.ts'
+import { upkeepCalls } from '../../log/upkeep/upkeep-calls.ts'
+import type { Progress } from '../../log/upkeep.ts'
+import type { RunUpkeep, UpkeepOperation } from '../../log/upkeep-work.ts'
+import type { Message } from '../../log/views/message.ts'
 import { whenFree } from './busy.ts'
 import { type Database, openDatabase } from './database.ts'
 import { readEpoch } from './epoch.ts'
@@ -24,10 +26,7 @@ import { feed } from './read/subscribe.ts'
 import { windowReader } from './read/windows.ts'
 import { sameFile } from './same-file.ts'
 import { snapshots } from './transaction.ts'
-import { archiveLines, purges, restoreLines } from './upkeep/archives.ts'
-import { eraser } from './upkeep/erase.ts'
 import { maintenance } from './upkeep/maintenance.ts'
-import { refuseWithBranches } from './upkeep/purge.ts'
 import { refuseAlone, workerClient } from './worker/client.ts'
 import { Housekeeping } from './worker/housekeeping.ts'
 import { commitsBeforeGrowth, growWal } from './worker/wal.ts'
@@ -37,7 +36,6 @@ import { nodeRegister } from './write/nodes.ts'
 import { type Writer, writer } from './write/writer.ts'
 
 export { sqliteStatus } from './status.ts'
-export { sqliteCopySource, sqliteCopyTarget } from './upkeep/copy.ts'
 export { type Salvaged, salvage } from './upkeep/salvage.ts'
 
 export interface SqliteOptions extends StoreOptions {
@@ -135,7 +133,6 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     nextPosition: () => ++position,
     onStored: characters => housekeeping.stored(characters),
   })
-  const { erase, rewrite } = eraser({ database, heads, append })
   const upkeep = maintenance({ database, heads, reading, writing })
 
   /** Reading sees what other processes wrote, and its errors are ours. */
@@ -180,6 +177,41 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     refuseOther()
   }
 
+  async function message(project: string, id: string): Promise<Message | undefined> {
+    const positions = await side.call('find', id)
+    return reading(() =>
+      positions.map(position => windows.message(project, id, position)).find(found => found !== undefined),
+    )
+  }
+
+  const conversation = (project: string, id: string) => reading(() => heads.conversation(project, id)?.head)
+  const calls = upkeepCalls({ run: runUpkeep as RunUpkeep, message, conversation, clock })
+
+  /** Runs an operation of upkeep in the worker. */
+  async function runUpkeep(operation: UpkeepOperation, input: unknown, onProgress?: Progress): Promise<unknown> {
+    if (closed) throw new StoreClosed()
+    if (writingOperations.has(operation)) refuseUnwritable()
+    // What is still in the queue here is in the log before the worker reads it. And something is written, so that a repair
+    // is refused where nothing can be.
+    if (operation === 'repair') {
+      await writing(() => database.exec("update meta set value = value where name = 'position_floor'"))
+    }
+    const isRemoval = operation === 'erase' || operation === 'rewrite' || operation === 'purge'
+    try {
+      const result = await side.call('upkeep', { operation, input }, onProgress)
+      if (!isRemoval && operation !== 'restorePage') return result
+      events.wake()
+      if (!isRemoval) return result
+      events.forget()
+      const lingers = await scrubbed()
+      return operation === 'rewrite' ? result : { ...(result as object), ...lingers }
+    } catch (error) {
+      // The process that erased it may have been cut off right behind it.
+      if (isRemoval && error instanceof IllegalState) await scrubbed()
+      throw error
+    }
+  }
+
   return {
     append: (proposal: Proposal) =>
       writing(
@@ -198,12 +230,9 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
 
     messages: (window, page) => readingAtOnce(() => windows.messages(window, page)),
     measure: window => readingAtOnce(() => windows.measure(window)),
-    async message(project, id) {
-      const places = await side.call('find', id)
-      return reading(() => places.map(place => windows.message(project, id, place)).find(found => found !== undefined))
-    },
+    message,
 
-    conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
+    conversation,
     conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
     conversations: query => reading(() => lists.conversations(query)),
     workItems: query => reading(() => lists.workItems(query)),
@@ -211,11 +240,9 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => lists.sessions(query)),
     projects: () => reading(() => lists.projects()),
-    totals: project => side.call('totals', project),
 
     landmark: (project, conversationId, version) => side.call('landmark', { project, conversationId, version }),
 
-    audit: query => side.call('audit', query),
     spending: project => side.call('spending', project),
     spendingOf: (project, conversationIds) => side.call('spendingOf', { project, conversationIds }),
 
@@ -225,76 +252,16 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     },
     searchTitles: query => side.call('titles', query),
 
-    verify: ({ project, onProgress } = {}) => side.call('verify', project === undefined ? {} : { project }, onProgress),
-    async repair({ project, onProgress } = {}) {
-      refuseUnwritable()
-      // What is still in the queue here is in the log before the worker reads it. And something is written, so that nobody
-      // hears of a repair where nothing can be.
-      await writing(() => database.exec("update meta set value = value where name = 'position_floor'"))
-      return side.call('repair', project === undefined ? {} : { project }, onProgress)
-    },
-    async erase(request) {
-      const { project, messageId } = request
-      const known = await side.call('find', messageId)
-      const places = await reading(() => known.filter(place => windows.message(project, messageId, place)))
-      for (const place of places) await side.call('expectErase', place)
+    upkeep: runUpkeep as RunUpkeep,
+    ...calls,
+    async purge(request) {
       try {
-        const erased = await writing(() => {
-          return erase(request, places)
-        })
-        return { ...erased, ...(await scrubbed()) }
+        return await calls.purge(request)
       } catch (error) {
-        for (const place of places) await side.call('callOffErase', place).catch(() => undefined)
-        // Who erased it before may have been cut off right behind it.
-        if (error instanceof IllegalState) await scrubbed()
+        // The process that purged it may have been cut off right behind it.
+        if (error instanceof ConversationPurged) await scrubbed()
         throw error
       }
-    },
-    async rewrite(request) {
-      const archives = await writing(() => rewrite(request))
-      await scrubbed()
-      return archives
-    },
-    async purge({ project, conversationId, to, reason, origin }) {
-      refuseUnwritable()
-      const entry = await reading(() => heads.conversation(project, conversationId))
-      if (!entry) {
-        const why = await missing(project, conversationId)
-        // As with an erase: who purged it may have been cut off.
-        if (why instanceof ConversationPurged) await scrubbed()
-        throw why
-      }
-      await reading(() => refuseWithBranches(heads, project, conversationId))
-      const hash = Buffer.from(entry.hash).toString('base64')
-      const lines = provedLines(archiveLines(side, { project, conversationId }))
-      const archive = await to.write(`${project}-${conversationId}`, lines)
-      const input = {
-        project,
-        conversationId,
-        archive,
-        hash,
-        now: clock(),
-        origin,
-        ...(reason !== undefined && { reason }),
-      }
-      const recorded = () => reading(() => purges(database, project))
-      const purged = await purgedInto({ to, archive, recorded }, () => side.call('purge', input))
-      events.forget()
-      return { conversationId, events: purged.events, archive, ...(await scrubbed()) }
-    },
-    purges: project => reading(() => purges(database, project)),
-    async restore({ project, lines }) {
-      refuseUnwritable()
-      const id = await restoreLines(side, { project, lines, now: clock() })
-      events.wake()
-      const head = await reading(() => heads.conversation(project, id)?.head)
-      if (!head) throw new StoreFailed(`Conversation ${id} was restored but cannot be read.`, { id })
-      return head
-    },
-    async *export({ project, conversationId }) {
-      const entry = await reading(() => heads.conversation(project, conversationId))
-      if (!entry) throw await missing(project, conversationId)
-      yield* archiveLines(side, { project, conversationId })
     },
     expiring: (project, now, limit) => upkeep.expiring(project, now, limit),
     archivable: (project, due, page) => reading(() => upkeep.archivable(project, due, page)),
@@ -326,14 +293,11 @@ export async function sqliteStore(path: string, options: SqliteOptions): Promise
     // What hung on connections that were closed before is let go between two turns of the event loop.
     await breathe()
   }
-
-  async function missing(project: string, conversationId: string): Promise<Error> {
-    const purged = (await reading(() => purges(database, project))).find(one => one.conversationId === conversationId)
-    return purged
-      ? new ConversationPurged({ conversationId, archive: purged.archive })
-      : new NotFound('conversation', conversationId)
-  }
 }
+
+const writingOperations: ReadonlySet<UpkeepOperation> = new Set<UpkeepOperation>([
+  ...(['repair', 'erase', 'rewrite', 'purge', 'restorePage', 'addKeys', 'addPurges'] as const),
+])
 
 /** Where a link leads: under two names a store would have two indexes, and what is erased would stay in one of them. */
 function realPath(path: string): string {

@@ -14,10 +14,8 @@ import { windowReader } from './read/windows.ts'
 import { messageSearch } from './search/message-search.ts'
 import { openSearchIndex } from './search/open-search-index.ts'
 import { titleSearch } from './search/title-search.ts'
-import { auditor } from './upkeep/audit.ts'
-import { exporter } from './upkeep/export.ts'
 import { maintenance } from './upkeep/maintenance.ts'
-import { totaller } from './upkeep/totals.ts'
+import { RowReader } from './upkeep/row-reader.ts'
 
 /** A store as it is made, and its index. */
 function filledDatabase() {
@@ -94,14 +92,12 @@ it('lists, heads, windows, reading, archives, audit and what is due', () => {
     lists.sessions({ project, ...where, ...page })
   }
   lists.conversations({ project, status: ['active'], type: 'feature', cursor: '5.5' })
-  totaller(noted)(project)
   const windows = windowReader({ database: noted, heads })
   const window = { project, conversationId: 'c', viewer: everything, kinds: ['talk'] as const, start: 0, kept: [] }
   windows.messages(window, { limit: 10 })
   reader({ database: noted, heads, epoch: () => '' })
-  exporter(noted)
+  new RowReader(noted)
   maintenance({ database: noted, heads, reading: async read => read(), writing: async write => write() })
-  auditor(noted)({ project, actor: 'dev', ...times })
   expect(asked.size).toBeGreaterThan(50)
   expect(scansIn(database, asked)).toEqual([])
 })

@@ -2,7 +2,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { StoreStatus } from '../../log/status.ts'
-import { copiedName } from '../../log/upkeep/copy.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { readSchemaNumber } from './open-schema.ts'
@@ -30,10 +29,7 @@ export async function sqliteStatus(path: string): Promise<StoreStatus> {
       schema,
       newestSchema: schemaNumber,
       bytes: parts.reduce((sum, part) => sum + statSync(part).size, 0),
-      projects: projects.flatMap(([project, conversations, events]) =>
-        copiedName(project) === undefined ? [{ project, conversations, events }] : [],
-      ),
-      unfinishedCopies: projects.flatMap(([project]) => copiedName(project) || []),
+      projects: projects.map(([project, conversations, events]) => ({ project, conversations, events })),
     }
   } catch (error) {
     throw asStoreError(error, file)

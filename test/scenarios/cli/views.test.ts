@@ -150,8 +150,8 @@ describe('colloquy branch, compare and merge', () => {
     ])
     expect(help.stdout).toContain("$ colloquy branch ID --at 120 --title 'With a queue'")
     expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('must be from 1 to') })
-    expect(strangers).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('nothing in common') })
-    expect(unbranched.error().message).toContain('is no branch')
+    expect(strangers).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no common version') })
+    expect(unbranched.error().message).toContain('is not a branch')
   })
 })
 

@@ -1,13 +1,13 @@
-/** What an extractor found worth keeping. */
+/** An item that an extractor proposes. */
 import type { CheckpointDelta } from '../delta.ts'
 
 export type Addition = NonNullable<CheckpointDelta['add']>[number]
 
-/** Of one section, what ranks higher is kept first. */
+/** Within a section, a higher rank is kept first. */
 export interface Candidate extends Addition {
   sources: number[]
   rank: number
 }
 
-/** What a list marker, an id and the sources of an item take beside its text. */
+/** Tokens of the list marker, the id and the sources of an item. */
 export const itemOverhead = 12

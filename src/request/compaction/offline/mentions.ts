@@ -1,8 +1,8 @@
 /**
- * What messages mention by name: files, identifiers, addresses, versions, commands, commits. Taken from texts and tool
- * calls; results are left out, for a listing of a thousand files is not a thousand files that matter.
+ * Names in messages: files, identifiers, addresses, versions, commands, commits. Taken from texts and tool calls, not
+ * from results, because a listing of a thousand files is not a thousand files that matter.
  *
- * Words are split first and looked at one by one, so no pattern ever runs over a long unbroken text.
+ * Words are split first and tested one by one, so no pattern ever runs over a long unbroken text.
  */
 import type { ToolCallPart } from '../../../log/events/part.ts'
 import type { Message } from '../../../log/views/message.ts'
@@ -10,7 +10,7 @@ import { filesIn } from '../tool-files.ts'
 
 export interface Mention {
   text: string
-  /** How often and by whom; a person's mention weighs most. */
+  /** Number of mentions. A person's mention weighs most. */
   weight: number
   /** Ascending; the newest of many. */
   versions: number[]
@@ -36,7 +36,7 @@ export interface Mentions {
 
 const weights = { user: 6, code: 3, text: 2, call: 1, touched: 5 }
 const versionsKept = 8
-/** Of one text or argument. */
+/** Max characters that are read of one text or argument. */
 const charactersRead = 8_000
 
 export function mentionsIn(messages: readonly Message[]): Mentions {
@@ -131,7 +131,7 @@ const codeEnding = /\.(?:log|env|db|c|h|cs|go|cc|html|lock|conf|xml|json|gif|css
 function* wordsIn(text: string, isCode: boolean): Generator<Word> {
   for (const [raw] of text.slice(0, charactersRead).matchAll(/[^\s"'`()<>[\],;|=*]+/g)) {
     if (raw.length > 300) continue
-    // Code imports its neighbours by `./name.js`, which is no path that anybody could open from elsewhere.
+    // A relative import in code is no path that can be opened from elsewhere.
     if (raw.startsWith('../') || (isCode && raw.startsWith('./'))) continue
     const word = raw.replace(/^(?:\.\/|[@:!?]+)(?=[\w/~.])|[.:!?…]+$/g, '')
     if (/^https?:\/\/\w/.test(word)) yield { kind: 'address', word }
@@ -147,7 +147,7 @@ function isFile(word: string): boolean {
   const path = word.replace(/:\d+(?::\d+)?$/, '')
   if (!/^[\w@.~/+-]+$/.test(path) || !fileEnding.test(path) || path.includes('//') || /^(?:-|\.\w+$)/.test(path))
     return false
-  // `main.ts/app.ts` is two files and somebody's slash between them.
+  // `main.ts/app.ts` is two files with a slash between them.
   if (
     path
       .split('/')

@@ -1,4 +1,4 @@
-/** What the messages mention by name, as facts that list it: files by folder, identifiers, commands, addresses, versions. */
+/** Facts that list the names in messages: files by folder, identifiers, commands, addresses, versions. */
 import type { CheckpointItem } from '../../../log/events/checkpoint.ts'
 import type { Candidate } from './candidate.ts'
 import type { Mention, Mentions } from './mentions.ts'
@@ -11,12 +11,12 @@ const commandsLabel = 'Commands: '
 const addressesLabel = 'Addresses: '
 const versionsLabel = 'Versions: '
 const rootLabel = 'Project root: '
-/** How many things one fact lists. */
+/** Max names of one fact. */
 const mostListed = 40
 
 /**
- * Names in groups, so that a folder is written once. A group that the last checkpoint has already is written anew with
- * the old names behind the new ones.
+ * Groups names, so that a folder is written once. A group of the last checkpoint is written again with the old names
+ * behind the new ones.
  */
 export function factsOf(
   { root, files, names, addresses, versions, commands }: Mentions,
@@ -68,7 +68,10 @@ function byFolder(files: readonly Mention[]): Map<string, Mention[]> {
   return groups
 }
 
-/** What was run more than once, or builds and tests: looking around with ls and grep need not be remembered. */
+/**
+ * True for a command that ran more than once, or that builds or tests. Looking around with ls or grep is not worth a
+ * fact.
+ */
 function isWorthRepeating({ text, weight }: Mention): boolean {
   if (
     /^(?:ls|cat|head|tail|grep|rg|find|sed|wc|echo|cd|pwd|git (?:status|diff|log|add|commit|show|mv|rm|checkout))\b/.test(

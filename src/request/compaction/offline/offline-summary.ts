@@ -19,7 +19,7 @@ import { constraintsOf, deadEndsOf, decisionsOf, pendingOf, type Said, sentences
 import { type Turn, turnsOf } from './turns.ts'
 
 interface OfflineInput {
-  /** Of the last checkpoint. */
+  /** Items of the last checkpoint. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]
   /** Default: a tenth of the messages' tokens, and never more than {@link largestSummary}. */
@@ -64,8 +64,8 @@ export function summariseOffline({
 }
 
 /**
- * Every kind gets its share, what one leaves over goes to those after it, and what is left at the end to whoever still
- * has something, in the order of the kinds. The very first is always taken: a summary that says nothing helps nobody.
+ * Every kind gets its share. Unused room goes to the kinds after it, and at the end to any kind that has more, in
+ * order. The first candidate is always taken, because an empty summary helps no reader.
  */
 function chosen(kinds: readonly [number, Candidate[]][], room: number, estimator: TokenEstimator): Candidate[] {
   const queues = kinds.map(([share, candidates]) => ({ share, queue: withoutRepetition(candidates) }))
@@ -119,10 +119,10 @@ function withRewrites(candidates: readonly Candidate[], open: readonly Checkpoin
   return { add, rewrite: rewrite.filter(({ id, text }) => open.find(item => item.id === id)!.text !== text) }
 }
 
-/** How many open items of a section stand before the oldest have to give way. */
+/** Max open items of a section before the oldest are resolved. */
 const mostOpen: Partial<Record<CheckpointSection, number>> = { pending: 15, blockers: 6, decisions: 30, deadEnds: 15 }
 
-/** What the messages show about the items of the last checkpoint. */
+/** The changes of the last checkpoint's items that the messages show. */
 function changesTo(
   open: readonly CheckpointItem[],
   { messages, turns, said }: { messages: readonly Message[]; turns: readonly Turn[]; said: readonly Said[] },

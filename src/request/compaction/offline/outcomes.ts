@@ -1,4 +1,4 @@
-/** What was asked, what came of it, and what was still going on: the story of the turns. */
+/** The story of the turns: requests, their outcomes, and the work that was still open. */
 import type { CheckpointItem } from '../../../log/events/checkpoint.ts'
 import type { Message } from '../../../log/views/message.ts'
 import { filesIn } from '../tool-files.ts'
@@ -37,7 +37,7 @@ export function inProgressOf(turns: readonly Turn[]): Candidate[] {
 export const achieved =
   /^(?:(?:all )?done|fixed|implemented|created|added|removed|moved|renamed|updated|committed|replaced|wrote|refactored|merged|finished|completed|deleted|extracted|(?:everything|all|it|that|this) (?:now )?(?:works?|passes|passed|compiles|is))\b|\b(?:works now|is (?:now )?(?:complete|done|fixed)|(?:is|are|was|were|been) (?:created|added|removed|moved|fixed|implemented|committed))\b/i
 
-/** What was asked and what came of it, turn by turn; beside them commits and ticked lines, which are achievements by name. */
+/** Requests and their outcomes, turn by turn, with commits and ticked lines, which are achievements by name. */
 export function completedOf(input: {
   turns: readonly Turn[]
   mentions: Mentions

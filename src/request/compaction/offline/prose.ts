@@ -12,7 +12,7 @@ export interface Sentence {
 
 /** Longer lines are pasted, not written. */
 const longestLine = 1_500
-/** Nobody reads on beyond this, and a pasted book must not cost minutes. */
+/** Max characters that are read, so that a pasted book does not cost minutes. */
 const longestText = 60_000
 
 export function sentencesOf(text: string): Sentence[] {
@@ -92,6 +92,6 @@ export function joined(sentences: readonly Sentence[], characters: number): stri
     }
     taken = longer
   }
-  // What is announced and then does not fit need not be announced.
+  // Drops an announcement whose content does not fit.
   return taken.replace(/(?:[;.] |^)[^;.:]{1,40}:$/, '') || taken
 }

@@ -43,7 +43,7 @@ const idle =
 /** A person's constraints stand until they are lifted, so there must not be too many of them, nor too long ones. */
 const mostConstraints = 60
 
-/** What a person demanded, in their words. */
+/** Demands of a person, in their words. */
 export function constraintsOf(
   said: readonly Said[],
   open: readonly Pick<CheckpointItem, 'section' | 'text'>[],
@@ -56,7 +56,8 @@ export function constraintsOf(
       text.endsWith('?') || /^(?:why|how|what|who|when|where|is|are|do|does|can|could|will|would)\b/i.test(text)
     const strong = demands.test(text)
     if (isQuestion || !(strong || wishes.test(text))) return []
-    // A wish that the goal says already is said; a demand stands here too, because only here it is protected for ever.
+    // A wish that the goal has already is left out. A demand stays, because only a constraint is protected
+    // permanently.
     if (!strong && goals.some(goal => goal.includes(text))) return []
     return [{ section: 'constraints', text: clipped(text, 260), sources: [version], rank: strong ? 2 : 1 }]
   })
@@ -87,7 +88,7 @@ const left =
 const leftLabel =
   /^(?:(?:the )?(?:remaining|next|pending|open|todo|to do|still|left|outstanding)\b|what(?:'s| is) (?:left|next|missing))/
 
-/** What was still to be done at the end; what was left in the middle has mostly been done since. */
+/** Work that was open at the end. Open work in the middle has mostly been done since. */
 export function pendingOf(said: readonly Said[], messages: readonly Message[]): Candidate[] {
   const ticked = new Set(said.filter(sentence => sentence.ticked).map(sentence => normalised(sentence.text)))
   const recent = messages.length < 20 ? 0 : 0.6

@@ -1,10 +1,10 @@
-/** A conversation as turns: what somebody asked, and all that was said and done about it until the next question. */
+/** A conversation as turns: a request, and everything until the next one. */
 import type { Message } from '../../../log/views/message.ts'
 
 export interface Turn {
   /** Absent at the start of a range that begins in the middle of a turn. */
   request?: Message
-  /** What followed, the request itself not included. */
+  /** Messages after the request. */
   work: Message[]
 }
 

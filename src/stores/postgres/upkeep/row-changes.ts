@@ -1,6 +1,5 @@
 /** Changes the rows that upkeep changes, in a transaction that holds the conversation's lock. */
 
-import type { Appended, Proposal } from '../../../log/event-log.ts'
 import { checksum } from '../../../log/records/stored-row.ts'
 import type {
   ConversationPlace,
@@ -33,13 +32,13 @@ export interface RowChangesInput {
   project: number
   /** Added to the server's transaction numbers. */
   base: number
-  append(proposal: Proposal): Promise<Appended>
+  append: RowChangesPort['append']
 }
 
 export class RowChanges extends RowReader implements RowChangesPort {
   readonly #project: number
   readonly #base: number
-  readonly append: (proposal: Proposal) => Promise<Appended>
+  readonly append: RowChangesPort['append']
   /** Events that this transaction has added: the place of the next one. */
   #added = 0
 
@@ -128,6 +127,10 @@ export class RowChanges extends RowReader implements RowChangesPort {
         ...[requestId ?? null, reason ?? null, restoredAt ?? null],
       ],
     )
+  }
+
+  async copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void> {
+    for (const purge of purges) await this.addPurge(project, purge)
   }
 
   async markRestored({ conversationId }: ConversationPlace, at: number): Promise<void> {
@@ -231,12 +234,13 @@ export class RowChanges extends RowReader implements RowChangesPort {
   async setNewest(
     place: ConversationPlace,
     { version, hash, activeAt }: { version: number; hash: Uint8Array; activeAt: number },
-  ): Promise<void> {
+  ): Promise<boolean> {
     await this.ofConversation(
       place,
       'update conversations set version = $3, hash = $4, active_at = $5 where project = $1 and conversation = $2',
       [version, hash, activeAt],
     )
+    return true
   }
 
   async setAudience(place: ConversationPlace, lane: number, audience: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** Reads the rows that upkeep looks at. */
 import { numbersIn } from '../../../log/cursor.ts'
-import { idProblem, maximumIdBytes } from '../../../log/events/id.ts'
+import { idProblem } from '../../../log/events/id.ts'
 import type { WorkItem } from '../../../log/events/work-item.ts'
 import type { LaneKind } from '../../../log/records/lane.ts'
 import { blobsIn } from '../../../log/records/record.ts'
@@ -8,6 +8,7 @@ import { isIntact } from '../../../log/records/stored-row.ts'
 import type {
   ConversationPlace,
   ConversationRow,
+  ConversationSummary,
   EnvelopeRow,
   EventRow,
   KeyRow,
@@ -42,24 +43,22 @@ export class RowReader implements Rows {
     this.run = run
   }
 
-  async problems(): Promise<{ problems: string[]; isReadable: boolean }> {
+  async problems(_: string | undefined): Promise<{ problems: string[]; isReadable: boolean }> {
     return { problems: [], isReadable: true }
   }
 
   async projects(): Promise<string[]> {
-    const rows = await this.run<[string]>('select id from projects where octet_length(id) <= $1 order by project', [
-      maximumIdBytes,
-    ])
+    const rows = await this.run<[string]>('select id from projects order by project')
     return rows.map(([id]) => id)
   }
 
-  async conversations(project: string): Promise<Array<{ conversationId: string; events: number }>> {
-    const rows = await this.run<[string, number]>(
-      `select c.id, c.version - coalesce(c.branch_version, 0) from conversations c join projects p using (project)
+  async conversations(project: string): Promise<ConversationSummary[]> {
+    const rows = await this.run<[string, number, Uint8Array]>(
+      `select c.id, c.version - coalesce(c.branch_version, 0), c.hash from conversations c join projects p using (project)
       where p.id = $1 order by c.conversation`,
       [project],
     )
-    return rows.map(([conversationId, events]) => ({ conversationId, events }))
+    return rows.map(([conversationId, events, hash]) => ({ conversationId, events, hash }))
   }
 
   async conversation(place: ConversationPlace): Promise<ConversationRow | undefined> {

@@ -19,8 +19,12 @@ export function rowStore(parts: Parts): RowStore {
       try {
         return await database.transaction(async run => {
           await lockConversation(run, { epoch, project, conversationId: place.conversationId })
-          const append = (proposal: Parameters<typeof recordWithin>[3]) => recordWithin(run, parts, project, proposal)
-          return work(new RowChanges({ run, project, base, append }))
+          return work(
+            new RowChanges({
+              ...{ run, project, base },
+              append: (proposal, now) => recordWithin(run, { epoch, base, clock: () => now }, project, proposal),
+            }),
+          )
         })
       } catch (error) {
         // Another node took one of its messages into the index at this moment, or used one of its blobs.

@@ -1,7 +1,6 @@
 /** The state of a store: its schema, size and projects. */
 
 import type { StoreStatus } from '../../../log/status.ts'
-import { copiedName } from '../../../log/upkeep/copy.ts'
 import { openDatabase } from '../database.ts'
 import { asStoreError } from '../errors.ts'
 import { readSchemaNumber } from '../open-schema.ts'
@@ -38,10 +37,7 @@ export async function postgresStatus(address: string): Promise<StoreStatus> {
       schema,
       newestSchema: schemaNumber,
       bytes: row![1],
-      projects: projects.flatMap(([project, conversations, events]) =>
-        copiedName(project) === undefined ? [{ project, conversations, events }] : [],
-      ),
-      unfinishedCopies: projects.flatMap(([project]) => copiedName(project) || []),
+      projects: projects.map(([project, conversations, events]) => ({ project, conversations, events })),
     }
   } catch (error) {
     throw asStoreError(error, url.name)

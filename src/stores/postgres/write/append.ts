@@ -110,8 +110,6 @@ export class AppendQueue {
     } catch (error) {
       // One bad write must not take the others with it; and a row that was in the way may be gone by now.
       const mayPass = isConstraint((error as Error).cause) && !taken[0]!.isAlone
-      // An empty project may have given way to a copied one of its name.
-      if (mayPass) for (const { proposal } of taken) this.#input.projects.forget(proposal.project)
       if (mayPass) this.#queue.unshift(...taken.map(waiting => ({ ...waiting, isAlone: true })))
       else for (const waiting of taken) waiting.reject(error)
     }

@@ -4,22 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { archiveLines } from '../../../../test/support/archives.ts'
+import { upkeepOver } from '../../../log/upkeep/upkeep-over.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { headStore } from '../heads.ts'
 import { makeSchema } from '../open-schema.ts'
-import { importer } from '../upkeep/import.ts'
+import { rowStore } from '../upkeep/row-store.ts'
 import { feed } from './subscribe.ts'
 
 const place = { project: 'shop', conversationId: 'c' }
 
 /** A log of one event, and a reader of it that finds the file busy so often. */
-function busyDatabase(busy: number) {
+async function busyDatabase(busy: number) {
   const folder = mkdtempSync(join(tmpdir(), 'colloquy-readers-'))
-  const database = openDatabase({ path: join(folder, 'colloquy.db'), durability: 'relaxed' })
+  const path = join(folder, 'colloquy.db')
+  const database = openDatabase({ path, durability: 'relaxed' })
   makeSchema(database)
   const body = { title: 'Login', workItem: { type: 'thread', threadId: 't' } }
   const lines = archiveLines(place, [{ type: 'conversation.created', schema: 1, body }])
-  importer(database).page({ ticket: 't', project: place.project, lines, last: true, now: 0 })
+  const rows = rowStore({ path, durability: 'relaxed', epoch: 'e', busyTimeoutMs: 1000, reindex: async () => 0 })
+  await upkeepOver(rows)('restorePage', { ticket: 't', project: place.project, lines, isLast: true, now: 0 })
+  rows.close()
   let left = busy
   const often: Database = {
     ...database,
@@ -44,7 +48,7 @@ function busyDatabase(busy: number) {
 }
 
 it.each([{}, { conversationId: 'c' }])('who follows the log with %j reads on when it is free again', async where => {
-  const reader = busyDatabase(3).subscribe({ project: 'shop', from: 'start', ...where })
+  const reader = (await busyDatabase(3)).subscribe({ project: 'shop', from: 'start', ...where })
   expect(await reader.next()).toMatchObject({ value: { version: 1, event: { type: 'conversation.created' } } })
   await reader.return?.()
 })

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { archiveLines } from '../../../../test/support/archives.ts'
+import { upkeepOver } from '../../../log/upkeep/upkeep-over.ts'
 import { openDatabase } from '../database.ts'
 import { readEpoch } from '../epoch.ts'
 import { makeSchema } from '../open-schema.ts'
-import { importer } from '../upkeep/import.ts'
+import { rowStore } from '../upkeep/row-store.ts'
 import { messageSearch } from './message-search.ts'
 import { openSearchIndex } from './open-search-index.ts'
 
@@ -35,8 +36,10 @@ async function filledStore() {
       adds: { messages: 1, tokens: 3, input: 0, output: 0 },
     },
   ])
-  importer(log).page({ ticket: 't', project, lines, last: true, now: 0 })
   const settings = { path, durability: 'relaxed', epoch: readEpoch(log), readOnly: false } as const
+  const rows = rowStore({ ...settings, busyTimeoutMs: 1000, reindex: async () => 0 })
+  await upkeepOver(rows)('restorePage', { ticket: 't', project, lines, isLast: true, now: 0 })
+  rows.close()
   const index = openSearchIndex({ ...settings, busyTimeoutMs: 1000 })
   onTestFinished(() => {
     index.close()

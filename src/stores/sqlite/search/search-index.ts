@@ -125,14 +125,23 @@ export class SearchIndex {
     this.#change(() => this.#removals.callOffErase(position))
   }
 
-  /** Removes a conversation from the index and, by `removeFromLog`, from the log: both, or neither. */
-  forgetConversation(conversation: number, removeFromLog: () => { purge: number }): void {
-    this.#change(() => {
+  /**
+   * Removes a conversation from the index and, by `removeFromLog`, from the log: both, or neither. It waits for the log's
+   * own connection only, so no other work of this thread comes between.
+   */
+  async forgetConversation(conversation: number, removeFromLog: () => Promise<{ purge: number }>): Promise<void> {
+    this.database.exec('begin immediate')
+    try {
       if (!this.#removals.removeConversation(conversation, () => this.size())) this.#empty()
-      const { purge } = removeFromLog()
+      const { purge } = await removeFromLog()
       // The next feed should notice any other purge. This transaction still sees the log as it was before.
       if (this.#log.lastPurge() === purge - 1 && !this.#missedPurge()) this.#putProgress('purges', String(purge))
-    })
+      this.database.exec('commit')
+    } catch (error) {
+      this.database.rollback()
+      this.#dropCaches()
+      throw error
+    }
   }
 
   /** Empties the index. The next feed builds it again. */
@@ -219,9 +228,13 @@ export class SearchIndex {
     try {
       inTransaction(this.database, work)
     } catch (error) {
-      this.#entries.forgetNames()
-      this.spending.drop()
+      this.#dropCaches()
       throw error
     }
+  }
+
+  #dropCaches(): void {
+    this.#entries.forgetNames()
+    this.spending.drop()
   }
 }

@@ -10,7 +10,7 @@ import { workItemKey } from '../../../log/events/work-item.ts'
 import { nameless, parsedOr } from '../../../log/fold.ts'
 import { blobsIn } from '../../../log/records/record.ts'
 import { type ChecksumInput, checksum, isIntact } from '../../../log/records/stored-row.ts'
-import { laneInBody } from '../../../log/upkeep/archived-rows.ts'
+import { laneInBody } from '../../../log/upkeep/export.ts'
 import type { Database } from '../database.ts'
 import type { Value } from '../statement.ts'
 import { type Gap, type OrderedQuery, orderedRows, type Row, rowsByNumber } from './readable-rows.ts'
@@ -170,7 +170,7 @@ function rescueEvents(rescue: Rescue, lanes: Lanes): void {
 
 /** Puts a message whose lane was lost. Its body says what the lane is. */
 function putWithLane({ put }: Rescue, lanes: Lanes, event: Fields & ChecksumInput): void {
-  const { audienceKey, kind, audience } = laneInBody(event.type, Number(event.schema), event.body, event.message)
+  const { audienceKey, kind, audience } = laneInBody({ ...event, schema: Number(event.schema) })
   const row = {
     lane: event.lane,
     conversation: event.conversation!,

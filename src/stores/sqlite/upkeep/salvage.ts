@@ -7,12 +7,13 @@
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StoreUnusable } from '../../../errors.ts'
+import { repair } from '../../../log/upkeep/repair.ts'
 import { makeFolder } from '../../common/make-folder.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { asStoreError, isBroken, sqliteCode } from '../errors.ts'
 import { makeSchema } from '../open-schema.ts'
-import { repairer } from './repair.ts'
 import { rescueTables } from './rescued-tables.ts'
+import { rowStore } from './row-store.ts'
 import { changedTables } from './table-definitions.ts'
 
 export interface Salvaged {
@@ -57,7 +58,7 @@ async function writeDraft(source: Database, path: string, unreadable: readonly s
   try {
     makeSchema(target)
     const losses = rescueTables(source, target, unreadable)
-    await repairer(target)({ onProgress: () => {} })
+    await repairHeads(path)
     const count = target.prepare('select (select count(*) from conversations), (select count(*) from events)')
     const [conversations, events] = count.get() as [number, number]
     // A write-ahead log would keep the name of the draft.
@@ -65,6 +66,15 @@ async function writeDraft(source: Database, path: string, unreadable: readonly s
     return { conversations, events, losses }
   } finally {
     close(target)
+  }
+}
+
+async function repairHeads(path: string): Promise<void> {
+  const rows = rowStore({ path, durability: 'full', epoch: '', busyTimeoutMs: 1000, reindex: async () => 0 })
+  try {
+    await repair(rows, {})
+  } finally {
+    rows.close()
   }
 }
 

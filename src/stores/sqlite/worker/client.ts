@@ -7,8 +7,10 @@
 import { Worker } from 'node:worker_threads'
 import {
   ColloquyError,
+  ConversationPurged,
   IllegalState,
   InvalidInput,
+  NotFound,
   StoreBusy,
   StoreClosed,
   StoreDamaged,
@@ -16,6 +18,7 @@ import {
   StoreFull,
   StoreReadOnly,
   StoreUnusable,
+  VersionConflict,
 } from '../../../errors.ts'
 import type { Progress } from '../../../log/upkeep.ts'
 import { needsWorker } from '../../common/worker-file.ts'
@@ -134,7 +137,15 @@ const carriedClasses = new Map(
   ]),
 )
 
-const invalidInput = new InvalidInput('', '').code
+type Facts = Readonly<Record<string, unknown>>
+
+/** The classes that take more than a message and facts. */
+const carriedWithFacts: Partial<Record<string, (facts: Facts) => Error>> = {
+  'input/invalid': facts => new InvalidInput(String(facts.field), String(facts.reason)),
+  'not-found': facts => new NotFound(facts.what as 'message', String(facts.id)),
+  'log/version-conflict': facts => new VersionConflict(facts as ConstructorParameters<typeof VersionConflict>[0]),
+  'conversation/purged': facts => new ConversationPurged(facts as ConstructorParameters<typeof ConversationPurged>[0]),
+}
 
 function workerFailure(error: unknown, path: string): Error {
   const failure = error === undefined ? undefined : asStoreError(error, path)
@@ -150,7 +161,8 @@ function workerFailure(error: unknown, path: string): Error {
 function revived({ message, errcode, code, facts }: CarriedError, path: string): Error {
   const errorClass = code === undefined ? undefined : carriedClasses.get(code)
   if (errorClass) return new errorClass(message, { ...facts })
-  if (facts && code === invalidInput) return new InvalidInput(String(facts.field), String(facts.reason))
+  const withFacts = facts && code !== undefined && carriedWithFacts[code]?.(facts)
+  if (withFacts) return withFacts
   if (errcode !== undefined) return asStoreError(Object.assign(new Error(message), { errcode }), path)
   return new StoreFailed(`${path}: ${message}. If it happens again, run 'colloquy verify': the file may be damaged.`, {
     path,

@@ -1,10 +1,9 @@
 /** The messages between the engine's thread and its worker. */
 
-import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from '../../../log/accounts.ts'
-import type { Landmark, Listed, ProjectTotals } from '../../../log/directory.ts'
-import type { Origin } from '../../../log/events/recorded-event.ts'
+import type { ProjectSpending, Spending } from '../../../log/accounts.ts'
+import type { Landmark } from '../../../log/directory.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
-import type { RepairReport, VerifyReport } from '../../../log/upkeep.ts'
+import type { UpkeepOperation } from '../../../log/upkeep-work.ts'
 
 export interface WorkerSettings {
   path: string
@@ -28,43 +27,13 @@ export interface Operations {
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
   landmark: { takes: { project: string; conversationId: string; version: number }; gives: Landmark | undefined }
-  totals: { takes: string; gives: ProjectTotals }
-  audit: { takes: AuditQuery; gives: Listed<AuditEntry> }
   spending: { takes: string; gives: ProjectSpending }
   spendingOf: {
     takes: { project: string; conversationIds: readonly string[] }
     gives: Record<string, Spending>
   }
-  verify: { takes: { project?: string }; gives: VerifyReport }
-  repair: { takes: { project?: string }; gives: RepairReport }
-  /** Reads lines of an archive after a version. The first page fixes `upTo`: later appends stay out of the archive. */
-  exportPage: {
-    takes: { project: string; conversationId: string; after: number; upTo: number | undefined }
-    gives: { lines: string[]; last: number; upTo: number }
-  }
-  purge: {
-    takes: {
-      project: string
-      conversationId: string
-      archive: string
-      hash: string
-      now: number
-      reason?: string
-      origin: Origin
-    }
-    gives: { events: number }
-  }
-  /** Takes one page of the lines of a restore. The conversation appears with the last page. */
-  restorePage: {
-    takes: { ticket: string; project: string; lines: string[]; last: boolean; now: number }
-    gives: string | undefined
-  }
-  /** Drops the pages of a restore that will not be finished. */
-  abandonRestore: { takes: string; gives: undefined }
-  /** Prepares the index for the erasing of the message at a position. */
-  expectErase: { takes: number; gives: undefined }
-  /** Undoes that: the message was not erased. */
-  callOffErase: { takes: number; gives: undefined }
+  /** Runs an operation of upkeep: `log/upkeep-work.ts` has the input and the result of each. */
+  upkeep: { takes: { operation: UpkeepOperation; input: unknown }; gives: unknown }
   /** Overwrites removed content in the index and in write-ahead logs. Gives true when all of it is gone. */
   scrub: { takes: undefined; gives: boolean }
 }

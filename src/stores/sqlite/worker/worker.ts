@@ -1,5 +1,5 @@
 /**
- * The worker thread of a store: search, totals, verify, export, purge, restore, the feed of the index and checkpoints. It
+ * The worker thread of a store: search, upkeep, the feed of the index and checkpoints. It
  * has its own connections and works in short slices, so that neither appends nor streams wait.
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,15 +11,9 @@ import { messageSearch } from '../search/message-search.ts'
 import { isDamaged, openSearchIndex, removeSearchIndex } from '../search/open-search-index.ts'
 import type { SearchIndex } from '../search/search-index.ts'
 import { titleSearch } from '../search/title-search.ts'
-import { auditor } from '../upkeep/audit.ts'
-import { exporter } from '../upkeep/export.ts'
-import { importer } from '../upkeep/import.ts'
 import { landmarkEvery } from '../upkeep/landmarks.ts'
-import { purger } from '../upkeep/purge.ts'
-import { repairer } from '../upkeep/repair.ts'
-import { repairIndexes } from '../upkeep/repair-indexes.ts'
-import { totaller } from '../upkeep/totals.ts'
-import { verifier } from '../upkeep/verify.ts'
+import { type RowConnections, rowStore } from '../upkeep/row-store.ts'
+import { runUpkeep } from '../upkeep/run-upkeep.ts'
 import { checkpointer } from './checkpoint.ts'
 import type { Call, Operation, Operations, Reply, WorkerSettings } from './protocol.ts'
 
@@ -63,7 +57,7 @@ function search() {
 }
 
 /** Runs work on an index that is up to date. */
-function indexed<T>(work: () => T): Promise<T> {
+function indexed<T>(work: () => T | Promise<T>): Promise<T> {
   return repairing(async () => {
     await index().feed()
     return work()
@@ -85,11 +79,19 @@ async function repairing<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-const exportPage = once(() => exporter(log()))
-const purge = once(() => purger(log()))
-const restoring = once(() => importer(log()))
-const totals = once(() => totaller(log()))
-const audit = once(() => auditor(log()))
+let openRows: RowConnections | undefined
+const upkeep = once(() => {
+  openRows = rowStore({ ...settings, busyTimeoutMs, reindex })
+  return runUpkeep({ rows: openRows, log, index, indexed })
+})
+
+/** Builds the index again. Returns the number of messages in it. */
+async function reindex(): Promise<number> {
+  await indexed(() => index().startOver())
+  await index().feed()
+  return index().size()
+}
+
 const checkpoint = once(() => checkpointer(log(), busyTimeoutMs))
 const indexCheckpoint = () => checkpointer(index().database, busyTimeoutMs)
 /** Between two tries writers get their turn. An erasing caller waits for readers less than a second. */
@@ -110,57 +112,10 @@ const handlers: Handlers = {
     if (landmark && query.version - landmark.conversation.version < landmarkEvery) return landmark
     return indexed(() => index().landmark(query))
   },
-  totals: project => totals()(project),
-  audit: query => audit()(query),
+  upkeep: ({ operation, input }, onProgress) => upkeep()(operation, input as never, onProgress),
   spending: project => indexed(() => index().spending.ofProject(project)),
   spendingOf: ({ project, conversationIds }) =>
     indexed(() => index().spending.ofConversations(project, conversationIds)),
-  async verify({ project }, onProgress) {
-    // Its own connection, because each conversation is read in a transaction.
-    const database = openDatabase({ ...settings, readOnly: true, busyTimeoutMs })
-    try {
-      return await verifier(database)({ ...(project !== undefined && { project }), onProgress })
-    } finally {
-      database.close()
-    }
-  },
-  async repair({ project }, onProgress) {
-    // Its own connection, for its transactions.
-    const database = openDatabase({ ...settings, busyTimeoutMs })
-    try {
-      database.prepareToWrite()
-      repairIndexes(database)
-      const heads = await repairer(database)({ ...(project !== undefined && { project }), onProgress })
-      await indexed(() => index().startOver())
-      await index().feed()
-      return { heads, indexed: index().size() }
-    } finally {
-      database.close()
-    }
-  },
-  exportPage: input => exportPage()(input),
-  async purge(input) {
-    const row = purge().find(input)
-    let removed: ReturnType<ReturnType<typeof purger>['remove']> | undefined
-    const remove = () => (removed ??= purge().remove(input))
-    try {
-      await indexed(() => index().forgetConversation(row, remove))
-    } catch (error) {
-      // The log is purged all the same. The next feed of the index notices.
-      if (!removed) throw error
-    }
-    return { events: removed!.events }
-  },
-  async expectErase(position) {
-    await indexed(() => index().expectErase(position))
-    return undefined
-  },
-  async callOffErase(position) {
-    index().callOffErase(position)
-    return undefined
-  },
-  restorePage: input => restoring().page(input),
-  abandonRestore: ticket => restoring().abandon(ticket),
   async scrub() {
     // Feeding removes the words of erased messages.
     await indexed(() => undefined)
@@ -181,6 +136,7 @@ port.on('message', (message: Call | 'stop') => {
       port.close()
       openIndex?.close()
       openLog?.close()
+      openRows?.close()
     })
     return
   }
