@@ -7,7 +7,7 @@
 import type * as errors from './errors.ts'
 
 export type { AgentManager } from './agents/runs/agent-manager.ts'
-export type { LiveUpdate } from './agents/runs/live.ts'
+export type { LiveUpdate } from './agents/runs/live-channel.ts'
 export type { RunResult } from './agents/runs/run.ts'
 export type { RunOptions } from './agents/runs/run-options.ts'
 export type { DispatchManager } from './agents/scheduling/dispatch-manager.ts'

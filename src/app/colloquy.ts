@@ -2,7 +2,7 @@
 
 import type { AgentManager } from '../agents/runs/agent-manager.ts'
 import type { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
-import type { OrchestrateOptions } from '../agents/scheduling/orchestrations.ts'
+import type { OrchestrateOptions } from '../agents/scheduling/orchestration.ts'
 import type { OrchestrationResult } from '../agents/scheduling/orchestrator.ts'
 import type { TeamProject } from '../agents/team-access.ts'
 import type { UpdatesOptions } from '../conversation/access/updates.ts'

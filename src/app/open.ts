@@ -1,6 +1,6 @@
 /** Opens a store and puts the managers over it. */
 
-import { liveChannel } from '../agents/runs/live.ts'
+import { liveChannel } from '../agents/runs/live-channel.ts'
 import { runKeeper } from '../agents/runs/run-keeper.ts'
 import { autorun } from '../agents/scheduling/autorun.ts'
 import type { Dispatcher } from '../agents/scheduling/dispatcher.ts'

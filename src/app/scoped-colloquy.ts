@@ -4,12 +4,12 @@
  */
 
 import { AgentManager } from '../agents/runs/agent-manager.ts'
-import type { LiveChannel } from '../agents/runs/live.ts'
+import type { LiveChannel } from '../agents/runs/live-channel.ts'
 import type { RunKeeper } from '../agents/runs/run-keeper.ts'
 import { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
 import type { DispatchSettings } from '../agents/scheduling/dispatch-settings.ts'
 import type { Dispatcher } from '../agents/scheduling/dispatcher.ts'
-import { runOrchestrator } from '../agents/scheduling/orchestrations.ts'
+import { runOrchestrator } from '../agents/scheduling/orchestration.ts'
 import type { TaskWorker } from '../agents/scheduling/worker.ts'
 import { type RunningShift, type TeamParts, teamParts } from '../agents/team-access.ts'
 import { checkAsked } from '../conversation/access/input-schemas.ts'
@@ -289,7 +289,7 @@ export class Scoped implements Colloquy {
       root: this.root,
       live,
       keeper: runs,
-      opened: models,
+      openedModels: models,
       mcp,
     })
   }

@@ -7,7 +7,7 @@ import { IllegalState } from '../../errors.ts'
 import type { Model } from '../../models/model.ts'
 import type { Approvals } from '../build-settings.ts'
 import type { AgentManager } from '../runs/agent-manager.ts'
-import type { LivePart } from '../runs/live.ts'
+import type { LivePart } from '../runs/live-channel.ts'
 import { tool } from '../tools/tool.ts'
 
 export interface Harness {

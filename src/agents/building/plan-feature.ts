@@ -2,7 +2,7 @@
 
 import type { Feature } from '../../conversation/work/item-views.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
-import type { LivePart } from '../runs/live.ts'
+import type { LivePart } from '../runs/live-channel.ts'
 import type { RunOptions } from '../runs/run-options.ts'
 import type { TeamParts } from '../team-access.ts'
 import type { OnProgress } from './progress.ts'

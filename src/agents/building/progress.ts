@@ -3,7 +3,7 @@
 import type { LandingOutcome } from '../../log/events/work/landing.ts'
 import type { CheckResult, RalphOutcome } from '../../log/events/work/ralph.ts'
 import type { Verdict } from '../../log/events/work/review.ts'
-import type { LivePart } from '../runs/live.ts'
+import type { LivePart } from '../runs/live-channel.ts'
 
 export type TeamProgress =
   /** Another process has the work, and may be dead: its lease runs out at that ISO time. */

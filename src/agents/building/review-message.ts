@@ -1,7 +1,7 @@
 /** What QA and whoever merges are told: the task, what changed, what the checks say. Pure. */
 import type { CheckResult } from '../../log/events/work/ralph.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
-import { shortened } from '../tools/tool.ts'
+import { shorten } from '../tools/tool.ts'
 import type { RalphTask } from './ralph-message.ts'
 
 const diffCharacters = 40_000
@@ -26,7 +26,7 @@ export function reviewMessage({
     task.description && fence(task.description, `task ${task.taskId}`, 'the task'),
     before && `The review before sent it back with:\n${fence(before, `review ${number - 1}`, 'the review before')}`,
     `The checks, as they were run after the last change:\n${checkLines(checks)}`,
-    `What changed:\n${fence(shortened(diff || '(nothing)', diffCharacters), `diff ${number}`, 'the difference')}`,
+    `What changed:\n${fence(shorten(diff || '(nothing)', diffCharacters), `diff ${number}`, 'the difference')}`,
     'Look at the files where the difference does not say enough. Then give your verdict with the tool review: pass, or return with what must change. Without tools answer with JSON alone: {"verdict": "pass" or "return", "feedback": "…"}',
   ]
     .filter(Boolean)

@@ -15,7 +15,7 @@ export interface AgentModels {
    * @throws {ModelMissing} when none is named
    * @throws {FeatureOff} when the project has agents switched off
    */
-  choose(head: Pick<SessionHead, 'agentType' | 'requests'>, asked: Pick<RunOptions, 'model' | 'root'>): Promise<Model>
+  choose(head: Pick<SessionHead, 'agentType' | 'requests'>, options: Pick<RunOptions, 'model' | 'root'>): Promise<Model>
   /** Names of the models in the project's settings. */
   configured(): string[]
 }
@@ -26,7 +26,7 @@ export function agentModels({
   defaultModel,
   isOn,
   root: projectRoot,
-  opened,
+  openedModels,
 }: {
   scope: Scope
   settings: AgentSettings
@@ -35,38 +35,39 @@ export function agentModels({
   isOn: boolean
   root: string | undefined
   /** Models opened by name, each once. */
-  opened: Map<string, Promise<Model>>
+  openedModels: Map<string, Promise<Model>>
 }): AgentModels {
   const { project } = scope
 
   function settingsOf(name: string): ModelSettings {
     const { prices, concurrency } = settings
-    const places = typeof concurrency === 'number' ? concurrency : concurrency[name]
-    return { prices, ...(places !== undefined && { concurrency: places }) }
+    const maxCalls = typeof concurrency === 'number' ? concurrency : concurrency[name]
+    return { prices, ...(maxCalls !== undefined && { concurrency: maxCalls }) }
   }
 
   return {
-    async choose(head, { model: asked, root = projectRoot }) {
+    async choose(head, { model: override, root = projectRoot }) {
       if (!isOn) throw new FeatureOff({ feature: 'agents', project })
       const { model, models } = settings
-      const named = asked ?? head.requests?.model ?? models[head.agentType] ?? model ?? defaultModel
-      if (named === undefined) throw new ModelMissing(head.agentType)
-      if (typeof named !== 'string') return named
-      if (root === undefined && named.startsWith('command:')) {
-        throw new IllegalState(`A program works in the project's folder: projects.${project}.root is missing.`, {
-          project,
-        })
+      const choice = override ?? head.requests?.model ?? models[head.agentType] ?? model ?? defaultModel
+      if (choice === undefined) throw new ModelMissing(head.agentType)
+      if (typeof choice !== 'string') return choice
+      if (root === undefined && choice.startsWith('command:')) {
+        throw new IllegalState(
+          `${choice} runs a program, which needs the project's folder. Nothing was run; set projects.${project}.root.`,
+          { project },
+        )
       }
       // A command runs in the folder it was opened for.
-      const key = JSON.stringify([named, root])
-      let found = opened.get(key)
-      if (!found) {
-        found = openModel(named, { ...settingsOf(named), ...(root !== undefined && { folder: root }) })
-        opened.set(key, found)
+      const key = JSON.stringify([choice, root])
+      let opened = openedModels.get(key)
+      if (!opened) {
+        opened = openModel(choice, { ...settingsOf(choice), ...(root !== undefined && { folder: root }) })
+        openedModels.set(key, opened)
         // A model that failed to open may open later, for example once its key is set.
-        found.catch(() => opened.delete(key))
+        opened.catch(() => openedModels.delete(key))
       }
-      return found
+      return opened
     },
     configured() {
       const { model, models } = settings

@@ -1,18 +1,18 @@
-/** What a run is given, and which messages it answers. */
+/** Input of a run. */
 
 import type { Message } from '../../log/views/message.ts'
+import type { SessionHead } from '../../log/views/session.ts'
 import type { Model, ModelPriority } from '../../models/model.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { RunDesk } from './desk.ts'
 import type { RunCalls } from './tool-calls.ts'
 
 export interface RunInput {
-  /** What it is to answer. */
+  /** The message it answers. */
   trigger: Message
   model: Model
   tools: readonly Tool[]
   signal: AbortSignal
-  /** Whether another run took its place: told by the lease. */
+  /** True once another run has taken its place. */
   isSuperseded(): boolean
   priority?: ModelPriority
   /** Maximum number of model calls. */
@@ -24,13 +24,16 @@ export interface RunInput {
 }
 
 /** Returns the newest message to this agent by a person, or by an agent in a person's place. */
-export function newcomer(messages: readonly Message[], { head }: Pick<RunDesk, 'head'>): Message | undefined {
+export function newestMessageFor(
+  { agentName }: Pick<SessionHead, 'agentName'>,
+  messages: readonly Message[],
+): Message | undefined {
   return messages.findLast(
     ({ role, author, internal, addressees, content }) =>
       role === 'user' &&
       !internal &&
-      author !== head.agentName &&
+      author !== agentName &&
       content.trim() !== '' &&
-      (!addressees || addressees.length === 0 || addressees.includes(head.agentName)),
+      (!addressees || addressees.length === 0 || addressees.includes(agentName)),
   )
 }

@@ -1,30 +1,36 @@
-/** The runs of this process: their leases are renewed, they can be stopped, and none outlives the store. */
+/** The runs of this process. Their leases are renewed, they can be stopped, and closing the store waits for them. */
 
 import type { Claim } from '../../conversation/turns/agent-views.ts'
 import { LeaseLost } from '../../errors.ts'
 import { timerMs } from '../../timers.ts'
 
 interface KeptRun {
-  readonly sessionId: string
   readonly signal: AbortSignal
   isSuperseded(): boolean
-  /** Resolves when the run has ended, successfully or not. */
-  readonly over: Promise<void>
-  stop(why: 'cancelled' | 'superseded'): void
   /** Must be called when the run has ended. */
   end(): void
 }
 
+type StopReason = 'cancelled' | 'superseded'
+
+interface RunningRun extends KeptRun {
+  /** Resolves when the run has ended. */
+  readonly over: Promise<void>
+  stop(reason: StopReason): void
+}
+
 export interface RunKeeper {
   keep(sessionId: string, claim: Claim, options: { leaseMs: number; signal?: AbortSignal | undefined }): KeptRun
-  find(sessionId: string): KeptRun | undefined
+  has(sessionId: string): boolean
+  /** Stops a session's run and waits for its end. Returns false if there is none. */
+  stop(sessionId: string, reason: StopReason): Promise<boolean>
   count(): number
   /** Stops all runs and waits until their ends are recorded. */
   close(): Promise<void>
 }
 
 export function runKeeper(): RunKeeper {
-  const runs = new Map<string, KeptRun>()
+  const runs = new Map<string, RunningRun>()
   return {
     keep(sessionId, claim, { leaseMs, signal }) {
       const stopping = new AbortController()
@@ -42,13 +48,12 @@ export function runKeeper(): RunKeeper {
         },
         timerMs(leaseMs / 3),
       ).unref()
-      const kept: KeptRun = {
-        sessionId,
+      const kept: RunningRun = {
         signal: signal ? AbortSignal.any([signal, stopping.signal]) : stopping.signal,
         isSuperseded: () => isSuperseded,
         over,
-        stop(why) {
-          isSuperseded ||= why === 'superseded'
+        stop(reason) {
+          isSuperseded ||= reason === 'superseded'
           stopping.abort()
         },
         end() {
@@ -60,12 +65,18 @@ export function runKeeper(): RunKeeper {
       runs.set(sessionId, kept)
       return kept
     },
-    find: sessionId => runs.get(sessionId),
+    has: sessionId => runs.has(sessionId),
+    async stop(sessionId, reason) {
+      const running = runs.get(sessionId)
+      running?.stop(reason)
+      await running?.over
+      return running !== undefined
+    },
     count: () => runs.size,
     async close() {
       const open = [...runs.values()]
-      for (const one of open) one.stop('cancelled')
-      await Promise.all(open.map(one => one.over))
+      for (const running of open) running.stop('cancelled')
+      await Promise.all(open.map(({ over }) => over))
     },
   }
 }

@@ -4,7 +4,7 @@ import type { MessageInput } from '../../log/commands/message-input.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { Model, ModelPriority } from '../../models/model.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { LiveUpdate } from './live.ts'
+import type { LiveUpdate } from './live-channel.ts'
 import type { RunResult } from './run.ts'
 
 /** A session by its id, or an agent of a conversation, whose session is created if needed. */
@@ -17,7 +17,7 @@ export interface RunOptions {
   trigger?: { messageId: string }
   /** By name or opened. Default: the session's, the agent type's, the project's. */
   model?: Model | string
-  /** Stops the run; what was said by then is kept. */
+  /** Stops the run. Its text so far is kept. */
   signal?: AbortSignal
   /** Priority when calls of the model must wait. Default `normal`. */
   priority?: ModelPriority
@@ -30,11 +30,11 @@ export interface RunOptions {
   answerWithinMs?: number
   /** Stops a run of the session in this process and takes its place. */
   supersedes?: boolean
-  /** Waits while another run has the session. Always so with a message. */
+  /** Waits while another run has the session. A run with a message always waits. */
   waits?: boolean
   /** Write options of the message. With a key it is stored, and answered, once. */
   write?: WriteOptions
-  /** The folder its tools are confined to, if not the project's. */
+  /** The folder its tools are confined to. Default: the project's. */
   root?: string
   /** Starts with an empty window: earlier messages are kept but not sent. */
   fresh?: boolean
@@ -51,8 +51,8 @@ export interface StartedRun {
   conversationId: string
   agent: string
   model: string
-  /** The message it answers; absent while that is not known yet. */
+  /** The message it answers; absent until the run has found it. */
   messageId?: string
-  /** The result. It need not be awaited: the log has it, too. */
+  /** The result, which the log has, too. */
   ended: Promise<RunResult>
 }

@@ -1,9 +1,9 @@
 /**
- * One run: an agent answers what waits in its session. The model is called, its tools are run, and it is called again
- * until it has no more calls. The run's owner holds the session's lease.
+ * One run: calls the model, runs the tools it calls, and calls it again until it calls none. The caller holds the
+ * session's lease.
  *
- * Everything is in the log before the next step, so an interrupted run can be resumed at any point, and every ending is
- * recorded. Messages that arrive meanwhile are included in the next step and answered once.
+ * Everything is in the log before the next step, so an interrupted run can be resumed at any point, and every end is
+ * recorded. Messages that arrive meanwhile are part of the next step and answered once.
  */
 import { LeaseLost } from '../../errors.ts'
 import { Usage } from '../../log/events/message.ts'
@@ -13,9 +13,9 @@ import type { Message } from '../../log/views/message.ts'
 import { addUsage } from '../../log/views/runs.ts'
 import type { AnswerPart, ModelAnswer } from '../../models/answer.ts'
 import type { ModelFailure } from '../../models/model.ts'
-import type { RunDesk } from './desk.ts'
-import { takenUp } from './resume.ts'
-import { newcomer, type RunInput } from './run-input.ts'
+import { newestMessageFor, type RunInput } from './run-input.ts'
+import type { RunPort } from './run-port.ts'
+import { startingPoint } from './starting-point.ts'
 import { askModel, type Step } from './step.ts'
 import { runCalls } from './tool-calls.ts'
 
@@ -24,7 +24,7 @@ export interface RunResult {
   sessionId: string
   conversationId: string
   outcome: RunOutcome
-  /** The failure, or who stopped it. */
+  /** The failure, or why it stopped. */
   reason?: string
   /** The model's failure behind it. */
   failure?: ModelFailure
@@ -38,7 +38,7 @@ export interface RunResult {
   usage: Usage
 }
 
-type Way = Pick<RunResult, 'outcome' | 'reason' | 'failure' | 'completed'>
+type RunEnd = Pick<RunResult, 'outcome' | 'reason' | 'failure' | 'completed'>
 
 interface Progress {
   steps: number
@@ -49,36 +49,36 @@ interface Progress {
   last: Message | undefined
 }
 
-export async function run(desk: RunDesk, input: RunInput): Promise<RunResult> {
-  const startedAt = desk.now()
+export async function run(port: RunPort, input: RunInput): Promise<RunResult> {
+  const startedAt = port.now()
   const progress: Progress = { steps: 0, toolCalls: 0, usage: { input: 0, output: 0 }, isPriced: true, last: undefined }
-  await desk.started({ trigger: input.trigger.version, model: input.model.name })
-  desk.live({ type: 'run-start', model: input.model.name })
-  let way: Way
+  await port.recordStart({ trigger: input.trigger.version, model: input.model.name })
+  port.live({ type: 'run-start', model: input.model.name })
+  let end: RunEnd
   try {
-    way = await answered(desk, input, progress)
+    end = await runSteps(port, input, progress)
   } catch (error) {
-    way = wayOf(error, input)
+    end = endAfterError(error, input)
   }
   if (!progress.isPriced) delete progress.usage.cost
   const { steps, toolCalls, usage, last } = progress
-  const { outcome, reason } = way
-  await desk.ended({
+  const { outcome, reason } = end
+  await port.recordEnd({
     outcome,
     ...(reason !== undefined && { reason }),
     steps,
     toolCalls,
     ...(steps > 0 && { usage }),
-    durationMs: Math.max(0, desk.now() - startedAt),
+    durationMs: Math.max(0, port.now() - startedAt),
     ...(last && { answer: last.id }),
   })
-  desk.live({ type: 'run-end', outcome, ...(reason !== undefined && { reason }) })
-  const { id: sessionId, conversationId } = desk.head
+  port.live({ type: 'run-end', outcome, ...(reason !== undefined && { reason }) })
+  const { id: sessionId, conversationId } = port.head
   return {
-    runId: desk.runId,
+    runId: port.runId,
     sessionId,
     conversationId,
-    ...way,
+    ...end,
     text: last?.content ?? '',
     ...(last && { messageId: last.id }),
     steps,
@@ -87,48 +87,55 @@ export async function run(desk: RunDesk, input: RunInput): Promise<RunResult> {
   }
 }
 
-async function answered(desk: RunDesk, input: RunInput, progress: Progress): Promise<Way> {
+async function runSteps(port: RunPort, input: RunInput, progress: Progress): Promise<RunEnd> {
   const { signal } = input
-  let next = await takenUp(desk, input)
+  let next = await startingPoint(port, input)
   if (next.state === 'answered') progress.last = next.message
   while (next.state !== 'answered') {
     if (progress.steps >= input.maxSteps)
       return { outcome: 'failed', reason: `it took more than ${input.maxSteps} steps` }
-    if (signal.aborted) return stopped(input)
+    if (signal.aborted) return endAfterStop(input)
     progress.steps++
-    const { answer, seen, budget } = await askModel(desk, next.trigger, input)
-    count(progress, answer)
-    const message = await store(desk, input, { answer, seen })
+    const { answer, seen, budget } = await askModel(port, next.trigger, input)
+    addAnswerUsage(progress, answer)
+    const message = await storeAnswer(port, input, { answer, seen })
     if (message) progress.last = message
-    if (!answer.ok) return failedWay(answer.failure, input)
-    if (answer.outsideIds) await desk.link(answer.outsideIds)
+    if (!answer.ok) return endAfterFailure(answer.failure, input)
+    if (answer.outsideIds) await port.link(answer.outsideIds)
     if (!message) return { outcome: 'failed', reason: 'the model gave an empty answer' }
     const calls = answer.content.filter(part => part.type === 'tool-call')
     if (calls.length === 0) {
-      const said = newcomer(await desk.messagesAfter(seen), desk)
-      if (!said) return { outcome: 'done' }
-      next = { state: 'asked', trigger: said }
+      const newMessage = newestMessageFor(port.head, await port.messagesAfter(seen))
+      if (!newMessage) return { outcome: 'done' }
+      next = { state: 'unanswered', trigger: newMessage }
       continue
     }
     progress.toolCalls += calls.length
-    const done = await runCalls(desk, { ...input.calls, calls, tools: input.tools, signal, budget, asking: message })
-    if (signal.aborted) return stopped(input)
-    if (done.completed !== undefined) return { outcome: 'done', completed: done.completed }
-    next = { state: 'asked', trigger: done.last }
+    const { completed, last } = await runCalls(port, {
+      ...input.calls,
+      calls,
+      tools: input.tools,
+      signal,
+      budget,
+      asking: message,
+    })
+    if (signal.aborted) return endAfterStop(input)
+    if (completed !== undefined) return { outcome: 'done', completed }
+    next = { state: 'unanswered', trigger: last }
   }
   return { outcome: 'done' }
 }
 
-function count(progress: Progress, answer: ModelAnswer): void {
+function addAnswerUsage(progress: Progress, answer: ModelAnswer): void {
   const usage = answer.ok ? answer.usage : answer.failure.usage
   if (!usage) return
   progress.usage = addUsage(progress.usage, usage)
   if (usage.cost === undefined) progress.isPriced = false
 }
 
-/** Stores an answer, complete or interrupted, unless it is empty, and acknowledges what the model was sent. */
-async function store(
-  desk: RunDesk,
+/** Stores an answer, complete or interrupted, unless it is empty. Acknowledges the messages the model was sent. */
+async function storeAnswer(
+  port: RunPort,
   { model, trigger }: RunInput,
   { answer, seen }: Pick<Step, 'answer' | 'seen'>,
 ): Promise<Message | undefined> {
@@ -137,7 +144,7 @@ async function store(
     return undefined
   const usage = answer.ok ? answer.usage : answer.failure.usage
   const cutOff = answer.ok ? (answer.stopReason === 'length' ? 'length' : undefined) : answer.failure.kind
-  return desk.say({
+  return port.addMessage({
     role: 'assistant',
     parts,
     replyTo: trigger.id,
@@ -145,7 +152,7 @@ async function store(
     ...(!parts.some(part => part.type === 'text') && { internal: true }),
     // A custom model may report more fields than the log knows.
     ...(usage && { usage: Usage.parse(usage) }),
-    metadata: { run: desk.runId, model: model.name, ...(cutOff !== undefined && { cutOff }) },
+    metadata: { run: port.runId, model: model.name, ...(cutOff !== undefined && { cutOff }) },
     acknowledges: seen,
   })
 }
@@ -156,18 +163,18 @@ function partOf(part: AnswerPart): Part {
   return { type: 'tool-call', callId, name, input }
 }
 
-function stopped(input: RunInput): Way {
+function endAfterStop(input: RunInput): RunEnd {
   if (input.isSuperseded()) return { outcome: 'superseded', reason: 'another run took its place' }
   return { outcome: 'cancelled', reason: 'it was stopped' }
 }
 
-function failedWay(failure: ModelFailure, input: RunInput): Way {
-  if (failure.kind === 'cancelled' && input.signal.aborted) return stopped(input)
+function endAfterFailure(failure: ModelFailure, input: RunInput): RunEnd {
+  if (failure.kind === 'cancelled' && input.signal.aborted) return endAfterStop(input)
   return { outcome: 'failed', reason: `${failure.kind}: ${failure.message}`, failure }
 }
 
-function wayOf(error: unknown, input: RunInput): Way {
+function endAfterError(error: unknown, input: RunInput): RunEnd {
   if (error instanceof LeaseLost) return { outcome: 'superseded', reason: 'its lease was lost' }
-  if (input.signal.aborted) return stopped(input)
+  if (input.signal.aborted) return endAfterStop(input)
   return { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) }
 }

@@ -19,18 +19,17 @@ export async function runningRuns(
   { project }: Scope,
   { conversationId, isHere }: { conversationId: string | undefined; isHere: (sessionId: string) => boolean },
 ): Promise<RunningRun[]> {
-  const found: RunningRun[] = []
+  const runs: RunningRun[] = []
   const add = async ({ info }: ConversationHead) => {
     for (const { id: runId, version: _, ...run } of info.runs?.open ?? []) {
       const isDead = (await store.holderOf({ project, name: `run ${run.sessionId}` })) === undefined
-      const place = { conversationId: info.id, title: info.title }
-      found.push({ runId, ...run, ...place, isHere: isHere(run.sessionId), isDead })
+      runs.push({ runId, ...run, conversationId: info.id, title: info.title, isHere: isHere(run.sessionId), isDead })
     }
   }
   if (conversationId !== undefined) {
     const head = await store.conversation(project, conversationId)
     if (head) await add(head)
-    return found
+    return runs
   }
   let cursor: string | undefined
   do {
@@ -38,5 +37,5 @@ export async function runningRuns(
     for (const head of page.items) await add(head)
     cursor = page.next
   } while (cursor !== undefined)
-  return found.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
+  return runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt))
 }

@@ -1,13 +1,12 @@
 /**
- * One step of a run: builds the request and calls the model. A request that is too long for the model is reduced twice:
- * by a compaction, then by the packer, which needs no model.
+ * One step of a run: builds the request and calls the model. A request that is too long for the model is reduced by a
+ * compaction first, then by the packer, which needs no model.
  */
-
 import type { Message } from '../../log/views/message.ts'
 import { answerOf, type ModelAnswer } from '../../models/answer.ts'
 import type { RequestPart } from '../../request/text/provider-message.ts'
-import type { RequestTerms, RunDesk, RunRequest } from './desk.ts'
 import type { RunInput } from './run-input.ts'
+import type { RequestTerms, RunPort, RunRequest } from './run-port.ts'
 
 export interface Step {
   answer: ModelAnswer
@@ -16,8 +15,8 @@ export interface Step {
   budget: number
 }
 
-/** Budgets tried after a request was too long; the last one without a checkpoint. */
-const tighter: ReadonlyArray<{ share: number; packs: boolean }> = [
+/** Budgets tried after a request was too long. The last one needs no model. */
+const reductions: ReadonlyArray<{ share: number; packs: boolean }> = [
   { share: 0.75, packs: false },
   { share: 0.5, packs: true },
 ]
@@ -25,49 +24,49 @@ const tighter: ReadonlyArray<{ share: number; packs: boolean }> = [
 /** Share of an oversized request that stays word for word when it is compacted. */
 const keptShare = 0.3
 
-export async function askModel(desk: RunDesk, trigger: Message, input: RunInput): Promise<Step> {
+export async function askModel(port: RunPort, trigger: Message, input: RunInput): Promise<Step> {
   const { model, tools, signal, priority = 'normal' } = input
-  const offered = model.takesTools ? tools : []
-  const reserve = definitionTokens(offered)
+  const offeredTools = model.takesTools ? tools : []
+  const reserve = definitionTokens(offeredTools)
   let terms: Omit<RequestTerms, 'asOf'> = { reserve }
   for (let attempt = 0; ; attempt++) {
-    const seen = await desk.version()
-    const { system, messages, budget, totalTokens } = await desk.request(trigger, { ...terms, asOf: seen })
-    const definitions = offered.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
-    const outsideIds = await desk.outsideIds()
+    const seen = await port.version()
+    const { system, messages, budget, totalTokens } = await port.request(trigger, { ...terms, asOf: seen })
+    const definitions = offeredTools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+    const outsideIds = await port.outsideIds()
     const request = {
       system,
-      messages: await withImages(messages, desk),
+      messages: await withImages(messages, port),
       ...(definitions.length > 0 && { tools: definitions }),
       signal,
       priority,
       cache: { stableMessages: messages.length - 1 },
       ...(Object.keys(outsideIds).length > 0 && { outsideIds }),
     }
-    const answer = await answerOf(model, request, part => desk.live(part))
-    const next = tighter[attempt]
-    if (answer.ok || answer.failure.kind !== 'context-too-long' || !next) return { answer, seen, budget }
+    const answer = await answerOf(model, request, part => port.live(part))
+    const reduction = reductions[attempt]
+    if (answer.ok || answer.failure.kind !== 'context-too-long' || !reduction) return { answer, seen, budget }
     // The budget must shrink below what was just refused.
-    const smaller = Math.max(1, Math.floor(totalTokens * next.share))
-    if (attempt === 0) await desk.compact({ tokens: Math.floor(totalTokens * keptShare), budget: smaller })
+    const smaller = Math.max(1, Math.floor(totalTokens * reduction.share))
+    if (attempt === 0) await port.compact({ tokens: Math.floor(totalTokens * keptShare), budget: smaller })
     terms = {
       reserve,
       budget: smaller + reserve,
-      ...(next.packs && { strategy: { name: 'sliding_window' } }),
+      ...(reduction.packs && { strategy: { name: 'sliding_window' } }),
     }
   }
 }
 
 /** Reads the images that messages name. A missing one is left as its name. */
-async function withImages(messages: RunRequest['messages'], desk: RunDesk): Promise<RunRequest['messages']> {
+async function withImages(messages: RunRequest['messages'], port: RunPort): Promise<RunRequest['messages']> {
   if (!messages.some(({ content }) => content.some(part => part.type === 'image'))) return messages
-  const looked = async (part: RequestPart): Promise<RequestPart> => {
+  const withData = async (part: RequestPart): Promise<RequestPart> => {
     if (part.type !== 'image' || part.path === undefined) return part
-    const data = await desk.image(part.path)
+    const data = await port.image(part.path)
     return data ? { ...part, data } : part
   }
   return Promise.all(
-    messages.map(async ({ role, content }) => ({ role, content: await Promise.all(content.map(looked)) })),
+    messages.map(async ({ role, content }) => ({ role, content: await Promise.all(content.map(withData)) })),
   )
 }
 
@@ -78,7 +77,6 @@ function definitionTokens(tools: RunInput['tools']): number {
   return Math.ceil(characters / 3) + tools.length * 10
 }
 
-/** Cached, because schemas do not change. */
 const schemaCharacters = new WeakMap<object, number>()
 
 function definitionCharacters({ name, description, inputSchema }: RunInput['tools'][number]): number {

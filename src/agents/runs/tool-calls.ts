@@ -5,8 +5,8 @@
 import type { ToolCallPart } from '../../log/events/part.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { AnswerPart } from '../../models/answer.ts'
-import { shortened, type Tool, type ToolCall, type ToolOutput } from '../tools/tool.ts'
-import type { RunDesk } from './desk.ts'
+import { shorten, type Tool, type ToolCall, type ToolOutput } from '../tools/tool.ts'
+import type { RunPort } from './run-port.ts'
 
 export interface RunCalls {
   calls: ReadonlyArray<Extract<AnswerPart, { type: 'tool-call' }>>
@@ -19,7 +19,7 @@ export interface RunCalls {
   call(call: Pick<ToolCall, 'callId' | 'signal'> & { asking: Message; characters: number }): ToolCall
 }
 
-interface CallsDone {
+interface CallResults {
   /** The message with the newest result. */
   last: Message
   /** The text the agent completed with. */
@@ -30,64 +30,64 @@ interface CallsDone {
 const resultShare = 1 / 3
 const charactersPerToken = 3
 
-export async function runCalls(desk: RunDesk, work: RunCalls): Promise<CallsDone> {
-  const { calls } = work
-  const characters = Math.max(500, Math.floor((work.budget * resultShare * charactersPerToken) / calls.length))
+export async function runCalls(port: RunPort, input: RunCalls): Promise<CallResults> {
+  const { calls, budget, asking } = input
+  const characters = Math.max(500, Math.floor((budget * resultShare * charactersPerToken) / calls.length))
   let completed: string | undefined
   const stored = await Promise.all(
     calls.map(async call => {
-      const output = await outputOf(call, work, characters, desk)
-      if (output.ends) completed = completion(call, work.asking)
-      return storeResult(desk, call, output)
+      const output = await outputOf(port, input, call, characters)
+      if (output.ends) completed = completionText(call, asking)
+      return storeResult(port, call, output)
     }),
   )
-  const last = stored.reduce((newest, one) => (one.version > newest.version ? one : newest))
+  const last = stored.reduce((newest, message) => (message.version > newest.version ? message : newest))
   return { last, ...(completed !== undefined && { completed }) }
 }
 
 export function storeResult(
-  desk: RunDesk,
+  port: RunPort,
   { callId, name }: Pick<ToolCallPart, 'callId' | 'name'>,
   { text, isError = false }: ToolOutput,
 ): Promise<Message> {
-  return desk.say({
+  return port.addMessage({
     role: 'user',
     author: 'tools',
     parts: [{ type: 'tool-result', callId, name, output: text, ...(isError && { isError }) }],
     internal: true,
-    metadata: { run: desk.runId },
+    metadata: { run: port.runId },
   })
 }
 
 async function outputOf(
-  { callId, name, input, problem }: RunCalls['calls'][number],
+  port: RunPort,
   { tools, signal, call, asking }: RunCalls,
+  { callId, name, input, problem }: RunCalls['calls'][number],
   characters: number,
-  desk: RunDesk,
 ): Promise<ToolOutput> {
-  const found = tools.find(tool => tool.name === name)
+  const tool = tools.find(candidate => candidate.name === name)
   if (problem !== undefined) return { text: `The arguments could not be read: ${problem}`, isError: true }
-  if (!found) {
-    const known = tools.map(tool => tool.name).join(', ')
-    return { text: `There is no tool "${name}". There are: ${known || 'none'}.`, isError: true }
+  if (!tool) {
+    const names = tools.map(candidate => candidate.name).join(', ')
+    return { text: `There is no tool "${name}". Available: ${names || 'none'}.`, isError: true }
   }
   if (signal.aborted) return { text: 'Not run: the run was stopped.', isError: true }
-  desk.live({ type: 'tool-start', callId, name, input })
+  port.live({ type: 'tool-start', callId, name, input })
   let output: ToolOutput
   try {
-    const made = await found.run(input, call({ callId, signal, asking, characters }))
-    output = typeof made === 'string' ? { text: made } : made
+    const result = await tool.run(input, call({ callId, signal, asking, characters }))
+    output = typeof result === 'string' ? { text: result } : result
   } catch (error) {
-    if (signal.aborted) output = { text: 'The run was stopped before it was done.', isError: true }
+    if (signal.aborted) output = { text: 'The run was stopped before the tool finished.', isError: true }
     else output = { text: error instanceof Error ? error.message : String(error), isError: true }
   }
-  output = { ...output, text: shortened(output.text, characters) }
-  desk.live({ type: 'tool-end', callId, name, text: output.text, isError: output.isError ?? false })
+  output = { ...output, text: shorten(output.text, characters) }
+  port.live({ type: 'tool-end', callId, name, text: output.text, isError: output.isError ?? false })
   return output
 }
 
-/** Returns the text in the tool's input, or else the message's text. */
-function completion({ input }: { input: unknown }, { content }: Message): string {
+/** Returns the summary in the call's input, or else the message's text. */
+function completionText({ input }: { input: unknown }, { content }: Message): string {
   const summary = typeof input === 'object' && input !== null && 'summary' in input ? input.summary : undefined
   return typeof summary === 'string' ? summary : content
 }

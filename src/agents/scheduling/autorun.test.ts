@@ -1,4 +1,4 @@
-/** Whoever starts agents by what is said goes on listening, whatever becomes of one subscription. */
+/** Autorun keeps following the log when a subscription fails. */
 import { expect, it, onTestFinished } from 'vitest'
 import { PositionUnknown, StoreFailed } from '../../errors.ts'
 import type { Engine } from '../../log/engine.ts'
@@ -28,37 +28,37 @@ function messageAdded(messageId: string): RecordedEvent {
   }
 }
 
-/** Each subscription gives one message, and fails then but for the last. */
+/** Each subscription yields one message and then fails, except for the last. */
 function autorunWith(failures: readonly Error[]) {
   const [from, answered] = [[] as unknown[], [] as string[]]
-  async function* subscribe({ from: place, signal }: SubscribeOptions) {
-    const number = from.push(place)
+  async function* subscribe({ from: position, signal }: SubscribeOptions) {
+    const number = from.push(position)
     const failure = failures[number - 1]
     yield messageAdded(`message ${number}`)
     if (failure) throw failure
     await new Promise(resolve => signal!.addEventListener('abort', resolve))
   }
   const store = { subscribe, position: async () => 'at the start' }
-  const watched = {
+  const port = {
     conversations: { getConversation: async () => ({ id: 'c', status: 'active' }) },
     agents: {
       run: async (_: unknown, { trigger }: { trigger: { messageId: string } }) => answered.push(trigger.messageId),
     },
     orchestrate: async () => undefined,
   }
-  const place = { engine: { store } as unknown as Engine, scope }
-  const stop = autorun(watched as never, { defaultAgent: 'dev', leaseMs: 60_000 }, place)
+  const project = { engine: { store } as unknown as Engine, scope }
+  const stop = autorun(port as never, { defaultAgent: 'dev', leaseMs: 60_000 }, project)
   onTestFinished(stop)
   return { from, answered }
 }
 
-it('goes on behind what it heard last', async () => {
+it('autorun continues after the last message it saw when a subscription fails', async () => {
   const { from, answered } = autorunWith([new StoreFailed('the disk was away')])
   await expect.poll(() => answered, { timeout: 5000 }).toEqual(['message 1', 'message 2'])
   expect(from).toEqual([undefined, 'at message 1'])
 })
 
-it('in a store that was put back meanwhile goes on from now', async () => {
+it('autorun continues from now when the store was restored meanwhile', async () => {
   const failures = [new StoreFailed('the server was away'), new PositionUnknown('at message 1', 'another store')]
   const { from, answered } = autorunWith(failures)
   await expect.poll(() => answered, { timeout: 5000 }).toHaveLength(3)

@@ -1,7 +1,6 @@
 /**
- * Runs agents by themselves: what a person says starts the agents it is addressed to, the agent of the session it was
- * said in, or else the project's default agent, or the orchestrator. However many processes look on, a lease lets one
- * answer. A routing whose process died is taken up by another.
+ * Starts agents when a person's message arrives: its addressees, the agent of its session, or else the project's default
+ * agent or orchestrator. Of several processes, a lease lets one answer. A routing whose process died is resumed.
  */
 
 import type { Conversation } from '../../conversation/access/conversation.ts'
@@ -15,58 +14,59 @@ import { timerMs } from '../../timers.ts'
 import type { AgentManager } from '../runs/agent-manager.ts'
 import type { AgentSettings } from '../runs/agent-settings.ts'
 import type { RunTarget } from '../runs/run-options.ts'
-import { type OrchestrateOptions, orchestratorName } from './orchestrations.ts'
+import type { OrchestrateOptions } from './orchestration.ts'
+import { orchestratorName } from './orchestrator.ts'
 
-interface Watched {
+interface AutorunPort {
   readonly conversations: Pick<ConversationManager, 'getConversation'>
   readonly agents: Pick<AgentManager, 'run'>
   orchestrate(conversationId: string, options: OrchestrateOptions): Promise<unknown>
 }
 
-/** Gives the way to end it: nothing is started any more, and what runs is left to whoever closes. */
+/** Returns a function that ends it: nothing more is started, and running agents are left to the caller. */
 export function autorun(
-  colloquy: Watched,
+  colloquy: AutorunPort,
   settings: Pick<AgentSettings, 'defaultAgent' | 'leaseMs'>,
-  place: { engine: Engine; scope: Scope },
+  project: { engine: Engine; scope: Scope },
 ): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
   const watching = (async () => {
-    for await (const event of followed(place.engine.store, place.scope.project, { signal })) {
+    for await (const event of followed(project.engine.store, project.scope.project, { signal })) {
       const update = sharedUpdate(event)
       if (update.action === 'message_added') await start(colloquy, update.message, settings, signal)
-      // Somebody looked into a loop and let routing go on: it goes on with what it was at.
+      // A person cleared a loop, so routing continues.
       else if (settings.defaultAgent === orchestratorName && update.event.event.type === 'loop.cleared')
         route(colloquy, update.conversationId, signal)
     }
   })().catch(() => undefined)
-  const takingOver =
-    settings.defaultAgent === orchestratorName ? takeOver(colloquy, place, settings, signal) : undefined
+  const timer =
+    settings.defaultAgent === orchestratorName ? resumeDeadRoutings(colloquy, project, settings, signal) : undefined
   return async () => {
     stop.abort()
-    clearInterval(takingOver)
+    clearInterval(timer)
     await watching
   }
 }
 
-/** Looks for routings that nobody holds any more: now, and as often as a lease runs out. */
-function takeOver(
-  colloquy: Watched,
+/** Finds routings whose lease ran out: now, and once per lease duration. */
+function resumeDeadRoutings(
+  colloquy: AutorunPort,
   { engine, scope }: { engine: Engine; scope: Scope },
   { leaseMs }: Pick<AgentSettings, 'leaseMs'>,
   signal: AbortSignal,
 ): NodeJS.Timeout {
   const { project } = scope
-  const look = async () => {
+  const check = async () => {
     let cursor: string | undefined
     do {
-      // Whatever is open has a time at which somebody should look after it, so these are all.
+      // Every open run has a due time, so this list contains them all.
       const page = await engine.store.due(project, Number.MAX_SAFE_INTEGER, {
         limit: 100,
         ...(cursor !== undefined && { cursor }),
       })
       for (const { info } of page.items) {
-        const routing = info.runs?.open.find(one => one.agent === orchestratorName)
+        const routing = info.runs?.open.find(({ agent }) => agent === orchestratorName)
         if (!routing || signal.aborted) continue
         const holder = await engine.store.holderOf({ project, name: `run ${routing.sessionId}` })
         if (!holder) route(colloquy, info.id, signal)
@@ -74,22 +74,22 @@ function takeOver(
       cursor = page.next
     } while (cursor !== undefined)
   }
-  const quietly = () => {
-    // The next look comes.
-    look().catch(() => undefined)
+  const checkQuietly = () => {
+    // A failed check is repeated by the timer.
+    check().catch(() => undefined)
   }
-  quietly()
-  return setInterval(quietly, timerMs(leaseMs)).unref()
+  checkQuietly()
+  return setInterval(checkQuietly, timerMs(leaseMs)).unref()
 }
 
-function route({ orchestrate }: Watched, conversationId: string, signal: AbortSignal): void {
+function route({ orchestrate }: AutorunPort, conversationId: string, signal: AbortSignal): void {
   orchestrate(conversationId, { signal }).catch(error => {
     if (!(error instanceof ColloquyError) && !signal.aborted) throw error
   })
 }
 
 async function start(
-  colloquy: Watched,
+  colloquy: AutorunPort,
   message: Message,
   { defaultAgent }: Pick<AgentSettings, 'defaultAgent'>,
   signal: AbortSignal,
@@ -97,7 +97,7 @@ async function start(
   const { conversations, agents } = colloquy
   if (message.role !== 'user' || message.internal || message.content.trim() === '') return
   const conversation = await conversations.getConversation(message.conversationId).catch(() => undefined)
-  // Whoever delegates runs the other agent itself.
+  // The run that delegates runs the other agent.
   if (conversation?.status !== 'active' || conversation.delegated) return
   for (const target of targetsOf(message, conversation, defaultAgent)) {
     if (typeof target !== 'string' && target.agent === orchestratorName) {
@@ -105,7 +105,7 @@ async function start(
       continue
     }
     agents.run(target, { trigger: { messageId: message.id }, waits: true, signal }).catch(error => {
-      // Answered by another, closed meanwhile, no model: the log or the next caller says so, and others go on.
+      // Expected refusals, such as a message answered by another process, or a missing model.
       if (!(error instanceof ColloquyError) && !signal.aborted) throw error
     })
   }
@@ -117,8 +117,8 @@ function targetsOf(
   defaultAgent: string | undefined,
 ): RunTarget[] {
   const { addressees = [], sessionId, author } = message
-  const named = addressees.filter(agent => agent !== author)
-  if (named.length > 0) return named.map(agent => ({ conversationId, agent }))
+  const others = addressees.filter(agent => agent !== author)
+  if (others.length > 0) return others.map(agent => ({ conversationId, agent }))
   if (sessionId !== undefined) return [sessionId]
   return defaultAgent === undefined ? [] : [{ conversationId, agent: defaultAgent }]
 }

@@ -1,6 +1,6 @@
 /**
- * Has an agent work on a bead: in its session, which goes on where it was or is new if it expired. The first time it is
- * told what the bead is, later to continue; a run that was cut off is taken up where it stood.
+ * Runs an agent on a bead, in the agent's session for it. The first message describes the bead, later ones ask the agent
+ * to continue. An interrupted run is resumed.
  */
 import { z } from 'zod'
 import type { SessionManager } from '../../conversation/sessions/session-manager.ts'
@@ -15,7 +15,7 @@ import type { RunResult } from '../runs/run.ts'
 import { type Tool, tool } from '../tools/tool.ts'
 import type { Job, WorkDone, Worker } from './worker.ts'
 
-/** Who speaks to agents in a person's place. */
+/** Author of the messages that agents get in a person's place. */
 const dispatcherName = 'dispatcher'
 
 export function beadWorker({
@@ -35,11 +35,11 @@ export function beadWorker({
   const { project } = scope
 
   return async (job, signal) => {
-    if (job.item.type !== 'bead') throw new Error(`${job.item.type} is no bead`)
+    if (job.item.type !== 'bead') throw new Error(`The bead worker got a ${job.item.type}.`)
     const { agent, title } = job
     const { id } = await sessions.getOrCreateSession({ type: 'bead', beadId: job.item.beadId, agentType: agent, title })
     const head = (await store.session(project, id))!
-    const said: Said = {}
+    const decision: Decision = {}
     try {
       const trigger = await triggerOf(job, head)
       const result = await agents.run(id, {
@@ -47,29 +47,29 @@ export function beadWorker({
         waits: true,
         signal,
         priority: 'background',
-        tools: toolsFor(said),
+        tools: toolsFor(decision),
       })
-      return { ...(await doneOf(job, result, said)), sessionId: id }
+      return { ...(await resultOf(job, result, decision)), sessionId: id }
     } catch (error) {
-      if (error instanceof AlreadyAnswered)
-        return { outcome: 'continues', text: await newestWords(head), sessionId: id }
+      if (error instanceof AlreadyAnswered) return { outcome: 'continues', text: await newestText(head), sessionId: id }
       if (error instanceof ModelMissing) return { outcome: 'parked', reason: error.message, sessionId: id }
       if (signal.aborted) return { outcome: 'stopped', reason: 'it was stopped', sessionId: id }
       throw error
     }
   }
 
-  /** What it is to answer. Undefined: what its last run was cut off at. */
+  /** Returns the message to answer; undefined for that of the interrupted run. */
   async function triggerOf(job: Job, head: SessionHead): Promise<Message | undefined> {
     const isCutOff = head.run !== undefined && head.run.outcome !== 'done'
     if (isCutOff && job.message === undefined) return undefined
     const window = windowOf(head)
-    const fresh = await store.messages({ ...window, start: Math.max(head.windowStart, head.acknowledged ?? 0) }, latest)
-    // Said by one that died before its agent was run.
-    const waiting = fresh.findLast(one => one.author === dispatcherName && one.role === 'user')
-    if (waiting && job.message === undefined) return waiting
-    const [any] = await store.messages(window, { limit: 1 })
-    const content = any ? continued(job) : await introduced(job)
+    const start = Math.max(head.windowStart, head.acknowledged ?? 0)
+    const unread = await store.messages({ ...window, start }, latest)
+    // Stored by a dispatcher that died before the agent ran.
+    const unanswered = unread.findLast(({ author, role }) => author === dispatcherName && role === 'user')
+    if (unanswered && job.message === undefined) return unanswered
+    const hasMessages = (await store.messages(window, { limit: 1 })).length > 0
+    const content = hasMessages ? continuation(job) : await introduction(job)
     return sessions.addMessage(
       head.id,
       { role: 'user', author: dispatcherName, content, metadata: { dispatch: job.dispatchId } },
@@ -77,26 +77,25 @@ export function beadWorker({
     )
   }
 
-  async function introduced({ item, title, message }: Job): Promise<string> {
+  async function introduction({ item, title, message }: Job): Promise<string> {
     const beadId = item.type === 'bead' ? item.beadId : ''
     const bead = await work.getBead(beadId)
-    const before = await Promise.all(
-      bead.dependencies.map(id => work.getBead(id).catch(() => undefined)), // one that is gone has left nothing
-    )
-    const results = before.flatMap(one =>
-      one?.result ? [`- ${one.title}: ${one.result.summary.slice(0, 2_000)}`] : [],
+    // A purged dependency has no result.
+    const dependencies = await Promise.all(bead.dependencies.map(id => work.getBead(id).catch(() => undefined)))
+    const results = dependencies.flatMap(dependency =>
+      dependency?.result ? [`- ${dependency.title}: ${dependency.result.summary.slice(0, 2_000)}`] : [],
     )
     return [
       `Bead ${beadId}: ${title}`,
       ...(bead.description ? [bead.description] : []),
-      ...(results.length > 0 ? [`What it depends on is done:\n${results.join('\n')}`] : []),
-      ...(message === undefined ? [] : [`It was handed to you:\n${message}`]),
-      howToEnd,
+      ...(results.length > 0 ? [`Results of the beads it depends on:\n${results.join('\n')}`] : []),
+      ...(message === undefined ? [] : [`It was handed over to you:\n${message}`]),
+      endInstruction,
     ].join('\n\n')
   }
 
-  /** A model that has no tools of ours cannot say that it is done: its answer is all there is. */
-  async function doneOf({ agent }: Job, result: RunResult, { next, parked }: Said): Promise<WorkDone> {
+  /** A model without tools cannot call complete, so its answer is the result. */
+  async function resultOf({ agent }: Job, result: RunResult, { next, parked }: Decision): Promise<WorkDone> {
     const { outcome, completed, text, reason = outcome } = result
     if (outcome === 'cancelled' || outcome === 'superseded') return { outcome: 'stopped', reason }
     if (outcome !== 'done') return { outcome: 'failed', reason }
@@ -107,50 +106,50 @@ export function beadWorker({
     return { outcome: 'done', summary: text, text }
   }
 
-  async function newestWords(head: SessionHead): Promise<string> {
+  async function newestText(head: SessionHead): Promise<string> {
     const messages = await store.messages(windowOf(head, ['talk']), latest)
-    return messages.findLast(one => one.role === 'assistant')?.content ?? ''
+    return messages.findLast(({ role }) => role === 'assistant')?.content ?? ''
   }
 }
 
 const latest = { limit: 50 }
 
-const howToEnd =
-  'When it is done, call complete with what came of it. If another agent must go on with it, call hand_on. If it cannot be done without a person, call park and say why. If you stop without any of these, you will be asked to continue.'
+const endInstruction =
+  'When it is done, call complete with the result. If another agent must continue, call hand_on. If it needs a person, call park with the reason. If you stop without any of these, you will be asked to continue.'
 
-function continued({ message }: Job): string {
+function continuation({ message }: Job): string {
   return message === undefined
-    ? `Continue with it. ${howToEnd}`
-    : `It was handed back to you:\n${message}\n\n${howToEnd}`
+    ? `Continue with it. ${endInstruction}`
+    : `It was handed back to you:\n${message}\n\n${endInstruction}`
 }
 
-/** What the agent's calls said. */
-interface Said {
+/** The agent's decision, from the tools below. */
+interface Decision {
   next?: { agent: string; message: string }
   parked?: string
 }
 
-function toolsFor(said: Said): Tool[] {
+function toolsFor(decision: Decision): Tool[] {
   return [
     tool({
       name: 'hand_on',
-      description: 'Hands this work to another agent, which goes on with it. Your part ends here.',
+      description: 'Hands this work over to another agent. It ends your run.',
       input: z.strictObject({
         to: z.string().min(1).max(200).describe("the agent's name, such as dev or qa"),
-        message: z.string().min(1).max(20_000).describe('what it needs to know: it does not see what you said'),
+        message: z.string().min(1).max(20_000).describe('everything it needs to know: it does not see your messages'),
       }),
       async run({ to, message }) {
-        said.next = { agent: to, message }
-        return { text: `Handed on to ${to}.`, ends: true }
+        decision.next = { agent: to, message }
+        return { text: `Handed over to ${to}.`, ends: true }
       },
     }),
     tool({
       name: 'park',
-      description: 'Puts this work aside until a person has looked at it. Your part ends here.',
-      input: z.strictObject({ reason: z.string().min(1).max(20_000).describe('what a person has to know or do') }),
+      description: 'Parks this work until a person has looked at it. It ends your run.',
+      input: z.strictObject({ reason: z.string().min(1).max(20_000).describe('what the person must know or do') }),
       async run({ reason }) {
-        said.parked = reason
-        return { text: 'Put aside.', ends: true }
+        decision.parked = reason
+        return { text: 'Parked.', ends: true }
       },
     }),
   ]

@@ -1,4 +1,4 @@
-/** Gives work to agents, in this process and with others; and what a person does about what is parked. Thin. */
+/** Starts and stops dispatchers, lists dispatched and parked items, and clears guards. */
 
 import type { SessionManager } from '../../conversation/sessions/session-manager.ts'
 import { type WorkAccess, workAccess } from '../../conversation/work/work-access.ts'
@@ -13,7 +13,8 @@ import { WorkItem } from '../../log/events/work-item.ts'
 import { legalMoves } from '../../log/views/work/state-transitions.ts'
 import type { AgentManager } from '../runs/agent-manager.ts'
 import { beadWorker } from './bead-worker.ts'
-import { dispatchDesk, leaseOf } from './dispatch-desk.ts'
+import { itemLease } from './dispatch-leases.ts'
+import { ProjectDispatchPort } from './dispatch-port.ts'
 import type { DispatchSettings } from './dispatch-settings.ts'
 import {
   type DispatchCounts,
@@ -25,11 +26,11 @@ import {
 import type { DispatchedItem, TaskWorker } from './worker.ts'
 
 export interface DispatchOptions {
-  /** Ends when there is nothing left to do and nothing to be tried again. */
+  /** Ends when nothing is ready and nothing waits for a retry. */
   once?: boolean
-  /** Items at a time in this process. Default: what the project says. */
+  /** Items at a time in this process. Default: the project's setting. */
   concurrency?: number
-  /** Stops it: what is under way is stopped, what was said is kept. */
+  /** Stops it and its running agents. Their messages are kept. */
   signal?: AbortSignal
   onUpdate?: (update: DispatchUpdate) => void
 }
@@ -41,9 +42,9 @@ export interface ParkedItem {
   /** ISO time. */
   since: string
   reason: string
-  /** The guard that keeps it. */
+  /** The guard that parked it. */
   guard?: GuardKind
-  /** The item it waits for, which is parked itself. */
+  /** The parked item it waits for. */
   waitsFor?: string
   attempts: number
   conversationId: string
@@ -53,13 +54,13 @@ export interface RunningDispatch {
   item: DispatchedItem
   title: string
   agent: string
-  /** Which dispatcher gave it to the agent. */
+  /** The dispatcher. */
   node: string
   /** ISO time. */
   startedAt: string
-  /** How often it was given to agents since a person last cleared it, this time included. */
+  /** Number of dispatches since its guards were last cleared, including this one. */
   hop: number
-  /** That one is gone: the next one takes the item. */
+  /** The dispatcher's lease has expired; another one may take the item. */
   isDead: boolean
   conversationId: string
 }
@@ -69,11 +70,11 @@ export class DispatchManager {
   readonly #scope: Scope
   readonly #access: WorkAccess
   readonly #phases: PhaseSet | undefined
-  readonly #parts: { work: WorkManager; sessions: SessionManager; agents: AgentManager; settings: DispatchSettings }
+  readonly #services: { work: WorkManager; sessions: SessionManager; agents: AgentManager; settings: DispatchSettings }
   readonly #running: Map<Dispatcher, string>
   readonly #task: TaskWorker | undefined
 
-  constructor(parts: {
+  constructor(services: {
     engine: Engine
     scope: Scope
     phases: PhaseSet | undefined
@@ -81,29 +82,29 @@ export class DispatchManager {
     sessions: SessionManager
     agents: AgentManager
     settings: DispatchSettings
-    /** Dispatchers of this process, in whatever scope they were started, and the project of each. */
+    /** All dispatchers of this process, with their projects. */
     running: Map<Dispatcher, string>
-    /** Does the work of tasks. Without a folder to build in there is none, and only beads are taken. */
+    /** Works on tasks. A project without a folder has none, and only beads are taken. */
     task?: TaskWorker
   }) {
-    this.#engine = parts.engine
-    this.#scope = parts.scope
-    this.#access = workAccess(parts)
-    this.#phases = parts.phases
-    this.#parts = parts
-    this.#running = parts.running
-    this.#task = parts.task
+    this.#engine = services.engine
+    this.#scope = services.scope
+    this.#access = workAccess(services)
+    this.#phases = services.phases
+    this.#services = services
+    this.#running = services.running
+    this.#task = services.task
   }
 
   /**
-   * Starts to give work to agents: what can be done next, by priority, until it is stopped. As many processes as you like
-   * do the same on one store; an item is given to one agent at a time.
+   * Starts a dispatcher, which takes ready items by priority until it is stopped. Any number of processes may dispatch on
+   * one store; an item is dispatched to one agent at a time.
    */
   start({ once = false, concurrency, signal, onUpdate }: DispatchOptions = {}): Dispatcher {
-    const { settings, work, sessions, agents } = this.#parts
+    const { settings, work, sessions, agents } = this.#services
     const scope = { ...this.#scope, actor: 'dispatcher' }
     const bead = beadWorker({ engine: this.#engine, scope, work, sessions, agents })
-    const desk = dispatchDesk({
+    const port = new ProjectDispatchPort({
       engine: this.#engine,
       scope,
       access: workAccess({ engine: this.#engine, scope, phases: this.#phases }),
@@ -113,7 +114,7 @@ export class DispatchManager {
       workers: this.#task ? { bead, task: this.#task } : { bead },
       node: this.#engine.newId(),
     })
-    const dispatcher = startDispatcher(desk, {
+    const dispatcher = startDispatcher(port, {
       once,
       concurrency: concurrency ?? settings.concurrency,
       lookEveryMs: settings.lookEveryMs,
@@ -131,44 +132,44 @@ export class DispatchManager {
     return dispatcher
   }
 
-  /** Gives all there is to do to agents, and says how that went. */
+  /** Dispatches everything that is ready, and returns the counts. */
   async once(options: Omit<DispatchOptions, 'once'> = {}): Promise<DispatchCounts> {
     return this.start({ ...options, once: true }).over
   }
 
   /** The dispatchers of this process that work for the project. */
   status(): DispatchStatus[] {
-    return this.#here().map(one => one.status())
+    return this.#dispatchers().map(dispatcher => dispatcher.status())
   }
 
-  /** Stops the dispatchers of this process that work for the project; what is under way is stopped. Gives how many. */
+  /** Stops the dispatchers of this process that work for the project, and their running agents. Returns how many. */
   async stop(): Promise<number> {
-    const here = this.#here()
-    await Promise.all(here.map(one => one.stop()))
-    return here.length
+    const dispatchers = this.#dispatchers()
+    await Promise.all(dispatchers.map(dispatcher => dispatcher.stop()))
+    return dispatchers.length
   }
 
-  /** What agents have been given and not given back, in whatever process. */
+  /** Items that are dispatched now, in any process. */
   async running(): Promise<RunningDispatch[]> {
-    const found: RunningDispatch[] = []
+    const items: RunningDispatch[] = []
     const { project } = this.#scope
     for (const type of ['bead', 'task'] as const) {
       for await (const { info } of this.#access.walk({ type, status: ['active'] })) {
         const { workItem, dispatches, title, id: conversationId } = info
         if (!dispatches?.open || (workItem.type !== 'bead' && workItem.type !== 'task')) continue
         const { agent, node, startedAt } = dispatches.open
-        const lease = await this.#engine.store.holderOf({ project, name: leaseOf(workItem) })
+        const lease = await this.#engine.store.holderOf({ project, name: itemLease(workItem) })
         const isDead = lease?.holder !== node
         const hop = dispatches.hops
-        found.push({ item: workItem, title, agent, node, startedAt, hop, isDead, conversationId })
+        items.push({ item: workItem, title, agent, node, startedAt, hop, isDead, conversationId })
       }
     }
-    return found.sort((a, b) => a.startedAt.localeCompare(b.startedAt))
+    return items.sort((a, b) => a.startedAt.localeCompare(b.startedAt))
   }
 
-  /** What a person should look at: parked beads and blocked tasks, the longest first. */
+  /** Items that wait for a person: parked beads, blocked and failed tasks; oldest first. */
   async parked(): Promise<ParkedItem[]> {
-    const found: ParkedItem[] = []
+    const items: ParkedItem[] = []
     for (const [type, states] of [
       ['bead', ['parked']],
       ['task', ['blocked', 'failed']],
@@ -177,7 +178,7 @@ export class DispatchManager {
         const { work, workItem, dispatches, title, id: conversationId } = info
         if (!work || (workItem.type !== 'bead' && workItem.type !== 'task')) continue
         const waitsFor = work.move?.data?.waitsFor
-        found.push({
+        items.push({
           item: workItem,
           title,
           state: work.state,
@@ -190,32 +191,31 @@ export class DispatchManager {
         })
       }
     }
-    return found.sort((a, b) => a.since.localeCompare(b.since))
+    return items.sort((a, b) => a.since.localeCompare(b.since))
   }
 
   /**
-   * A person lets an item go on: it can be given to agents again, and what the guards saw so far counts no more. What
-   * waited for it goes on by itself.
+   * Clears the guards of an item, so that it can be dispatched again. Items that wait for it continue by themselves.
    *
-   * @throws {NotFound} when nobody added it
+   * @throws {NotFound} when the item does not exist
    * @throws {IllegalState} when it is done
    */
   async clear(item: DispatchedItem, reason?: string, write?: WriteOptions): Promise<void> {
     const checked = parseInput(WorkItem, item)
-    const known = (await this.#access.find(checked))?.info.work
-    const to =
-      known?.type === 'task' ? (known.heldIn ?? known.state) : known?.state === 'parked' ? 'open' : known?.state
-    if (known?.type !== 'task' && known?.state === 'done') {
-      throw new IllegalState('It is done: there is nothing to let go on.', { item })
+    const work = (await this.#access.find(checked))?.info.work
+    const to = work?.type === 'task' ? (work.heldIn ?? work.state) : work?.state === 'parked' ? 'open' : work?.state
+    if (work?.type !== 'task' && work?.state === 'done') {
+      throw new IllegalState('The item is done, so there is nothing to resume. Nothing was written.', { item })
     }
-    if (known && to !== undefined && to !== known.state && !legalMoves(known.type, known.state, to).includes(to)) {
-      throw new IllegalState(`It cannot go from ${known.state} to ${to}.`, { item, from: known.state, to })
+    if (work && to !== undefined && to !== work.state && !legalMoves(work.type, work.state, to).includes(to)) {
+      const facts = { item, from: work.state, to }
+      throw new IllegalState(`The item cannot move from ${work.state} to ${to}. Nothing was written.`, facts)
     }
     const decide = clearGuards(checked, reason, to ?? 'open', this.#access.newConversation(''))
     await this.#access.write(checked, decide, ['clearGuards', item, reason], write)
   }
 
-  #here(): Dispatcher[] {
-    return [...this.#running].filter(([, project]) => project === this.#scope.project).map(([one]) => one)
+  #dispatchers(): Dispatcher[] {
+    return [...this.#running].filter(([, project]) => project === this.#scope.project).map(([dispatcher]) => dispatcher)
   }
 }

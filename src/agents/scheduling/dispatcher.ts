@@ -1,9 +1,9 @@
 /**
- * The dispatcher: takes what can be done next, gives it to the agent it is for, and takes it back with what came of it,
- * again and again. As many as there are share one queue: an item is taken by its lease, and whatever is written about
- * it carries that lease, so that one that was paused past its time cannot write over its successor.
+ * The dispatcher: takes items that are ready, runs their agents, and records the results, repeatedly. All dispatchers of
+ * a project share one queue. An item is claimed by its lease, and every write about it carries that lease, so a stalled
+ * dispatcher cannot overwrite its successor.
  *
- * All its state is the log. What it was at when it died is taken by the next one when the lease has run out.
+ * All its state is in the log. When a dispatcher dies, another one takes its items once their leases have run out.
  */
 
 import type { KeptLease } from '../../conversation/access/renewed-lease.ts'
@@ -12,7 +12,7 @@ import type { DispatchOutcome } from '../../log/events/work/dispatch.ts'
 import { timerMs } from '../../timers.ts'
 import type { DispatchedItem, Job, WorkDone, Worker } from './worker.ts'
 
-/** Something that can be done now. */
+/** An item that is ready. */
 export interface Candidate {
   item: DispatchedItem
   title: string
@@ -22,35 +22,40 @@ export interface Candidate {
   lease: string
 }
 
-type Started =
+export type StartResult =
   | { state: 'started'; job: Job }
-  /** A guard keeps it. */
+  /** A guard tripped. */
   | { state: 'parked'; reason: string }
-  /** It is not to be done any more, or not yet. */
-  | { state: 'left' }
+  /** It is not ready any more, or has to wait. */
+  | { state: 'skipped' }
 
-/** What a dispatcher may ask of the rest of the product. */
-export interface DispatcherDesk {
+export interface ParkedCandidate {
+  item: DispatchedItem
+  title: string
+  reason: string
+}
+
+/** The port through which a dispatcher reaches the rest of the product. */
+export interface DispatchPort {
   readonly node: string
-  /** By priority, then by age. */
+  /** Returns ready items by priority, then by age. */
   ready(): Promise<Candidate[]>
-  /** The first of these that nobody has. */
+  /** Claims the first lease that is free. */
   claim(names: readonly string[]): Promise<KeptLease | undefined>
-  /** Who it is for now: the one it was handed to, or given to, or whom its state calls for. */
+  /** Returns the agent for an item: from a hand-over, its assignment or its state. */
   agentFor(candidate: Candidate): Promise<string>
-  /** A place for one more, in the project and on the agent's model; undefined when all are taken. */
-  place(agent: string): Promise<{ release(): Promise<void> } | undefined>
-  start(candidate: Candidate, agent: string, lease: KeptLease): Promise<Started>
+  /** Reserves a slot of the project and of the agent's model. Undefined when all are taken. */
+  reserveSlot(agent: string): Promise<{ release(): Promise<void> } | undefined>
+  start(candidate: Candidate, agent: string, lease: KeptLease): Promise<StartResult>
   work: Worker
-  end(job: Job, done: WorkDone): Promise<void>
-  /** Parks what waits for something that is parked, and lets it go again. Gives what was parked. */
-  settle(): Promise<Array<{ item: DispatchedItem; title: string; reason: string }>>
-  /** When the next item is to be tried again, as far as it is known here; or `ofAll`, whoever tried it last. */
+  end(job: Job, result: WorkDone): Promise<void>
+  /** Parks items that wait for a parked one, and reopens them when that one continues. Returns the parked ones. */
+  settle(): Promise<ParkedCandidate[]>
+  /** Time of the next retry: of items that failed here, or with `ofAll` of every item. */
   nextTry(ofAll: boolean): Promise<number | undefined>
-  /** Resolves when something about work has changed since it was last asked. */
+  /** Resolves when work has changed since the last call. */
   changed(signal: AbortSignal): Promise<void>
   now(): number
-  /** Nothing is asked of it any more. */
   close(): Promise<void>
 }
 
@@ -58,16 +63,16 @@ export type DispatchUpdate = { item: DispatchedItem; title: string; at: string }
   | { type: 'started'; agent: string; hop: number; priority: number }
   | { type: 'ended'; agent: string; outcome: DispatchOutcome; reason?: string; summary?: string; tookMs: number }
   | { type: 'parked'; reason: string }
-  /** Somebody else has the item now: what was done for it here does not count. */
+  /** Another dispatcher has the item now, and this result does not count. */
   | { type: 'lost'; agent: string }
 )
 
-interface DispatchInput {
-  /** How many items at a time in this process. */
+interface DispatcherInput {
+  /** Maximum number of items at a time in this process. */
   concurrency: number
-  /** Ends when there is nothing left to do, nothing under way here, and nothing to be tried again. */
+  /** Ends when nothing is ready, running, or waiting for a retry. */
   once: boolean
-  /** How often to look without having been told of a change. */
+  /** Poll interval while no change is reported. */
   lookEveryMs: number
   onUpdate?: (update: DispatchUpdate) => void
 }
@@ -85,9 +90,9 @@ export interface DispatchCounts {
 export interface Dispatcher {
   readonly node: string
   status(): DispatchStatus
-  /** Takes nothing more, stops what is under way (what was said is kept) and resolves when that is over. */
+  /** Takes no more items, stops the running ones, and resolves when they have ended. Their messages are kept. */
   stop(): Promise<void>
-  /** Resolves when it is over; rejects when the store does not answer any more. */
+  /** Resolves when it has ended; rejects when the store keeps failing. */
   readonly over: Promise<DispatchCounts>
 }
 
@@ -99,127 +104,80 @@ export interface DispatchStatus {
   counts: DispatchCounts
 }
 
-export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dispatcher {
-  const stopping = new AbortController()
-  const running = new Map<string, { job: Job; startedAt: number; over: Promise<void> }>()
-  const counts: DispatchCounts = { started: 0, done: 0, continued: 0, failed: 0, parked: 0, stopped: 0, lost: 0 }
-  let isOver = false
-  let wake = () => {}
+export function startDispatcher(port: DispatchPort, input: DispatcherInput): Dispatcher {
+  return new RunningDispatcher(port, input)
+}
 
-  const at = () => new Date(desk.now()).toISOString()
-  const tell = (update: DispatchUpdate) => input.onUpdate?.(update)
+class RunningDispatcher implements Dispatcher {
+  readonly node: string
+  readonly over: Promise<DispatchCounts>
+  readonly #port: DispatchPort
+  readonly #input: DispatcherInput
+  readonly #stopping = new AbortController()
+  readonly #running = new Map<string, { job: Job; startedAt: number; over: Promise<void> }>()
+  readonly #counts: DispatchCounts = { started: 0, done: 0, continued: 0, failed: 0, parked: 0, stopped: 0, lost: 0 }
+  #isOver = false
+  /** Ends the pause between two rounds. */
+  #wake = () => {}
 
-  function tellParked({ item, title, reason }: { item: DispatchedItem; title: string; reason: string }): void {
-    counts.parked++
-    tell({ type: 'parked', item, title, reason, at: at() })
+  constructor(port: DispatchPort, input: DispatcherInput) {
+    this.#port = port
+    this.#input = input
+    this.node = port.node
+    this.over = this.#run()
+    // A failure is also visible in the status, so callers need not await this promise.
+    this.over.catch(() => undefined)
   }
 
-  /** Takes as much as there is room for. */
-  async function fill(): Promise<void> {
-    if (running.size >= input.concurrency) return
-    let candidates = (await desk.ready()).filter(one => !running.has(one.lease))
-    while (running.size < input.concurrency && !stopping.signal.aborted && candidates.length > 0) {
-      const lease = await desk.claim(candidates.map(one => one.lease))
-      if (!lease) return
-      const index = candidates.findIndex(one => one.lease === lease.name)
-      await begin(candidates[index]!, lease)
-      // Those before it were taken by others.
-      candidates = candidates.slice(index + 1)
+  status(): DispatchStatus {
+    return {
+      node: this.node,
+      state: this.#isOver ? 'over' : this.#stopping.signal.aborted ? 'stopping' : 'running',
+      concurrency: this.#input.concurrency,
+      running: [...this.#running.values()].map(({ job: { item, title, agent, hop }, startedAt }) => ({
+        item,
+        title,
+        agent,
+        hop,
+        startedAt: new Date(startedAt).toISOString(),
+      })),
+      counts: { ...this.#counts },
     }
   }
 
-  async function begin(candidate: Candidate, lease: KeptLease): Promise<void> {
-    const { item, title, priority } = candidate
-    let place: Awaited<ReturnType<DispatcherDesk['place']>>
-    let isKept = false
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.over.catch(() => undefined)
+  }
+
+  async #run(): Promise<DispatchCounts> {
     try {
-      const agent = await desk.agentFor(candidate)
-      place = await desk.place(agent)
-      if (!place) return
-      const started = await desk.start(candidate, agent, lease)
-      if (started.state === 'parked') tellParked({ item, title, reason: started.reason })
-      if (started.state !== 'started') return
-      isKept = true
-      counts.started++
-      const { job } = started
-      tell({ type: 'started', item, title, agent: job.agent, hop: job.hop, priority, at: at() })
-      const taken = place
-      const over = carryOut(job, lease).finally(async () => {
-        running.delete(lease.name)
-        await Promise.allSettled([taken.release(), lease.release()])
-        wake()
-      })
-      running.set(lease.name, { job, startedAt: desk.now(), over })
-      // Whatever the store refuses here it refuses the loop, too, which says so.
-      over.catch(() => undefined)
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error
+      await this.#loop()
     } finally {
-      if (!isKept) await Promise.allSettled([place?.release(), lease.release()])
+      this.#stopping.abort()
+      await Promise.allSettled([...this.#running.values()].map(({ over }) => over))
+      await this.#port.close()
+      this.#isOver = true
     }
+    return this.#counts
   }
 
-  async function carryOut(job: Job, lease: KeptLease): Promise<void> {
-    const { item, title, agent } = job
-    const startedAt = desk.now()
-    const signal = AbortSignal.any([stopping.signal, lease.lost])
-    const done = await desk.work(job, signal).catch((error): WorkDone => {
-      if (signal.aborted) return { outcome: 'stopped', reason: 'it was stopped' }
-      return { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) }
-    })
-    try {
-      if (lease.lost.aborted) throw new LeaseLost(lease.fence)
-      await desk.end(job, done)
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error
-      counts.lost++
-      tell({ type: 'lost', item, title, agent, at: at() })
-      return
-    }
-    const { outcome, reason, summary } = done
-    counts[outcome === 'continues' ? 'continued' : outcome]++
-    tell({
-      type: 'ended',
-      item,
-      title,
-      agent,
-      outcome,
-      ...(reason !== undefined && { reason }),
-      ...(summary !== undefined && { summary }),
-      tookMs: Math.max(0, desk.now() - startedAt),
-      at: at(),
-    })
-  }
-
-  /** Looks once and takes what there is. Gives how long to wait for the next look; undefined when all is done. */
-  async function look(): Promise<number | undefined> {
-    await fill()
-    const parked = await desk.settle()
-    for (const one of parked) tellParked(one)
-    // What was parked just now, others may wait for.
-    if (parked.length > 0) return 0
-    const mayEnd = input.once && running.size === 0
-    const next = await desk.nextTry(mayEnd)
-    if (mayEnd && next === undefined && !(await hasMore())) return undefined
-    return next === undefined ? input.lookEveryMs : Math.min(input.lookEveryMs, next - desk.now())
-  }
-
-  async function loop(): Promise<void> {
-    while (!stopping.signal.aborted) {
+  async #loop(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
       const waiting = new AbortController()
-      const either = AbortSignal.any([waiting.signal, stopping.signal])
-      // Listened for from before the look, so that nothing falls in between.
-      const changed = desk.changed(either)
+      const signal = AbortSignal.any([waiting.signal, this.#stopping.signal])
+      // Listens before the round starts, so that no change is missed.
+      const changed = this.#port.changed(signal)
       const woken = new Promise<void>(resolve => {
-        wake = resolve
+        this.#wake = resolve
       })
       try {
-        const waitMs = await look().catch(error => {
-          if (!isPassing(error)) throw error
-          return input.lookEveryMs
+        const waitMs = await this.#round().catch(error => {
+          if (!isTransient(error)) throw error
+          return this.#input.lookEveryMs
         })
         if (waitMs === undefined) return
-        await Promise.race([changed, woken, pause(waitMs, either)])
+        await Promise.race([changed, woken, pause(waitMs, signal)])
       } finally {
         waiting.abort()
         await changed
@@ -227,63 +185,133 @@ export function startDispatcher(desk: DispatcherDesk, input: DispatchInput): Dis
     }
   }
 
-  /** Whether something is ready that nobody has. */
-  async function hasMore(): Promise<boolean> {
-    const names = (await desk.ready()).map(one => one.lease)
-    const lease = await desk.claim(names)
+  /** Takes the items that are ready. Returns the time until the next round; undefined when all is done. */
+  async #round(): Promise<number | undefined> {
+    const { once, lookEveryMs } = this.#input
+    await this.#fill()
+    const parked = await this.#port.settle()
+    for (const candidate of parked) this.#reportParked(candidate)
+    // Other items may wait for those that were just parked.
+    if (parked.length > 0) return 0
+    const mayEnd = once && this.#running.size === 0
+    const next = await this.#port.nextTry(mayEnd)
+    if (mayEnd && next === undefined && !(await this.#hasMore())) return undefined
+    return next === undefined ? lookEveryMs : Math.min(lookEveryMs, next - this.#port.now())
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#running.size >= this.#input.concurrency) return
+    let candidates = (await this.#port.ready()).filter(({ lease }) => !this.#running.has(lease))
+    while (this.#running.size < this.#input.concurrency && !this.#stopping.signal.aborted && candidates.length > 0) {
+      const lease = await this.#port.claim(candidates.map(candidate => candidate.lease))
+      if (!lease) return
+      const index = candidates.findIndex(candidate => candidate.lease === lease.name)
+      await this.#begin(candidates[index]!, lease)
+      // Other dispatchers have those before it.
+      candidates = candidates.slice(index + 1)
+    }
+  }
+
+  /** True when something is ready that no dispatcher has. */
+  async #hasMore(): Promise<boolean> {
+    const candidates = await this.#port.ready()
+    const lease = await this.#port.claim(candidates.map(candidate => candidate.lease))
     await lease?.release()
     return lease !== undefined
   }
 
-  async function whole(): Promise<DispatchCounts> {
+  async #begin(candidate: Candidate, lease: KeptLease): Promise<void> {
+    const { item, title, priority } = candidate
+    let slot: Awaited<ReturnType<DispatchPort['reserveSlot']>>
+    let isRunning = false
     try {
-      await loop()
+      const agent = await this.#port.agentFor(candidate)
+      slot = await this.#port.reserveSlot(agent)
+      if (!slot) return
+      const result = await this.#port.start(candidate, agent, lease)
+      if (result.state === 'parked') this.#reportParked({ item, title, reason: result.reason })
+      if (result.state !== 'started') return
+      isRunning = true
+      const { job } = result
+      this.#counts.started++
+      this.#report({ type: 'started', item, title, agent: job.agent, hop: job.hop, priority, at: this.#timestamp() })
+      this.#keepRunning(job, lease, slot)
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
     } finally {
-      stopping.abort()
-      await Promise.allSettled([...running.values()].map(one => one.over))
-      await desk.close()
-      isOver = true
+      if (!isRunning) await Promise.allSettled([slot?.release(), lease.release()])
     }
-    return counts
   }
 
-  const over = whole()
-  // Whoever waits for it is told; whoever does not looks at its status.
-  over.catch(() => undefined)
-  return {
-    node: desk.node,
-    over,
-    status: () => ({
-      node: desk.node,
-      state: isOver ? 'over' : stopping.signal.aborted ? 'stopping' : 'running',
-      concurrency: input.concurrency,
-      running: [...running.values()].map(({ job: { item, title, agent, hop }, startedAt }) => ({
-        item,
-        title,
-        agent,
-        hop,
-        startedAt: new Date(startedAt).toISOString(),
-      })),
-      counts: { ...counts },
-    }),
-    async stop() {
-      stopping.abort()
-      await over.catch(() => undefined)
-    },
+  #keepRunning(job: Job, lease: KeptLease, slot: { release(): Promise<void> }): void {
+    const startedAt = this.#port.now()
+    const over = this.#carryOut(job, lease).finally(async () => {
+      this.#running.delete(lease.name)
+      await Promise.allSettled([slot.release(), lease.release()])
+      this.#wake()
+    })
+    this.#running.set(lease.name, { job, startedAt, over })
+    // A failing store also fails the loop, which reports it.
+    over.catch(() => undefined)
+  }
+
+  async #carryOut(job: Job, lease: KeptLease): Promise<void> {
+    const { item, title, agent } = job
+    const startedAt = this.#port.now()
+    const signal = AbortSignal.any([this.#stopping.signal, lease.lost])
+    const result = await this.#port.work(job, signal).catch((error): WorkDone => {
+      if (signal.aborted) return { outcome: 'stopped', reason: 'it was stopped' }
+      return { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) }
+    })
+    try {
+      if (lease.lost.aborted) throw new LeaseLost(lease.fence)
+      await this.#port.end(job, result)
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error
+      this.#counts.lost++
+      this.#report({ type: 'lost', item, title, agent, at: this.#timestamp() })
+      return
+    }
+    const { outcome, reason, summary } = result
+    this.#counts[outcome === 'continues' ? 'continued' : outcome]++
+    this.#report({
+      type: 'ended',
+      item,
+      title,
+      agent,
+      outcome,
+      ...(reason !== undefined && { reason }),
+      ...(summary !== undefined && { summary }),
+      tookMs: Math.max(0, this.#port.now() - startedAt),
+      at: this.#timestamp(),
+    })
+  }
+
+  #reportParked({ item, title, reason }: ParkedCandidate): void {
+    this.#counts.parked++
+    this.#report({ type: 'parked', item, title, reason, at: this.#timestamp() })
+  }
+
+  #report(update: DispatchUpdate): void {
+    this.#input.onUpdate?.(update)
+  }
+
+  #timestamp(): string {
+    return new Date(this.#port.now()).toISOString()
   }
 }
 
-/** The store is away or busy; a dispatcher outlives that. */
-function isPassing(error: unknown): boolean {
+/** The store is busy or unreachable, which a dispatcher outlives. */
+function isTransient(error: unknown): boolean {
   return error instanceof StoreBusy || error instanceof StoreFailed
 }
 
-/** A short time at least: a clock that stands still must not make a busy loop. */
-const soonestMs = 5
+/** Prevents a busy loop when the clock stands still. */
+const minPauseMs = 5
 
 function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(resolve, timerMs(Math.max(soonestMs, milliseconds)))
+    const timer = setTimeout(resolve, timerMs(Math.max(minPauseMs, milliseconds)))
     const end = () => {
       clearTimeout(timer)
       resolve()

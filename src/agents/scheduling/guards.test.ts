@@ -38,7 +38,7 @@ function log() {
     pass(milliseconds: number) {
       now += milliseconds
     },
-    /** What a dispatcher does when it has the item: all it can do. */
+    /** The write of a dispatcher that has claimed the item. */
     dispatch(agent: string, settings: GuardSettings) {
       const decide = startDispatch({
         item,
@@ -70,22 +70,22 @@ const words = (() => {
 
 const settings = GuardSettings.parse({ backOffMs: 0 })
 
-describe('an item is kept from agents', () => {
-  it('when it was given to them too often', () => {
+describe('guards', () => {
+  it('stop an item that was dispatched too often', () => {
     const bead = log()
     for (let hop = 0; hop < settings.hopLimit; hop++) {
       expect(bead.dispatch('dev', settings).some(event => event.type === 'dispatch.started')).toBe(true)
       bead.end('continues', words())
     }
-    const kept = bead.dispatch('dev', settings)
-    expect(kept.map(event => event.type)).toEqual(['guard.tripped', 'work.moved'])
+    const events = bead.dispatch('dev', settings)
+    expect(events.map(event => event.type)).toEqual(['guard.tripped', 'work.moved'])
     expect(bead.head.info.work).toMatchObject({
       state: 'parked',
       move: { reason: expect.stringContaining('20 times') },
     })
   })
 
-  it('when two agents hand it to each other', () => {
+  it('stop an item that two agents hand to each other', () => {
     const bead = log()
     for (let round = 0; round < 7; round++) {
       const agent = round % 2 === 0 ? 'dev' : 'qa'
@@ -96,7 +96,7 @@ describe('an item is kept from agents', () => {
     expect(findGuard(bead.state, 'qa', settings)).toMatchObject({ kind: 'alternation' })
   })
 
-  it('when nothing new comes of it', () => {
+  it('stop an item whose dispatches bring nothing new', () => {
     const bead = log()
     const same = 'I looked at the processor and found several workers'
     for (const text of [same, `${same} again`, `Again ${same}`]) {
@@ -110,7 +110,7 @@ describe('an item is kept from agents', () => {
   it.each([
     ['failed', 'failures'],
     ['crashed', 'crashes'],
-  ] as const)('when it %s again and again', (outcome, kind) => {
+  ] as const)('stop an item that %s repeatedly', (outcome, kind) => {
     const bead = log()
     for (let time = 0; time < 5; time++) {
       expect(findGuard(bead.state, 'dev', settings)).toBeUndefined()
@@ -120,7 +120,7 @@ describe('an item is kept from agents', () => {
     expect(findGuard(bead.state, 'dev', settings)).toMatchObject({ kind, evidence: expect.any(Array) })
   })
 
-  it('for a while after a failure, longer after each further one, and after any where there is a cool-down', () => {
+  it('delay an item after a failure, longer after each further one, and by a cool-down after any dispatch', () => {
     const bead = log()
     const patient = { ...settings, backOffMs: 1000, mostBackOffMs: 3000, coolDownMs: 10 }
     const waits: number[] = []
@@ -138,39 +138,39 @@ describe('an item is kept from agents', () => {
   })
 })
 
-describe('guards', () => {
+describe('guards over any sequence of dispatches', () => {
   const agents = fc.constantFrom('dev', 'qa', 'pm')
   const outcome = fc.constantFrom<DispatchOutcome>('continues', 'failed', 'crashed', 'stopped', 'done')
-  /** What whoever dispatches can do: dispatch, die, take back, move the item about. */
+  /** Everything a dispatcher can do, in any order. */
   const step = fc.oneof(
-    fc.record({ does: fc.constant('dispatch' as const), agent: agents }),
-    fc.record({ does: fc.constant('end' as const), outcome, text: fc.integer({ min: 0, max: 3 }) }),
-    fc.record({ does: fc.constant('move' as const), to: fc.constantFrom('open', 'in_progress', 'parked', 'done') }),
-    fc.record({ does: fc.constant('wait' as const), forMs: fc.integer({ min: 0, max: 10_000_000 }) }),
+    fc.record({ action: fc.constant('dispatch' as const), agent: agents }),
+    fc.record({ action: fc.constant('end' as const), outcome, text: fc.integer({ min: 0, max: 3 }) }),
+    fc.record({ action: fc.constant('move' as const), to: fc.constantFrom('open', 'in_progress', 'parked', 'done') }),
+    fc.record({ action: fc.constant('wait' as const), forMs: fc.integer({ min: 0, max: 10_000_000 }) }),
   )
   const texts = ['', 'one two three four five six', 'seven eight nine ten eleven', 'twelve thirteen fourteen fifteen']
   type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-  function take(bead: ReturnType<typeof log>, one: Step): void {
-    if (one.does === 'dispatch') bead.dispatch(one.agent, settings)
-    else if (one.does === 'end') {
-      if (bead.state?.open) bead.end(one.outcome, texts[one.text], bead.state.open.agent)
-    } else if (one.does === 'wait') bead.pass(one.forMs)
-    else bead.record({ type: 'work.moved', item, from: bead.head.info.work!.state, to: one.to })
+  function perform(bead: ReturnType<typeof log>, performed: Step): void {
+    if (performed.action === 'dispatch') bead.dispatch(performed.agent, settings)
+    else if (performed.action === 'end') {
+      if (bead.state?.open) bead.end(performed.outcome, texts[performed.text], bead.state.open.agent)
+    } else if (performed.action === 'wait') bead.pass(performed.forMs)
+    else bead.record({ type: 'work.moved', item, from: bead.head.info.work!.state, to: performed.to })
   }
 
-  it('are armed anew by nothing that a dispatcher does, in whatever order', () => {
+  it('are not reset by anything a dispatcher does', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), steps => {
         const bead = log()
         let isTripped = false
         let starts = 0
-        for (const one of steps) {
+        for (const performed of steps) {
           const before = bead.state?.count ?? 0
-          take(bead, one)
+          perform(bead, performed)
           const started = (bead.state?.count ?? 0) - before
           starts += started
-          // Once it was kept it is never given to anybody again.
+          // A stopped item is never dispatched again.
           expect(isTripped && started > 0).toBe(false)
           isTripped ||= bead.state?.tripped !== undefined
           expect(bead.state?.tripped !== undefined).toBe(isTripped)
@@ -182,11 +182,11 @@ describe('guards', () => {
     )
   })
 
-  it('begin afresh when a person clears them: what was seen before cannot fire again', () => {
+  it('start over when a person clears them: earlier dispatches cannot trip them again', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), agents, (steps, agent) => {
         const bead = log()
-        for (const one of steps) take(bead, one)
+        for (const performed of steps) perform(bead, performed)
         if (bead.state?.open) bead.end('stopped')
         bead.record({ type: 'guard.cleared', item })
         expect(findGuard(bead.state, agent, settings)).toBeUndefined()
@@ -195,16 +195,16 @@ describe('guards', () => {
     )
   })
 
-  it('look at facts alone: the same log gives the same finding', () => {
+  it('depend on the log only: the same log gives the same finding', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), agents, (steps, agent) => {
-        const [one, other] = [log(), log()]
-        for (const taken of steps) {
-          take(one, taken)
-          take(other, taken)
+        const [bead, copy] = [log(), log()]
+        for (const performed of steps) {
+          perform(bead, performed)
+          perform(copy, performed)
         }
-        expect(findGuard(one.state, agent, settings)).toEqual(findGuard(other.state, agent, settings))
-        expect(findGuard(one.state, agent, settings)).toEqual(findGuard(one.state, agent, settings))
+        expect(findGuard(bead.state, agent, settings)).toEqual(findGuard(copy.state, agent, settings))
+        expect(findGuard(bead.state, agent, settings)).toEqual(findGuard(bead.state, agent, settings))
       }),
     )
   })

@@ -1,9 +1,8 @@
 /**
- * What keeps an item from being given to agents for ever, from the facts of its log: pure, and asked inside the write
- * that would give it to somebody.
+ * Guards: rules that stop dispatching an item that makes no progress. They are evaluated inside the write that would
+ * dispatch it.
  *
- * Looked at is what happened since a person last cleared the guards. Nothing that whoever dispatches does makes that
- * less, so none of these is ever armed anew but by a person.
+ * They look at the dispatches since a person last cleared them. A dispatcher cannot reset them.
  */
 import type { GuardTripped } from '../../log/events/work/dispatch.ts'
 import { likeness, wordsIn } from '../../log/views/text-sketch.ts'
@@ -12,12 +11,12 @@ import type { GuardSettings } from './dispatch-settings.ts'
 
 type GuardFinding = Pick<GuardTripped, 'kind' | 'finding'> & { evidence: readonly number[] }
 
-/** How far back the same answer is looked for. */
-const window = 8
-/** An answer as short as "done so far" says nothing about progress. */
-const fewWords = 4
+/** Number of past dispatches compared. */
+const comparedDispatches = 8
+/** A shorter answer, such as "done so far", tells nothing about progress. */
+const minWords = 4
 
-/** Why the item may not be given to `agent` now; undefined when it may. */
+/** Returns undefined when the item may be dispatched to `agent`. */
 export function findGuard(
   state: DispatchesState | undefined,
   agent: string,
@@ -25,7 +24,7 @@ export function findGuard(
 ): GuardFinding | undefined {
   if (!state) return undefined
   if (state.tripped) return state.tripped
-  const past = state.recent.filter(one => one.version > (state.clearedAt ?? 0))
+  const past = state.recent.filter(({ version }) => version > (state.clearedAt ?? 0))
   return (
     tooManyFailures(state, past, settings) ??
     tooManyCrashes(state, past, settings) ??
@@ -35,15 +34,14 @@ export function findGuard(
   )
 }
 
-/** Milliseconds since 1970 before which the item is not given to anybody. */
+/** Returns the time in milliseconds since 1970 before which the item is not dispatched. */
 export function waitsUntil(state: DispatchesState | undefined, settings: GuardSettings): number {
   const last = state?.recent.at(-1)
   if (!state || !last) return 0
-  const ended = Date.parse(last.endedAt)
-  return Math.max(ended + settings.coolDownMs, ended + backOff(state, settings))
+  return Date.parse(last.endedAt) + Math.max(settings.coolDownMs, backOff(state, settings))
 }
 
-/** Of failures since the last time it went well; a cleared guard begins anew. */
+/** Returns the back-off in milliseconds after consecutive failures and crashes. */
 export function backOff({ failures, crashes }: Pick<DispatchesState, 'failures' | 'crashes'>, settings: GuardSettings) {
   const times = failures + crashes
   if (times === 0) return 0
@@ -56,7 +54,7 @@ function tooManyFailures(
   settings: GuardSettings,
 ): GuardFinding | undefined {
   if (failures < settings.failures) return undefined
-  const evidence = versionsOf(past.filter(one => one.outcome === 'failed').slice(-failures))
+  const evidence = versionsOf(past.filter(({ outcome }) => outcome === 'failed').slice(-failures))
   return { kind: 'failures', finding: `it failed ${failures} times in a row`, evidence }
 }
 
@@ -66,43 +64,43 @@ function tooManyCrashes(
   settings: GuardSettings,
 ): GuardFinding | undefined {
   if (crashes < settings.crashes) return undefined
-  const evidence = versionsOf(past.filter(one => one.outcome === 'crashed').slice(-crashes))
-  return { kind: 'crashes', finding: `the process that had it died ${crashes} times in a row`, evidence }
+  const evidence = versionsOf(past.filter(({ outcome }) => outcome === 'crashed').slice(-crashes))
+  return { kind: 'crashes', finding: `its process died ${crashes} times in a row`, evidence }
 }
 
 function alternating(past: readonly PastDispatch[], agent: string, settings: GuardSettings): GuardFinding | undefined {
-  const before = past.filter(wentWell).slice(1 - settings.alternations * 2)
-  const names = [...before.map(one => one.agent), agent]
+  const dispatches = past.filter(isSuccessful).slice(1 - settings.alternations * 2)
+  const names = [...dispatches.map(dispatch => dispatch.agent), agent]
   if (names.length < settings.alternations * 2 || names[0] === names[1]) return undefined
   if (!names.every((name, index) => name === names[index % 2])) return undefined
   return {
     kind: 'alternation',
-    finding: `${names[0]} and ${names[1]} have handed it to each other ${settings.alternations} times`,
-    evidence: versionsOf(before),
+    finding: `${names[0]} and ${names[1]} handed it to each other ${settings.alternations} times`,
+    evidence: versionsOf(dispatches),
   }
 }
 
 function noProgress(past: readonly PastDispatch[], settings: GuardSettings): GuardFinding | undefined {
-  const went = past.filter(wentWell)
-  if (went.length <= settings.noProgress) return undefined
+  const dispatches = past.filter(isSuccessful)
+  if (dispatches.length <= settings.noProgress) return undefined
   const evidence = new Set<number>()
-  for (let index = went.length - settings.noProgress; index < went.length; index++) {
-    const one = went[index]!
-    const earlier = went.slice(Math.max(0, index - window), index)
-    const like = earlier.find(other => saysTheSame(one, other, settings))
-    if (!like) return undefined
-    evidence.add(like.version).add(one.version)
+  for (let index = dispatches.length - settings.noProgress; index < dispatches.length; index++) {
+    const dispatch = dispatches[index]!
+    const earlier = dispatches.slice(Math.max(0, index - comparedDispatches), index)
+    const repeated = earlier.find(other => hasSameAnswer(dispatch, other, settings))
+    if (!repeated) return undefined
+    evidence.add(repeated.version).add(dispatch.version)
   }
   return {
     kind: 'no-progress',
-    finding: `the last ${settings.noProgress} dispatches brought nothing that was not there before`,
+    finding: `the last ${settings.noProgress} dispatches brought nothing new`,
     evidence: [...evidence].sort((a, b) => a - b),
   }
 }
 
-function saysTheSame(one: PastDispatch, other: PastDispatch, settings: GuardSettings): boolean {
-  if (one.print === '') return other.print === ''
-  return wordsIn(one.print) >= fewWords && likeness(one.print, other.print) >= settings.likeness
+function hasSameAnswer({ print }: PastDispatch, other: PastDispatch, settings: GuardSettings): boolean {
+  if (print === '') return other.print === ''
+  return wordsIn(print) >= minWords && likeness(print, other.print) >= settings.likeness
 }
 
 function tooManyHops(
@@ -113,16 +111,16 @@ function tooManyHops(
   if (hops < hopLimit) return undefined
   return {
     kind: 'hop-limit',
-    finding: `it was given to agents ${hops} times (the limit is ${hopLimit})`,
+    finding: `it was dispatched ${hops} times (the limit is ${hopLimit})`,
     evidence: versionsOf(past),
   }
 }
 
-/** What was stopped, failed or crashed says nothing about who hands it to whom, nor about progress. */
-function wentWell({ outcome }: PastDispatch): boolean {
+/** Stopped, failed and crashed dispatches tell nothing about hand-overs or progress. */
+function isSuccessful({ outcome }: PastDispatch): boolean {
   return outcome === 'continues' || outcome === 'done'
 }
 
 function versionsOf(past: readonly PastDispatch[]): number[] {
-  return past.map(one => one.version)
+  return past.map(({ version }) => version)
 }

@@ -1,20 +1,23 @@
 /**
- * The orchestrator: an invisible router. It reads how things stand, asks a model who acts next, starts a turn, has the
- * agents of the turn run side by side, waits for their completions, and asks again, until the model says END.
+ * The orchestrator. It reads the state of a conversation, asks a model which agents act next, starts a turn, runs its
+ * agents in parallel, waits for their completions, and asks again, until the model answers END.
  *
- * All its state is the log: a turn that is open is taken up where it stands, so that after a crash nothing is routed
- * twice. Routing that goes in circles is refused by the log itself; then it stops, and stays stopped until it is cleared.
+ * All its state is in the log: an open turn is resumed, so nothing is routed twice after a crash. The log refuses routing
+ * that loops, and the orchestrator stays stopped until the loop is cleared.
  */
 
 import { LeaseLost, PhaseRefused, RoutingBlocked, TurnOpen } from '../../errors.ts'
 import type { Usage } from '../../log/events/message.ts'
 import type { RunOutcome } from '../../log/events/run.ts'
 import { addUsage } from '../../log/views/runs.ts'
-import { askForJson } from '../runs/ask-json.ts'
+import { askForJson } from '../runs/json-question.ts'
 import { type RouteDecision, readRoute } from './route.ts'
 import { type RoutingContext, type RoutingState, routingSystem, routingText } from './routing-prompt.ts'
 
-/** How a conversation stands for whoever routes on it. */
+/** The agent's name and type. As `defaultAgent` it answers messages without an addressee. */
+export const orchestratorName = 'orchestrator'
+
+/** The state of a conversation for routing. */
 export interface Routing {
   version: number
   context: RoutingContext
@@ -23,19 +26,18 @@ export interface Routing {
   agents: readonly RoutableAgent[]
   /** The turn that waits for completions. */
   open?: RoutedTurn
-  /** Routing is blocked. */
+  /** Blocks routing. */
   loop?: FoundLoop
-  /** What a person said that no route was decided for yet. */
+  /** The newest message of a person that no route was decided for. */
   waiting?: { version: number; content: string }
-  /** A routing before this one was cut off. */
+  /** The previous routing was interrupted. */
   isCutOff: boolean
 }
 
 export interface RoutableAgent {
   name: string
-  /** What it is for. */
-  does: string
-  /** Somebody else runs it; its completion is waited for. */
+  purpose: string
+  /** It runs outside of Colloquy, which only waits for its completion. */
   isOutside: boolean
 }
 
@@ -43,9 +45,8 @@ export interface RoutedTurn {
   id: string
   /** Version of its start. */
   version: number
-  /** Whom it waits for. */
+  /** Agents without a completion. */
   missing: readonly string[]
-  /** What they are asked to do. */
   instruction: string
 }
 
@@ -60,42 +61,42 @@ export interface RoutedResult {
   message: string
 }
 
-/** What an orchestrator may ask of the rest of the product. Writes hold its lease; once that is lost, they throw. */
-export interface OrchestratorDesk {
+/** The port through which the orchestrator reaches the rest of the product. Writes throw once its lease is lost. */
+export interface OrchestratorPort {
   look(): Promise<Routing>
-  started(trigger: number): Promise<void>
-  ended(ending: { outcome: RunOutcome; reason?: string; steps: number; usage: Usage }): Promise<void>
-  /** Keeps what the model said: for the log, and for no agent. With `upTo` everything until there is decided on. */
-  note(said: { text: string; usage?: Usage; problem?: string; upTo?: number }): Promise<void>
+  recordStart(trigger: number): Promise<void>
+  recordEnd(end: { outcome: RunOutcome; reason?: string; steps: number; usage: Usage }): Promise<void>
+  /** Stores the model's text for the log only, not for agents. `upTo` marks the messages up to it as decided. */
+  addNote(note: { text: string; usage?: Usage; problem?: string; upTo?: number }): Promise<void>
   /** @throws {RoutingBlocked} @throws {TurnOpen} @throws {PhaseRefused} */
   start(route: Extract<RouteDecision, { end: false }>): Promise<RoutedTurn>
-  /** Tells the agents of a turn what they are asked; once, however often it is called. */
+  /** Stores the instruction for the agents of a turn, once. */
   assign(turn: RoutedTurn): Promise<void>
-  /** Runs one agent of a turn, or takes up where its run was cut off. What it does wrong is in the result. */
+  /** Runs one agent of a turn, or resumes its interrupted run. Failures are in the result. */
   run(turn: RoutedTurn, agent: string, signal: AbortSignal): Promise<RoutedResult>
-  /** Records that an agent is done. Quiet when the turn is over already. */
+  /** Records an agent's completion, unless the turn is over. */
   complete(turn: RoutedTurn, agent: string, result: RoutedResult): Promise<void>
-  /** Resolves when the turn is over, and says how; by a time-out, too. Undefined when the signal ended the wait. */
+  /** Resolves with the outcome when the turn is over, also by a time-out. Undefined when the signal ended the wait. */
   over(turn: RoutedTurn, signal: AbortSignal): Promise<string | undefined>
 }
 
 interface OrchestratorInput {
   model: Parameters<typeof askForJson>[0]['model']
   signal: AbortSignal
-  /** Whether a state fits what the model may be sent. */
+  /** True when a text fits the model's budget. */
   fits(text: string): boolean
   onTurn?: (turn: RoutedTurn, route: { agents: readonly string[]; reason: string }) => void
 }
 
 export interface OrchestrationResult {
   /**
-   * `ended`: the model says there is nothing left to do. `idle`: nothing waited. `busy`: somebody else routes here, and
-   * will see what waits. `blocked`: routing went in circles; see `loop`. `stopped`: by its signal, or its turn was undone.
+   * `ended`: the model found nothing left to do. `idle`: nothing was waiting. `busy`: another process routes here and will
+   * see what waits. `blocked`: a loop was found. `stopped`: by its signal, or because its turn was undone.
    */
   outcome: 'ended' | 'idle' | 'busy' | 'blocked' | 'stopped' | 'failed'
   reason?: string
   loop?: FoundLoop
-  /** Turns that were taken. */
+  /** Number of turns taken. */
   turns: number
   usage: Usage
 }
@@ -106,69 +107,73 @@ interface Progress {
   usage: Usage
 }
 
-type Way = Pick<OrchestrationResult, 'reason' | 'loop'> & { outcome: 'ended' | 'blocked' | 'stopped' | 'failed' }
+type RoutingEnd = Pick<OrchestrationResult, 'reason' | 'loop'> & { outcome: 'ended' | 'blocked' | 'stopped' | 'failed' }
 
-/** How often a route is decided anew because somebody else changed something in between. */
-const mostSurprises = 3
+/** Routes that are decided again because another process changed the conversation meanwhile. */
+const maxConflicts = 3
 
-export async function orchestrate(desk: OrchestratorDesk, input: OrchestratorInput): Promise<OrchestrationResult> {
+export async function orchestrate(port: OrchestratorPort, input: OrchestratorInput): Promise<OrchestrationResult> {
   const progress: Progress = { steps: 0, turns: 0, usage: { input: 0, output: 0 } }
-  const { loop, open, waiting, isCutOff, version } = await desk.look()
+  const { loop, open, waiting, isCutOff, version } = await port.look()
   const { usage } = progress
-  // Nothing is asked and nothing is written as long as somebody has to look at it.
+  // A person has to clear the loop first.
   if (loop) return { outcome: 'blocked', reason: loop.finding, loop, turns: 0, usage }
   if (!open && !waiting && !isCutOff) return { outcome: 'idle', turns: 0, usage }
-  await desk.started(waiting?.version ?? version)
-  let way: Way
+  await port.recordStart(waiting?.version ?? version)
+  let end: RoutingEnd
   try {
-    way = await routed(desk, input, progress)
+    end = await routeUntilEnd(port, input, progress)
   } catch (error) {
-    way = wayOf(error, input)
+    end = endAfterError(error, input)
   }
-  const { outcome, reason } = way
-  await desk.ended({
-    outcome: runOutcome(way, input),
+  const { outcome, reason } = end
+  await port.recordEnd({
+    outcome: runOutcome(end, input),
     ...(reason !== undefined && outcome !== 'ended' && { reason }),
     steps: progress.steps,
     usage: progress.usage,
   })
-  return { ...way, turns: progress.turns, usage: progress.usage }
+  return { ...end, turns: progress.turns, usage: progress.usage }
 }
 
-async function routed(desk: OrchestratorDesk, input: OrchestratorInput, progress: Progress): Promise<Way> {
-  let surprises = 0
+async function routeUntilEnd(
+  port: OrchestratorPort,
+  input: OrchestratorInput,
+  progress: Progress,
+): Promise<RoutingEnd> {
+  let conflicts = 0
   for (;;) {
     if (input.signal.aborted) return { outcome: 'stopped', reason: 'it was stopped' }
-    const routing = await desk.look()
+    const routing = await port.look()
     if (routing.loop) return { outcome: 'blocked', reason: routing.loop.finding, loop: routing.loop }
     if (routing.open) {
-      const outcome = await takeTurn(desk, input, routing, routing.open)
+      const outcome = await takeTurn(port, input, routing, routing.open)
       if (outcome === undefined) return { outcome: 'stopped', reason: 'it was stopped' }
       if (outcome === 'undone') return { outcome: 'stopped', reason: 'its turn was undone' }
       progress.turns++
       continue
     }
-    const decided = await decide(desk, input, routing, progress)
-    if (!('end' in decided)) return decided
-    if (decided.end) {
-      const { waiting } = await desk.look()
-      // What was said while the model thought is decided on, too.
+    const route = await decideRoute(port, input, routing, progress)
+    if (!('end' in route)) return route
+    if (route.end) {
+      const { waiting } = await port.look()
+      // A message arrived while the model answered.
       if (waiting && waiting.version > routing.version) continue
-      return { outcome: 'ended', reason: decided.reason }
+      return { outcome: 'ended', reason: route.reason }
     }
     try {
-      const turn = await desk.start(decided)
-      input.onTurn?.(turn, decided)
+      const turn = await port.start(route)
+      input.onTurn?.(turn, route)
     } catch (error) {
-      const isSurprise = error instanceof TurnOpen || error instanceof PhaseRefused
-      if (!isSurprise || ++surprises > mostSurprises) throw error
+      const isConflict = error instanceof TurnOpen || error instanceof PhaseRefused
+      if (!isConflict || ++conflicts > maxConflicts) throw error
     }
   }
 }
 
-/** Runs who is missing in a turn, and waits until it is over. */
+/** Runs the missing agents of a turn, and waits until it is over. */
 async function takeTurn(
-  desk: OrchestratorDesk,
+  port: OrchestratorPort,
   { signal }: OrchestratorInput,
   { agents }: Routing,
   turn: RoutedTurn,
@@ -176,16 +181,16 @@ async function takeTurn(
   const isOver = new AbortController()
   const stopping = AbortSignal.any([signal, isOver.signal])
   const waiting = new AbortController()
-  const over = desk.over(turn, AbortSignal.any([signal, waiting.signal])).finally(() => isOver.abort())
+  const over = port.over(turn, AbortSignal.any([signal, waiting.signal])).finally(() => isOver.abort())
   const outside = new Set(agents.filter(agent => agent.isOutside).map(agent => agent.name))
   try {
-    await desk.assign(turn)
+    await port.assign(turn)
     await Promise.all(
       turn.missing
         .filter(agent => !outside.has(agent))
         .map(async agent => {
-          const result = await desk.run(turn, agent, stopping)
-          if (result.outcome !== 'stopped') await desk.complete(turn, agent, result)
+          const result = await port.run(turn, agent, stopping)
+          if (result.outcome !== 'stopped') await port.complete(turn, agent, result)
         }),
     )
   } catch (error) {
@@ -196,15 +201,15 @@ async function takeTurn(
   return over
 }
 
-async function decide(
-  desk: OrchestratorDesk,
+async function decideRoute(
+  port: OrchestratorPort,
   { model, signal, fits }: OrchestratorInput,
   routing: Routing,
   progress: Progress,
-): Promise<RouteDecision | Way> {
+): Promise<RouteDecision | RoutingEnd> {
   const { phase, legalPhases, agents, version } = routing
   const text = routingText(stateOf(routing), fits)
-  if (!fits(text)) return { outcome: 'failed', reason: 'how things stand does not fit the budget of its model' }
+  if (!fits(text)) return { outcome: 'failed', reason: "the conversation's state does not fit the budget of its model" }
   const choices = { phase, legalPhases, agents: agents.map(agent => agent.name) }
   let isEnd = false
   const answer = await askForJson<RouteDecision>({
@@ -212,22 +217,22 @@ async function decide(
     system: routingSystem({ hasPhases: phase !== null }),
     text,
     signal,
-    read(value, said) {
-      const read = readRoute(value, said, choices)
-      isEnd = 'value' in read && read.value.end
-      return read
+    read(value, reply) {
+      const result = readRoute(value, reply, choices)
+      isEnd = 'value' in result && result.value.end
+      return result
     },
-    async onAnswer(said, problem) {
+    async onAnswer(reply, problem) {
       progress.steps++
-      const usage = said.ok ? said.usage : said.failure.usage
+      const usage = reply.ok ? reply.usage : reply.failure.usage
       progress.usage = addUsage(progress.usage, usage)
-      const isDecided = problem === undefined && isEnd
-      await desk.note({
-        text: said.text,
+      const isFinal = problem === undefined && isEnd
+      await port.addNote({
+        text: reply.text,
         ...(usage && { usage }),
         ...(problem !== undefined && { problem }),
-        // Before END there is more to decide on the same: a crash in between must not take it for settled.
-        ...(isDecided && { upTo: version }),
+        // Only END settles a message. After a crash before END, routing must continue.
+        ...(isFinal && { upTo: version }),
       })
     },
   })
@@ -242,11 +247,11 @@ function stateOf({ context, phase, legalPhases, agents, waiting }: Routing): Rou
     ...context,
     ...(newest !== undefined && newest !== context.user_request && { newest_request: newest }),
     ...(phase !== null && { phase, legal_phases: legalPhases }),
-    agents: agents.map(({ name, does }) => ({ name, does })),
+    agents: agents.map(({ name, purpose }) => ({ name, purpose })),
   }
 }
 
-function wayOf(error: unknown, { signal }: OrchestratorInput): Way {
+function endAfterError(error: unknown, { signal }: OrchestratorInput): RoutingEnd {
   if (error instanceof RoutingBlocked) {
     const { kind, finding, evidence } = error
     return { outcome: 'blocked', reason: finding, loop: { kind, finding, evidence } }
@@ -256,7 +261,7 @@ function wayOf(error: unknown, { signal }: OrchestratorInput): Way {
   return { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) }
 }
 
-function runOutcome({ outcome, reason }: Way, { signal }: OrchestratorInput): RunOutcome {
+function runOutcome({ outcome, reason }: RoutingEnd, { signal }: OrchestratorInput): RunOutcome {
   if (outcome === 'ended') return 'done'
   if (outcome !== 'stopped') return 'failed'
   return reason === 'its lease was lost' && !signal.aborted ? 'superseded' : 'cancelled'

@@ -1,4 +1,4 @@
-/** Whoever looks for work hears of changes, whatever becomes of one subscription. */
+/** Dispatchers learn of changes when a subscription fails, too. */
 import { expect, it, onTestFinished } from 'vitest'
 import { PositionUnknown, StoreFailed } from '../../errors.ts'
 import type { SubscribeOptions } from '../../log/event-log.ts'
@@ -10,13 +10,13 @@ const unaborted = new AbortController().signal
 const moved = (from: string, to: string): RecordedEvent =>
   ({ event: { type: 'work.moved', item: { type: 'bead', beadId: 'a' }, from, to } }) as never
 
-/** A subscription gives what is said for it, and fails then but for the last. */
+/** Each subscription yields its events and then fails, except for the last. */
 function changesOf(failure: Error, ...subscriptions: ReadonlyArray<readonly RecordedEvent[]>) {
   let number = 0
   async function* subscribe({ signal }: SubscribeOptions) {
-    const mine = number++
-    yield* subscriptions[mine]!
-    if (mine < subscriptions.length - 1) throw failure
+    const index = number++
+    yield* subscriptions[index]!
+    if (index < subscriptions.length - 1) throw failure
     await new Promise(resolve => signal!.addEventListener('abort', resolve))
   }
   const changes = workChanges({ subscribe, position: async () => 'at the start' }, 'shop')
@@ -28,13 +28,13 @@ function changesOf(failure: Error, ...subscriptions: ReadonlyArray<readonly Reco
 const away = new StoreFailed('the disk was away')
 const done = moved('in_progress', 'done')
 
-it('tells of what is parked, and of nothing else', async () => {
+it('only events about parked beads concern parked beads', async () => {
   const changes = changesOf(away, [moved('open', 'in_progress'), done])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)
 })
 
-it('goes on when the log could not be followed for a while', async () => {
+it('changes are reported after the log could not be read for a while', async () => {
   const changes = changesOf(away, [done], [moved('parked', 'open')])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)
@@ -42,7 +42,7 @@ it('goes on when the log could not be followed for a while', async () => {
   expect(changes.concernedParked()).toBe(true)
 })
 
-it('in a store that was put back meanwhile takes what it missed for anything', async () => {
+it('a restored store counts as any change, because events may have been missed', async () => {
   const changes = changesOf(new PositionUnknown('at the start', 'another store'), [done], [])
   await changes.next(unaborted)
   expect(changes.concernedParked()).toBe(false)

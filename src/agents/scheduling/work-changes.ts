@@ -1,13 +1,12 @@
-/** Says when something about work has changed, to those who look for work: one subscription, however often they ask. */
-
+/** Reports changes of work to a dispatcher, from one subscription. */
 import { followed } from '../../conversation/access/follow-log.ts'
 import type { StoredEvent } from '../../log/events/event.ts'
 import type { Store } from '../../log/store.ts'
 
 interface WorkChanges {
-  /** Whether something was parked, or went on, or waits for something else now, since this was last asked. */
+  /** True when beads were parked, reopened or described since the last call. */
   concernedParked(): boolean
-  /** Resolves when there was a change since it was last asked, or when the signal ends the wait. */
+  /** Resolves when work changed since the last call, or when the signal ends the wait. */
   next(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
@@ -15,26 +14,26 @@ interface WorkChanges {
 export function workChanges(store: Pick<Store, 'subscribe' | 'position'>, project: string): WorkChanges {
   const stop = new AbortController()
   let hasChanged = false
-  let isAboutParked = true
+  let concernsParked = true
   let wake = () => {}
 
-  const tell = (aboutParked: boolean) => {
+  const report = (isConcerned: boolean) => {
     hasChanged = true
-    isAboutParked ||= aboutParked
+    concernsParked ||= isConcerned
     wake()
   }
 
   const watching = (async () => {
-    for await (const { event } of followed(store, project, { signal: stop.signal, onGap: () => tell(true) })) {
-      if (matters(event)) tell(concernsParked(event))
+    for await (const { event } of followed(store, project, { signal: stop.signal, onGap: () => report(true) })) {
+      if (mayMakeReady(event)) report(mayParkOrReopen(event))
     }
   })()
 
   return {
     concernedParked() {
-      const was = isAboutParked
-      isAboutParked = false
-      return was
+      const isConcerned = concernsParked
+      concernsParked = false
+      return isConcerned
     },
     async next(signal) {
       if (!hasChanged && !signal.aborted) {
@@ -52,13 +51,12 @@ export function workChanges(store: Pick<Store, 'subscribe' | 'position'>, projec
   }
 }
 
-function concernsParked(event: StoredEvent): boolean {
+function mayParkOrReopen(event: StoredEvent): boolean {
   if (event.type === 'work.moved') return event.from === 'parked' || event.to === 'parked'
   return event.type === 'work.described'
 }
 
-/** That somebody begins makes nothing ready. */
-function matters(event: StoredEvent): boolean {
+function mayMakeReady(event: StoredEvent): boolean {
   switch (event.type) {
     case 'work.moved':
       return event.to !== 'in_progress'

@@ -1,46 +1,44 @@
-/** What is done with one item that was given to an agent: what it is, and what came of it. */
+/** The port of a worker: it gets one dispatched item and returns the result. */
 import type { DispatchOutcome } from '../../log/events/work/dispatch.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
 
 export type DispatchedItem = Extract<WorkItem, { type: 'task' | 'bead' }>
 
-/** An item that an agent was given, with all that is known of it. */
+/** An item that is dispatched to an agent. */
 export interface Job {
   dispatchId: string
   item: DispatchedItem
   title: string
-  /** The state it is in now. */
   state: string
   agent: string
-  /** How often it was given to agents, this time included. */
+  /** Number of dispatches of the item, including this one. */
   hop: number
-  /** What whoever handed it on said. */
+  /** Message of the agent that handed it over. */
   message?: string
-  /** Writes about the item carry it: refused once somebody else has the item. */
+  /** Part of writes about the item, which are refused once another dispatcher has it. */
   fence: { name: string; generation: number }
 }
 
 export interface WorkDone {
   outcome: Exclude<DispatchOutcome, 'crashed'>
-  /** Why it failed, is to be parked, or was stopped. */
+  /** Reason of a failure, park or stop. */
   reason?: string
-  /** What came of it. */
   summary?: string
-  /** What was said last, to tell progress from going in circles. */
+  /** The agent's last text, compared with later ones to detect missing progress. */
   text?: string
-  /** Whom it goes to next. */
+  /** The agent it is handed over to. */
   next?: { agent: string; message: string }
   sessionId?: string
-  /** The state it goes to, where that does not follow from the outcome. */
+  /** New state of the item, where it does not follow from the outcome. */
   to?: string
 }
 
-/** Does the work of one dispatch. What goes wrong is in what it gives; what it throws counts as failed. */
+/** Does the work of one dispatch. An error it throws counts as a failure. */
 export type Worker = (job: Job, signal: AbortSignal) => Promise<WorkDone>
 
-/** A worker of tasks that also says which of them may begin. */
+/** A worker of tasks, which also selects the tasks that may start. */
 export interface TaskWorker {
   work: Worker
-  /** Which of the tasks that are ready may begin: of each feature one, and none while a team is at work on it. */
+  /** Selects one task of each feature, and none while a team works on the feature. */
   choose(tasks: ReadonlyArray<Extract<DispatchedItem, { type: 'task' }>>): Promise<ReadonlySet<string>>
 }

@@ -1,8 +1,4 @@
-/**
- * Splits a command line into words by quotes and backslashes, and checks it against an allow-list. No shell is
- * involved.
- */
-
+/** Splits a command line into words by quotes and backslashes, without a shell, and checks it against an allow-list. */
 export function commandWords(line: string): { words: string[] } | { problem: string } {
   const words: string[] = []
   let word: string | undefined
@@ -20,7 +16,7 @@ export function commandWords(line: string): { words: string[] } | { problem: str
       if (word !== undefined) words.push(word)
       word = undefined
     } else if (/[|&;<>`\n]/.test(character)) {
-      return { problem: `There is no shell here: "${character}" cannot be used outside of quotes.` }
+      return { problem: `There is no shell: "${character}" works only inside quotes.` }
     } else word = (word ?? '') + (character === '\\' ? (line[++at] ?? '') : character)
   }
   if (quote !== undefined) return { problem: 'A quote is not closed.' }
@@ -33,7 +29,7 @@ export function commandWords(line: string): { words: string[] } | { problem: str
  */
 export function isAllowed(words: readonly string[], allowed: readonly string[]): boolean {
   return allowed.some(entry => {
-    const first = entry.trim().split(/\s+/)
-    return entry.trim() === '*' || (first[0] !== '' && first.every((word, index) => words[index] === word))
+    const prefix = entry.trim().split(/\s+/)
+    return entry.trim() === '*' || (prefix[0] !== '' && prefix.every((word, index) => words[index] === word))
   })
 }

@@ -11,7 +11,7 @@ import { searchFilesTool } from './search-files.ts'
 import type { Tool } from './tool.ts'
 import { writeFileTool } from './write-file.ts'
 
-const ofWorkTree: readonly Tool[] = [
+const fileTools: readonly Tool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -25,10 +25,10 @@ const ofWorkTree: readonly Tool[] = [
 ]
 
 /** Names of the tools that need a work tree. */
-export const workTreeTools: ReadonlySet<string> = new Set(ofWorkTree.map(({ name }) => name))
+export const workTreeTools: ReadonlySet<string> = new Set(fileTools.map(({ name }) => name))
 
 export const builtInTools: readonly Tool[] = [
-  ...ofWorkTree,
+  ...fileTools,
   askTool,
   delegateTool,
   completeTool,

@@ -1,4 +1,4 @@
-/** Checks paths that tools receive: inside the work tree after resolving links and `..`, or refused. */
+/** Checks paths of tool calls: they must be inside the work tree after links and `..` are resolved. */
 import { realpath } from 'node:fs/promises'
 import { type ProjectPath, projectPath } from '../../request/context/project-path.ts'
 import { ToolRefused } from './tool.ts'
@@ -6,15 +6,15 @@ import { ToolRefused } from './tool.ts'
 type Inside = Extract<ProjectPath, { inside: true }>
 
 export async function insidePath(root: string, path: string): Promise<Inside> {
-  const found = await projectPath(root, path)
-  if (!found.inside) throw new ToolRefused(`"${path}" ${found.reason}.`)
-  return found
+  const resolved = await projectPath(root, path)
+  if (!resolved.inside) throw new ToolRefused(`"${path}" ${resolved.reason}.`)
+  return resolved
 }
 
 /** Resolves a folder of the work tree; `.` is its root. Returns the relative path, `''` for the root. */
 export async function insideFolder(root: string, path: string): Promise<{ path: string; absolute: string }> {
   if (path === '' || path === '.' || path === './') return { path: '', absolute: await realpath(root) }
-  const found = await insidePath(root, path)
-  if (found.kind !== 'folder') throw new ToolRefused(`"${path}" is not a folder.`)
-  return found
+  const folder = await insidePath(root, path)
+  if (folder.kind !== 'folder') throw new ToolRefused(`"${path}" is not a folder.`)
+  return folder
 }

@@ -18,9 +18,9 @@ interface ProcessEnd {
   exitCode: number | null
   /** Output of both streams, interleaved as it arrived. */
   output: string
-  /** Why it was killed. */
+  /** Reason it was killed. */
   endedBy?: 'time' | 'stop'
-  /** Why it could not be started. */
+  /** Reason it could not be started. */
   problem?: string
 }
 
@@ -41,13 +41,13 @@ export function runProcess(
     })
     let output = ''
     let endedBy: ProcessEnd['endedBy']
-    const take = (text: string) => {
+    const append = (text: string) => {
       output = keep(output + text)
     }
-    child.stdout.setEncoding('utf8').on('data', take)
-    child.stderr.setEncoding('utf8').on('data', take)
-    const kill = (why: 'time' | 'stop') => {
-      endedBy ??= why
+    child.stdout.setEncoding('utf8').on('data', append)
+    child.stderr.setEncoding('utf8').on('data', append)
+    const kill = (reason: 'time' | 'stop') => {
+      endedBy ??= reason
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {

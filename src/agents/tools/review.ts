@@ -1,4 +1,4 @@
-/** QA's verdict: given by a tool, or parsed from text where the model cannot call one. */
+/** QA's verdict: from a tool call, or parsed from text of a model that cannot call tools. */
 import { z } from 'zod'
 import { Verdict } from '../../log/events/work/review.ts'
 import { parseLeniently } from '../../request/compaction/lenient-json.ts'
@@ -7,7 +7,7 @@ import { type Tool, tool } from './tool.ts'
 const feedbackCharacters = 20_000
 
 export const Review = z.object({
-  verdict: z.preprocess(value => meant(value), Verdict),
+  verdict: z.preprocess(normalizedVerdict, Verdict),
   feedback: z
     .string()
     .default('')
@@ -15,12 +15,11 @@ export const Review = z.object({
 })
 export type Review = z.output<typeof Review>
 
-/** Recorded on the call; QA is then not asked for more. */
 export function reviewTool(record: (review: Review) => Promise<void>): Tool {
   return tool({
     name: 'review',
     description:
-      'Gives your verdict on the task, once. pass: it does what the task asks, and nothing blocks. return: dev goes on with your feedback.',
+      'Reports your verdict on the task, once. pass: it does what the task asks, and nothing blocks. return: dev continues with your feedback.',
     input: z.strictObject({
       verdict: z.enum(['pass', 'return']),
       feedback: z
@@ -28,10 +27,10 @@ export function reviewTool(record: (review: Review) => Promise<void>): Tool {
         .max(feedbackCharacters)
         .describe('for return: each finding with its place, how to see it, and what should happen'),
     }),
-    async run(given) {
-      if (given.verdict === 'return' && given.feedback.trim() === '')
-        return { text: 'A task that is returned needs feedback: say what must change.', isError: true }
-      await record(given)
+    async run(review) {
+      if (review.verdict === 'return' && review.feedback.trim() === '')
+        return { text: 'Not recorded: a returned task needs feedback that says what must change.', isError: true }
+      await record(review)
       return { text: 'Recorded.', ends: true }
     },
   })
@@ -40,13 +39,12 @@ export function reviewTool(record: (review: Review) => Promise<void>): Tool {
 /** Parses the verdict from a text, fenced or surrounded by prose; undefined when there is none. */
 export function reviewIn(text: string): Review | undefined {
   const isReview = (value: unknown) => Review.safeParse(value).success
-  const found = parseLeniently(text, isReview)
-  const read = Review.safeParse(found)
-  return read.success ? read.data : undefined
+  const parsed = Review.safeParse(parseLeniently(text, isReview))
+  return parsed.success ? parsed.data : undefined
 }
 
 /** Accepts synonyms that models use for the two verdicts. */
-function meant(value: unknown): unknown {
+function normalizedVerdict(value: unknown): unknown {
   const word = typeof value === 'string' ? value.trim().toLowerCase() : value
   if (word === 'passed' || word === 'approve' || word === 'approved') return 'pass'
   if (word === 'returned' || word === 'fail' || word === 'failed' || word === 'reject' || word === 'rejected')

@@ -2,38 +2,39 @@
 import { z } from 'zod'
 import { commandWords, isAllowed } from './command-words.ts'
 import { runProcess } from './process.ts'
-import { shortened, type ToolCall, ToolRefused, tool } from './tool.ts'
+import { shorten, type ToolCall, ToolRefused, tool } from './tool.ts'
 
 export const runCommandTool = tool({
   name: 'run_command',
   description:
-    'Runs a program in the project root and gives its output. There is no shell: no pipes, no &&, no redirection, no variables; quotes work. Some commands need the leave of a person.',
+    'Runs a program in the project root and returns its output. There is no shell: no pipes, no &&, no redirection, no variables; quotes work. Some commands need the approval of a person.',
   input: z.strictObject({
     command: z.string().min(1).max(10_000).describe('the command line, such as: npm test -- login'),
-    seconds: z.int().positive().optional().describe('how long it may take'),
+    seconds: z.int().positive().optional().describe('time limit'),
   }),
   async run({ command, seconds }, call) {
-    const words = commandWords(command)
-    if ('problem' in words) throw new ToolRefused(words.problem)
-    if (!isAllowed(words.words, call.limits.commands)) await leaveFor(command, call)
+    const parsed = commandWords(command)
+    if ('problem' in parsed) throw new ToolRefused(parsed.problem)
+    if (!isAllowed(parsed.words, call.limits.commands)) await askApproval(command, call)
     const ms = Math.min(seconds === undefined ? call.limits.commandMs : seconds * 1000, call.limits.commandMs)
-    return runProgram(words.words, ms, call)
+    return runProgram(parsed.words, ms, call)
   },
 })
 
-async function leaveFor(command: string, { callId, agent, limits, desk, signal }: ToolCall): Promise<void> {
-  const text = `${agent} wants to run: ${command}`
-  const asked = {
+async function askApproval(command: string, { callId, agent, limits, port, signal }: ToolCall): Promise<void> {
+  const question = {
     kind: 'approval' as const,
-    text,
+    text: `${agent} wants to run: ${command}`,
     choices: ['yes', 'no'],
     default: 'no',
     withinMs: limits.answerWithinMs,
   }
-  const { answer, timedOut } = await desk.ask(callId, asked, signal)
+  const { answer, timedOut } = await port.ask(callId, question, signal)
   if (/^(y|yes|ok|approve|approved|allow)$/i.test(answer.trim())) return
   throw new ToolRefused(
-    timedOut ? 'Nobody gave leave to run it in time.' : `It may not be run${isPlainNo(answer) ? '.' : `: ${answer}`}`,
+    timedOut
+      ? 'Not run: nobody approved it in time.'
+      : `Not run: a person refused it${isPlainNo(answer) ? '.' : `: ${answer}`}`,
   )
 }
 
@@ -53,16 +54,16 @@ async function runProgram(
       folder: root,
       timeMs,
       signal,
-      // Four times what is shown: enough for both ends, and a limit on memory.
-      keep: text => (text.length > limits.characters * 4 ? shortened(text, limits.characters * 2) : text),
+      // Bounds memory, and still leaves enough for both ends of the result.
+      keep: text => (text.length > limits.characters * 4 ? shorten(text, limits.characters * 2) : text),
     },
   )
-  if (problem !== undefined) return { text: `It could not be started: ${problem}`, isError: true }
-  const said = shortened(output.trimEnd(), limits.characters)
+  if (problem !== undefined) return { text: `The program could not be started: ${problem}`, isError: true }
+  const text = shorten(output.trimEnd(), limits.characters)
   if (endedBy !== undefined) {
-    const why = endedBy === 'time' ? `after ${Math.round(timeMs / 1000)} seconds.` : 'the run was stopped.'
-    return { text: `It was ended${endedBy === 'time' ? ' ' : ': '}${why}\n${said}`.trimEnd(), isError: true }
+    const why = endedBy === 'time' ? `it ran longer than ${timeMs / 1000} s` : 'the run was stopped'
+    return { text: `The program was killed: ${why}.\n${text}`.trimEnd(), isError: true }
   }
   const status = exitCode === 0 ? '' : `[exit code ${exitCode}]\n`
-  return { text: `${status}${said}` || '(no output)', isError: exitCode !== 0 }
+  return { text: `${status}${text}` || '(no output)', isError: exitCode !== 0 }
 }

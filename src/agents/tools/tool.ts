@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ModelTool } from '../../models/model.ts'
-import type { ToolDesk } from './desk.ts'
+import type { ToolPort } from './tool-port.ts'
 
 export interface Tool {
   readonly name: string
@@ -30,7 +30,7 @@ export interface ToolCall {
   agentType: string
   signal: AbortSignal
   limits: ToolLimits
-  desk: ToolDesk
+  port: ToolPort
 }
 
 export interface ToolLimits {
@@ -64,10 +64,10 @@ export function tool<I extends z.ZodType>({
     name,
     description,
     inputSchema,
-    run(given, call) {
-      const read = input.safeParse(given ?? {})
-      if (!read.success) throw new ToolRefused(`The arguments do not fit: ${problemsOf(read.error)}`)
-      return run(read.data, call)
+    run(rawInput, call) {
+      const parsed = input.safeParse(rawInput ?? {})
+      if (!parsed.success) throw new ToolRefused(`The arguments are invalid: ${problemsOf(parsed.error)}`)
+      return run(parsed.data, call)
     },
   }
 }
@@ -79,10 +79,10 @@ function problemsOf({ issues }: z.ZodError): string {
     .join('; ')
 }
 
-/** Keeps both ends of a long text: names stand at its beginning, errors at its end. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text
-  const head = text.slice(0, Math.floor(most * 0.6)).toWellFormed()
-  const tail = text.slice(text.length - Math.floor(most * 0.4)).toWellFormed()
+/** Keeps both ends of a long text, because names are at its start and errors at its end. */
+export function shorten(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text
+  const head = text.slice(0, Math.floor(maxCharacters * 0.6)).toWellFormed()
+  const tail = text.slice(text.length - Math.floor(maxCharacters * 0.4)).toWellFormed()
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`
 }

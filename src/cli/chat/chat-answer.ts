@@ -1,6 +1,6 @@
 /** One answer of a chat, on a terminal or not. */
 
-import type { LivePart } from '../../agents/runs/live.ts'
+import type { LivePart } from '../../agents/runs/live-channel.ts'
 import { projectRoot } from '../../app/configuration/project-root.ts'
 import type { Colloquy, RunResult, Session } from '../../index.ts'
 

@@ -1,6 +1,6 @@
 /** A chat on a terminal: lines in, the answer as it comes, Ctrl-C stops the answer and keeps it. */
 
-import type { LivePart } from '../../agents/runs/live.ts'
+import type { LivePart } from '../../agents/runs/live-channel.ts'
 import { ColloquyError } from '../../errors.ts'
 import type { Colloquy, Session } from '../../index.ts'
 import { tell } from '../failure.ts'

@@ -120,7 +120,7 @@ describe('an orchestrator', () => {
     const { colloquy, id } = await conversationWithTask({ agents: team(routes) })
     const result = await colloquy.orchestrate(id)
     expect(corrected[0]).toContain('there is no JSON object in it')
-    expect(result).toMatchObject({ outcome: 'failed', turns: 1, reason: expect.stringContaining('it cannot go to') })
+    expect(result).toMatchObject({ outcome: 'failed', turns: 1, reason: expect.stringContaining('cannot change to') })
     expect((await eventsOf(colloquy, id)).filter(event => event.type === 'turn.started')).toHaveLength(1)
     const notes = (await colloquy.conversations.getMessages(id)).filter(one => one.metadata?.problem !== undefined)
     expect(notes.map(one => one.metadata?.problem)).toMatchObject([

@@ -77,7 +77,7 @@ describe('the project manager', () => {
     expect(outputs[0]).toContain('each task waits for the next: api → form → api')
     expect(outputs[1]).toContain('Task x depends on y, which is not a task of this feature.')
     expect(outputs[2]).toContain('Task x is new and needs a title.')
-    expect(outputs[3]).toContain('The arguments do not fit: tasks')
+    expect(outputs[3]).toContain('The arguments are invalid: tasks')
     expect(outputs[4]).toContain('This conversation is about feature login')
     expect((await work.graph('login')).tasks).toEqual([])
   })

@@ -99,7 +99,7 @@ it('a question takes its default when no answer comes in time', async () => {
   expect(await colloquy.agents.run(id, { message: 'Paint it', model, answerWithinMs: 1 })).toMatchObject({
     outcome: 'done',
   })
-  expect(JSON.stringify(await resultsIn(colloquy, id))).toContain('go on with: green')
+  expect(JSON.stringify(await resultsIn(colloquy, id))).toContain('Continue with: green')
 })
 
 it('a question takes its default by the sweep when no process runs the agent any more', async () => {

@@ -50,7 +50,7 @@ it('an agent has to read a file before it writes it', async () => {
   expect(outputs[0]).toContain('has not read it')
   expect(outputs[1]).toContain('has not read it')
   expect(outputs[2]).toContain('"red"')
-  expect(outputs[3]).toBe('Replaced it in page.ts.')
+  expect(outputs[3]).toBe('Replaced one occurrence in page.ts.')
   expect(outputs[4]).toContain('page.ts:1:export const colour = "blue"')
   expect(outputs[5]).toContain('Wrote new/deep.ts')
   expect(outputs[6]).toContain('deep.ts')
@@ -78,7 +78,7 @@ it('an agent never leaves the worktree, by dots, absolute paths or links', async
   )
   for (const output of outputs.slice(0, 7))
     expect(output).toMatch(/leads out of the project|leads nowhere|may not touch/)
-  expect(outputs[7]).toBe('Nothing has it.')
+  expect(outputs[7]).toBe('No line matches.')
 })
 
 it('an agent runs commands of the allow-list, asks for others, and has no shell', async () => {
@@ -92,7 +92,7 @@ it('an agent runs commands of the allow-list, asks for others, and has no shell'
     ['run_command', { command: `node -p "'x'.repeat(100000)"` }],
   )
   expect(outputs[0]).toBe('42')
-  expect(outputs[1]).toContain('Nobody gave leave')
+  expect(outputs[1]).toContain('nobody approved it in time')
   expect(outputs[2]).toContain('no shell')
   expect(outputs[3]!.length).toBeLessThan(31_000)
   expect(outputs[3]).toContain('characters left out')
@@ -108,7 +108,7 @@ it('a command of an agent that takes too long is ended, and gets no keys', async
     ['run_command', { command: 'node -p "String(process.env.EXAMPLE_API_KEY)"', seconds: 60 }],
   )
   delete process.env.EXAMPLE_API_KEY
-  expect(outputs[0]).toContain('It was ended after 1 seconds.')
+  expect(outputs[0]).toContain('The program was killed: it ran longer than 1 s.')
   expect(outputs[1]).toBe('undefined')
 })
 
@@ -133,7 +133,7 @@ it('an agent looks at the repository and commits', async () => {
   expect(outputs[2]).toContain('Add a')
   expect(outputs[4]).toContain('+two')
   expect(outputs[5]).toContain('Add a')
-  expect(outputs[6]).toContain('is no commit')
+  expect(outputs[6]).toContain('is not a commit')
 })
 
 it('an agent remembers: recall finds, expand shows, pin keeps', async () => {

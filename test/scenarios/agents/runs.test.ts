@@ -128,7 +128,7 @@ describe('a run', () => {
     )
     expect(results.map(part => part.isError)).toEqual([true, true, true])
     const texts = results.map(part => part.output).join('\n')
-    expect(texts).toContain('The arguments do not fit: name')
+    expect(texts).toContain('The arguments are invalid: name')
     expect(texts).toContain('There is no tool "fly"')
     expect(texts).toContain('half a JSON')
   })

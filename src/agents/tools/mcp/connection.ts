@@ -1,7 +1,7 @@
 /**
- * A connection to an MCP server that runs as a program: JSON-RPC, a message per line, over its standard streams.
+ * A connection to an MCP server that runs as a program: JSON-RPC, one message per line, over its standard streams.
  *
- * Lenient where the official client refuses, and without its 9 MB: see docs/decisions/dependencies.md.
+ * docs/decisions/dependencies.md says why it is not the official client.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -25,8 +25,8 @@ interface Pending {
   reject(error: Error): void
 }
 
-const answerWithinMs = 60_000
-/** Kept of the end of a server's standard error, for the message of its failure. */
+const requestTimeoutMs = 60_000
+/** The end of a server's standard error is part of the message of its failure. */
 const maxErrorCharacters = 2_000
 
 export function mcpConnection({ command, args = [], env = {} }: McpProgram, folder: string): McpConnection {
@@ -55,18 +55,18 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
   createInterface({ input: child.stdout }).on('line', line => {
-    const message = parsed(line)
+    const message = parseMessage(line)
     if (!message) return
     const { id, method, result, error } = message
     if (method !== undefined) {
-      if (id !== undefined) send(method === 'ping' ? { id, result: {} } : { id, error: methodUnknown })
+      if (id !== undefined) send(method === 'ping' ? { id, result: {} } : { id, error: unknownMethod })
       return
     }
-    const caller = typeof id === 'number' ? pending.get(id) : undefined
-    if (!caller) return
+    const request = typeof id === 'number' ? pending.get(id) : undefined
+    if (!request) return
     pending.delete(id as number)
-    if (error) caller.reject(new Error(error.message ?? 'it failed and gave no reason'))
-    else caller.resolve(result)
+    if (error) request.reject(new Error(error.message ?? 'it failed without a reason'))
+    else request.resolve(result)
   })
 
   return {
@@ -79,7 +79,7 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
         if (pending.delete(id)) send({ method: 'notifications/cancelled', params: { requestId: id, reason } })
       }
       const stop = () => cancel('the run was stopped')
-      const timer = setTimeout(cancel, answerWithinMs, 'it did not answer in time').unref()
+      const timer = setTimeout(cancel, requestTimeoutMs, 'it did not answer in time').unref()
       signal?.addEventListener('abort', stop, { once: true })
       send({ id, method, params })
       return answer.finally(() => {
@@ -95,7 +95,7 @@ export function mcpConnection({ command, args = [], env = {} }: McpProgram, fold
   }
 }
 
-const methodUnknown = { code: -32601, message: 'This client offers no methods but ping.' }
+const unknownMethod = { code: -32601, message: 'This client offers no methods but ping.' }
 
 interface Message {
   id?: unknown
@@ -104,8 +104,8 @@ interface Message {
   error?: { message?: string }
 }
 
-/** Parses a message; undefined for other output, which a server may mix in. */
-function parsed(line: string): Message | undefined {
+/** Returns undefined for other output, which a server may mix in. */
+function parseMessage(line: string): Message | undefined {
   try {
     const value = JSON.parse(line) as unknown
     return typeof value === 'object' && value !== null ? (value as Message) : undefined

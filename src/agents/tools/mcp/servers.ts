@@ -30,7 +30,7 @@ export function mcpServers(servers: Readonly<Record<string, McpServer>>, folder:
     },
     async close() {
       const all = await Promise.allSettled(started.values())
-      for (const one of all) if (one.status === 'fulfilled') one.value.close()
+      for (const result of all) if (result.status === 'fulfilled') result.value.close()
     },
   }
 }

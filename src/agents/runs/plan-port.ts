@@ -1,4 +1,4 @@
-/** The planning part of a tool desk: the task graph of the feature that a session's conversation is about. */
+/** The planning part of a tool port: the task graph of the feature that a session's conversation is about. */
 
 import type { TaskGraph } from '../../conversation/work/item-views.ts'
 import { Tasks } from '../../conversation/work/tasks.ts'
@@ -8,10 +8,10 @@ import type { PhaseSet } from '../../log/commands/phase-set.ts'
 import type { PlanChanges } from '../../log/commands/work/plan.ts'
 import type { Engine, Scope, WriteOptions } from '../../log/engine.ts'
 import type { WorkItem } from '../../log/events/work-item.ts'
-import type { DeskGraph, DeskPlan, ToolDesk } from '../tools/desk.ts'
 import { ToolRefused } from '../tools/tool.ts'
+import type { PlannedGraph, TaskPlan, ToolPort } from '../tools/tool-port.ts'
 
-export function planDesk({
+export function planPort({
   engine,
   scope,
   phases,
@@ -23,22 +23,22 @@ export function planDesk({
   phases: PhaseSet | undefined
   workItem: WorkItem
   write: WriteOptions
-}): Pick<ToolDesk, 'planTasks' | 'graph'> {
+}): Pick<ToolPort, 'planTasks' | 'graph'> {
   const access = workAccess({ engine, scope, phases })
   const tasks = new Tasks(access)
 
   /** A conversation about a feature or one of its tasks plans that feature only. */
-  function meant(feature: string | undefined): string {
-    const own = 'featureId' in workItem ? workItem.featureId : undefined
-    if (own !== undefined && feature !== undefined && feature !== own) {
-      throw new ToolRefused(`This conversation is about feature ${own}; plan that one.`)
+  function featureIdOf(feature: string | undefined): string {
+    const ownFeature = 'featureId' in workItem ? workItem.featureId : undefined
+    if (ownFeature !== undefined && feature !== undefined && feature !== ownFeature) {
+      throw new ToolRefused(`This conversation is about feature ${ownFeature}; plan that one.`)
     }
-    const featureId = own ?? feature
+    const featureId = ownFeature ?? feature
     if (featureId === undefined) throw new ToolRefused('This conversation is not about a feature: name one.')
     return featureId
   }
 
-  async function known(featureId: string): Promise<TaskGraph | undefined> {
+  async function graphOf(featureId: string): Promise<TaskGraph | undefined> {
     try {
       return await tasks.graph(featureId)
     } catch (error) {
@@ -48,30 +48,30 @@ export function planDesk({
   }
 
   return {
-    async planTasks({ feature, tasks: wanted, ...rest }) {
-      const featureId = meant(feature)
-      const ids = new Set((await known(featureId))?.tasks.map(task => task.taskId))
+    async planTasks({ feature, tasks: plannedTasks, ...rest }) {
+      const featureId = featureIdOf(feature)
+      const ids = new Set((await graphOf(featureId))?.tasks.map(task => task.taskId))
       const changes: PlanChanges = {
         ...rest,
-        add: wanted.filter(task => !ids.has(task.taskId)).map(titled),
-        change: wanted.filter(task => ids.has(task.taskId)),
+        add: plannedTasks.filter(task => !ids.has(task.taskId)).map(newTask),
+        change: plannedTasks.filter(task => ids.has(task.taskId)),
       }
-      return shown(await tasks.plan(featureId, changes, write))
+      return summaryOf(await tasks.plan(featureId, changes, write))
     },
     async graph(feature) {
-      const featureId = meant(feature)
-      const graph = await known(featureId)
-      return graph ? shown(graph) : { featureId, name: featureId, summary: 'No tasks are planned.', tasks: [] }
+      const featureId = featureIdOf(feature)
+      const graph = await graphOf(featureId)
+      return graph ? summaryOf(graph) : { featureId, name: featureId, summary: 'No tasks are planned.', tasks: [] }
     },
   }
 }
 
-function titled({ title, ...task }: DeskPlan['tasks'][number]) {
+function newTask({ title, ...task }: TaskPlan['tasks'][number]) {
   if (title === undefined) throw new ToolRefused(`Task ${task.taskId} is new and needs a title.`)
   return { ...task, title }
 }
 
-function shown({ featureId, name, summary, tasks }: TaskGraph): DeskGraph {
+function summaryOf({ featureId, name, summary, tasks }: TaskGraph): PlannedGraph {
   return {
     featureId,
     name,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type LivePart, type LiveUpdate, liveChannel } from './live.ts'
+import { type LivePart, type LiveUpdate, liveChannel } from './live-channel.ts'
 
 const liveUpdate = (part: LivePart, runId = 'r'): LiveUpdate => ({
   project: 'shop',
@@ -11,7 +11,7 @@ const liveUpdate = (part: LivePart, runId = 'r'): LiveUpdate => ({
 })
 const word = (text: string, runId?: string) => liveUpdate({ type: 'text-delta', id: 'text', text }, runId)
 
-it('puts words together that wait for a slow reader, run by run', async () => {
+it('deltas that a slow reader has not read are joined, each run by itself', async () => {
   const { publish, listen } = liveChannel()
   const reader = listen({ project: 'shop' })
   for (const text of ['a', 'b', 'c']) {
@@ -22,7 +22,7 @@ it('puts words together that wait for a slow reader, run by run', async () => {
   expect((await reader.next()).value).toEqual(word('ABC', 'other'))
 })
 
-it('keeps so much for a reader that takes nothing, then says that it missed some, and goes on', async () => {
+it('a reader that stops reading loses its backlog at the limit, and is told so', async () => {
   const { publish, listen } = liveChannel()
   const reader = listen({ project: 'shop' })
   for (let number = 0; number < 3000; number++) publish(word('x'.repeat(1000)))
@@ -34,7 +34,7 @@ it('keeps so much for a reader that takes nothing, then says that it missed some
   expect(kept).toBeLessThanOrEqual(200_000)
 })
 
-it('begins with what the answers under way have said, where that is asked for', async () => {
+it('a reader may start with the output so far of answers in progress', async () => {
   const { publish, listen } = liveChannel()
   publish(liveUpdate({ type: 'run-start', model: 'm' }))
   publish(liveUpdate({ type: 'start', model: 'm' }))

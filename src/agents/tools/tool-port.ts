@@ -1,9 +1,9 @@
-/** The port through which tools reach the rest of the product. The run's owner provides it. */
+/** The port through which tools reach the rest of the product. */
 import type { QuestionKind } from '../../log/events/question.ts'
 import type { Message } from '../../log/views/message.ts'
 
-/** Tasks to add, or to change where the id exists. Omitted fields stay. */
-export interface DeskPlan {
+/** Tasks to add, or to change where the id exists. Omitted fields keep their values. */
+export interface TaskPlan {
   feature?: string
   tasks: ReadonlyArray<{
     taskId: string
@@ -17,7 +17,7 @@ export interface DeskPlan {
   reason?: string
 }
 
-export interface DeskGraph {
+export interface PlannedGraph {
   featureId: string
   name: string
   summary: string
@@ -32,7 +32,7 @@ export interface DeskGraph {
   }>
 }
 
-export interface ToolDesk {
+export interface ToolPort {
   /** Records that the agent read a file; returns its normalised path. @throws {PathRefused} */
   recordRead(path: string): Promise<string>
   mayWrite(
@@ -44,7 +44,7 @@ export interface ToolDesk {
   expand(item: string): Promise<readonly Message[]>
   message(version: number): Promise<Message | undefined>
   /** Pins a message, or a new message with this text. Returns the message's version. */
-  pin(what: { version: number } | { text: string }): Promise<number>
+  pin(target: { version: number } | { text: string }): Promise<number>
   delegate(to: string, task: string, signal: AbortSignal): Promise<{ outcome: string; result: string }>
   ask(
     callId: string,
@@ -58,6 +58,6 @@ export interface ToolDesk {
     signal: AbortSignal,
   ): Promise<{ answer: string; timedOut: boolean }>
   /** Changes the task graph of the feature that the conversation is about. @throws {PlanRefused} */
-  planTasks(plan: DeskPlan): Promise<DeskGraph>
-  graph(feature?: string): Promise<DeskGraph>
+  planTasks(plan: TaskPlan): Promise<PlannedGraph>
+  graph(feature?: string): Promise<PlannedGraph>
 }

@@ -1,27 +1,26 @@
-/** The desk of one run: every write goes through its session under its lease. */
+/** The port of one run. Every write goes through its session, under its lease. */
 import { readFile, stat } from 'node:fs/promises'
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
 import type { SessionRequests } from '../../conversation/sessions/session-requests.ts'
 import type { Claim } from '../../conversation/turns/agent-views.ts'
 import type { Decision } from '../../log/commands/decision.ts'
 import { addToSession } from '../../log/commands/message.ts'
-import type { MessageInput } from '../../log/commands/message-input.ts'
 import { endRun, startRun } from '../../log/commands/run.ts'
 import { acknowledge, linkSession } from '../../log/commands/session.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import { windowOf } from '../../log/windows.ts'
 import { projectPath } from '../../request/context/project-path.ts'
-import type { RunDesk } from './desk.ts'
-import type { LiveChannel } from './live.ts'
+import type { LiveChannel } from './live-channel.ts'
+import type { RunPort } from './run-port.ts'
 
 /** The maximum size that providers accept. */
-const largestImage = 5 * 1024 * 1024
+const maxImageBytes = 5 * 1024 * 1024
 
-/** Maximum number of messages returned, newest first. */
-const mostMessages = 300
+/** Maximum number of messages read; the newest ones. */
+const maxMessages = 300
 
-export function runDesk({
+export function sessionRunPort({
   engine,
   scope,
   scribe,
@@ -42,14 +41,13 @@ export function runDesk({
   live: LiveChannel
   /** The work tree, if there is one. */
   root: string | undefined
-}): RunDesk {
+}): RunPort {
   const { store } = engine
   const { project } = scope
   const { id: sessionId, conversationId, agentName: agent } = head
   const runId = engine.newId()
-  const place = { project, conversationId, sessionId, runId, agent }
+  const origin = { project, conversationId, sessionId, runId, agent }
 
-  /** The agent is recorded as the author of the run. */
   const write = (decide: Decision, { isFenced = true } = {}) =>
     engine.execute(
       { ...scope, actor: agent },
@@ -66,12 +64,12 @@ export function runDesk({
     runId,
     head,
     now: engine.clock,
-    async started({ trigger }) {
+    async recordStart({ trigger }) {
       const resumes = head.run && head.run.trigger === trigger && head.run.outcome !== 'done' ? head.run.id : undefined
       await write(startRun({ sessionId, runId, agent, model, trigger, ...(resumes !== undefined && { resumes }) }))
     },
-    async ended(ending) {
-      await write(endRun({ sessionId, runId, agent, ...ending }), { isFenced: false })
+    async recordEnd(end) {
+      await write(endRun({ sessionId, runId, agent, ...end }), { isFenced: false })
     },
     async version() {
       return (await store.conversation(project, conversationId))!.version
@@ -80,21 +78,21 @@ export function runDesk({
       requests.build(
         sessionId,
         { messageId },
-        // What a tool gave back says little of what the person is after.
+        // Results of tools are poor search texts for recall.
         { ...terms, model, ...(parts.some(part => part.type === 'tool-result') && { recall: false }) },
       ),
-    async say({ acknowledges, ...said }) {
-      const message: MessageInput = { ...said, ...(said.role === 'assistant' && { agentType: head.agentType }) }
-      const add = addToSession(sessionId, await scribe.prepare(message))
+    async addMessage({ acknowledges, ...message }) {
+      const agentType = message.role === 'assistant' && { agentType: head.agentType }
+      const add = addToSession(sessionId, await scribe.prepare({ ...message, ...agentType }))
       if (acknowledges === undefined) return recordedMessage(await write(add))
       const both: Decision = (heads, now) => [...add(heads, now), ...acknowledge(sessionId, acknowledges)(heads, now)]
       return recordedMessage(await write(both))
     },
     compact: ({ tokens, budget }) => requests.forceCompact(sessionId, { keep: { tokens }, budget }),
     async messagesAfter(version) {
-      const now = (await store.session(project, sessionId))!
-      const window = { ...windowOf(now), start: Math.max(now.windowStart, version), kept: [] }
-      return store.messages(window, { limit: mostMessages })
+      const current = (await store.session(project, sessionId))!
+      const window = { ...windowOf(current), start: Math.max(current.windowStart, version), kept: [] }
+      return store.messages(window, { limit: maxMessages })
     },
     outsideIds: async () => (await store.session(project, sessionId))!.outsideIds,
     async link(outsideIds) {
@@ -102,11 +100,11 @@ export function runDesk({
         await write(linkSession(sessionId, system, outsideId))
     },
     async image(path) {
-      const found = root === undefined ? undefined : await projectPath(root, path)
-      if (!found?.inside || found.kind !== 'file') return undefined
-      const { size } = await stat(found.absolute)
-      return size > largestImage ? undefined : readFile(found.absolute)
+      const file = root === undefined ? undefined : await projectPath(root, path)
+      if (!file?.inside || file.kind !== 'file') return undefined
+      const { size } = await stat(file.absolute)
+      return size > maxImageBytes ? undefined : readFile(file.absolute)
     },
-    live: part => live.publish({ ...place, part }),
+    live: part => live.publish({ ...origin, part }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Asks a model for JSON. The reply is parsed leniently (fenced, surrounded by prose, cut off) and validated strictly. A
- * reply that fails is sent back once with the problem.
+ * Asks a model for JSON. The reply is parsed leniently (fenced, surrounded by prose, cut off) and validated strictly. An
+ * invalid reply is sent back once with the problem.
  */
 
 import { answerOf, type ModelAnswer } from '../../models/answer.ts'
@@ -34,22 +34,22 @@ export async function askForJson<T>(question: JsonQuestion<T>): Promise<JsonAnsw
       await question.onAnswer?.(answer, failure.message)
       return { ok: false, reason: `${failure.kind}: ${failure.message}`, failure }
     }
-    const read = readFrom(answer.text, question)
-    const problem = 'problem' in read ? read.problem : undefined
+    const result = parseReply(answer.text, question)
+    const problem = 'problem' in result ? result.problem : undefined
     await question.onAnswer?.(answer, problem)
-    if ('value' in read) return { ok: true, value: read.value }
-    if (attempt > 1) return { ok: false, reason: `its answer cannot be used: ${read.problem}` }
+    if ('value' in result) return { ok: true, value: result.value }
+    if (attempt > 1) return { ok: false, reason: `its answer cannot be used: ${result.problem}` }
     messages.push(
       { role: 'assistant', content: [{ type: 'text', text: answer.text || '(nothing)' }] },
-      { role: 'user', content: [{ type: 'text', text: `That answer cannot be used: ${read.problem} ${again}` }] },
+      { role: 'user', content: [{ type: 'text', text: `That answer cannot be used: ${result.problem} ${retryText}` }] },
     )
   }
 }
 
-const again = 'Answer again, with the JSON alone.'
+const retryText = 'Answer again, with the JSON alone.'
 
-/** Of several values in a reply, the first valid one wins. */
-function readFrom<T>(text: string, { read }: JsonQuestion<T>): { value: T } | { problem: string } {
+/** Takes the first valid one of several values in a reply. */
+function parseReply<T>(text: string, { read }: JsonQuestion<T>): { value: T } | { problem: string } {
   return read(
     parseLeniently(text, value => 'value' in read(value, text)),
     text,

@@ -1,8 +1,7 @@
-/** The operations that tools of a run may use, as its agent and on its session. */
+/** The port of the tools of one run: they act as its agent, on its session. */
 
 import { recordedMessage, type Scribe } from '../../conversation/access/prepare-message.ts'
 import type { SessionRequests } from '../../conversation/sessions/session-requests.ts'
-import type { Questions } from '../../conversation/turns/questions.ts'
 import type { Team } from '../../conversation/turns/team-parts.ts'
 import type { Question } from '../../conversation/turns/turn-views.ts'
 import { NotFound } from '../../errors.ts'
@@ -12,16 +11,15 @@ import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import { windowOf } from '../../log/windows.ts'
-import type { ToolDesk } from '../tools/desk.ts'
-import { planDesk } from './plan-desk.ts'
+import type { ToolPort } from '../tools/tool-port.ts'
+import { planPort } from './plan-port.ts'
 
-export function toolDesk({
+export function sessionToolPort({
   engine,
   scope,
   scribe,
   requests,
   team,
-  questions,
   head,
   root,
   write,
@@ -33,14 +31,13 @@ export function toolDesk({
   scribe: Scribe
   requests: SessionRequests
   team: Team
-  questions: Questions
   head: SessionHead
   /** The folder the tools work in. */
   root: string | undefined
   write: WriteOptions
-  delegate: ToolDesk['delegate']
+  delegate: ToolPort['delegate']
   onAsked: (question: Question) => void
-}): ToolDesk {
+}): ToolPort {
   const { store } = engine
   const { project } = scope
   const { id: sessionId, conversationId, agentName: agent } = head
@@ -66,23 +63,24 @@ export function toolDesk({
       }),
     expand: item => requests.checkpoints.expand(sessionId, item),
     message,
-    async pin(what) {
+    async pin(target) {
       const place = { conversation: { id: conversationId }, session: { id: sessionId }, asked: [], options: write }
-      if ('version' in what) {
-        const found = await message(what.version)
-        if (!found) throw new NotFound('message', String(what.version))
-        const decide = pinMessage(found.conversationId, { messageId: found.id, version: found.version, pinned: true })
+      if ('version' in target) {
+        const stored = await message(target.version)
+        if (!stored) throw new NotFound('message', String(target.version))
+        const { id: messageId, version } = stored
+        const decide = pinMessage(stored.conversationId, { messageId, version, pinned: true })
         await engine.execute(scope, { ...place, decide })
-        return found.version
+        return version
       }
-      const said = { role: 'assistant' as const, content: what.text, pinned: true }
-      const decide = addToSession(sessionId, await scribe.prepare(said))
+      const note = { role: 'assistant' as const, content: target.text, pinned: true }
+      const decide = addToSession(sessionId, await scribe.prepare(note))
       return recordedMessage(await engine.execute(scope, { ...place, decide })).version
     },
     delegate,
-    ...planDesk({ engine, scope, phases: team.settings.phases, workItem: head.workItem, write }),
+    ...planPort({ engine, scope, phases: team.settings.phases, workItem: head.workItem, write }),
     ask: (callId, { withinMs, choices, ...question }, signal) =>
-      questions.ask(
+      team.questions.ask(
         conversationId,
         { ...question, ...(choices && { choices: [...choices] }), sessionId, agent, callId, withinMs },
         { signal, onAsked, write },

@@ -1,4 +1,4 @@
-/** Streams what runs of this process say while they say it. Nothing is stored: the log has completed answers. */
+/** Streams the output of runs of this process. It is not stored: the log has completed answers. */
 import type { QuestionKind } from '../../log/events/question.ts'
 import type { RunOutcome } from '../../log/events/run.ts'
 import type { ModelPart } from '../../models/model.ts'
@@ -26,7 +26,7 @@ export interface LiveFilter {
   project: string
   conversationId?: string
   sessionId?: string
-  /** Starts with what running answers have said so far; otherwise starts now. */
+  /** Starts with the output so far of answers in progress. */
   soFar?: boolean
   signal?: AbortSignal
 }
@@ -34,8 +34,8 @@ export interface LiveFilter {
 export interface LiveChannel {
   publish(update: LiveUpdate): void
   /**
-   * Deltas that a slow reader has not taken are joined, so that it is never far behind. A reader that takes nothing
-   * loses what exceeds the limit.
+   * Unread deltas of a slow reader are joined, so that it catches up fast. A reader that stops reading loses its backlog
+   * at the limit.
    */
   listen(filter: LiveFilter): AsyncIterableIterator<LiveUpdate>
   /** Number of readers, and of characters waiting for them. */
@@ -44,24 +44,24 @@ export interface LiveChannel {
 }
 
 /** Maximum backlog of one reader, in characters and in updates. */
-const mostCharacters = 200_000
-const mostUpdates = 2000
+const maxCharacters = 200_000
+const maxUpdates = 2000
 
 export function liveChannel(): LiveChannel {
   const listeners = new Set<{ take(update: LiveUpdate): void; waiting(): number; end(): void }>()
-  /** Text of each run since its model was last called. */
-  const underWay = new Map<string, LiveUpdate[]>()
+  /** Output of each run since its last call of a model. */
+  const unfinished = new Map<string, LiveUpdate[]>()
   let isClosed = false
 
   function remember(update: LiveUpdate): void {
     const { runId, part } = update
-    if (part.type === 'run-end') underWay.delete(runId)
+    if (part.type === 'run-end') unfinished.delete(runId)
     // A restarted answer counts from its restart; a completed one is in the log.
-    else if (part.type === 'run-start' || part.type === 'start') underWay.set(runId, [update])
-    else if (part.type === 'finish' || part.type === 'failure') underWay.set(runId, [])
+    else if (part.type === 'run-start' || part.type === 'start') unfinished.set(runId, [update])
+    else if (part.type === 'finish' || part.type === 'failure') unfinished.set(runId, [])
     else {
-      const said = underWay.get(runId)
-      if (said) add(said, update)
+      const updates = unfinished.get(runId)
+      if (updates) add(updates, update)
     }
   }
 
@@ -78,7 +78,7 @@ export function liveChannel(): LiveChannel {
         if (sessionId !== undefined && update.sessionId !== sessionId) return
         characters += sizeOf(update)
         add(queue, update)
-        if (characters > mostCharacters || queue.length > mostUpdates) {
+        if (characters > maxCharacters || queue.length > maxUpdates) {
           const missed: LiveUpdate = { ...update, part: { type: 'missed' } }
           queue.splice(0, queue.length, missed)
           characters = sizeOf(missed)
@@ -94,7 +94,7 @@ export function liveChannel(): LiveChannel {
     }
     if (!isOver) {
       listeners.add(listener)
-      if (soFar) for (const said of underWay.values()) for (const update of said) listener.take(update)
+      if (soFar) for (const update of [...unfinished.values()].flat()) listener.take(update)
     }
     signal?.addEventListener('abort', listener.end, { once: true })
     return {
@@ -141,11 +141,11 @@ export function liveChannel(): LiveChannel {
   }
 }
 
-/** Appends behind the backlog of the same run; other runs do not matter. */
+/** Joins an update with the last one of the same run where possible. */
 function add(queue: LiveUpdate[], update: LiveUpdate): void {
-  const at = queue.findLastIndex(one => one.runId === update.runId)
-  const joined = at < 0 ? undefined : joinedWith(queue[at]!, update)
-  if (joined) queue[at] = joined
+  const index = queue.findLastIndex(({ runId }) => runId === update.runId)
+  const joined = index < 0 ? undefined : joinDeltas(queue[index]!, update)
+  if (joined) queue[index] = joined
   else queue.push(update)
 }
 
@@ -154,10 +154,10 @@ function sizeOf({ part }: LiveUpdate): number {
 }
 
 /** Joins two consecutive deltas of the same block. */
-function joinedWith(before: LiveUpdate, { runId, part }: LiveUpdate): LiveUpdate | undefined {
+function joinDeltas(before: LiveUpdate, { runId, part }: LiveUpdate): LiveUpdate | undefined {
   const last = before.part
   if (before.runId !== runId || last.type !== part.type) return undefined
   if (last.type !== 'text-delta' && last.type !== 'reasoning-delta' && last.type !== 'tool-call-delta') return undefined
-  const more = part as typeof last
-  return last.id === more.id ? { ...before, part: { ...last, text: last.text + more.text } } : undefined
+  const next = part as typeof last
+  return last.id === next.id ? { ...before, part: { ...last, text: last.text + next.text } } : undefined
 }

@@ -1,4 +1,4 @@
-/** The port through which a run reaches its session, log and requests. The run's owner provides it. */
+/** The port through which a run reaches its session, log and requests. */
 import type { Usage } from '../../log/events/message.ts'
 import type { Part } from '../../log/events/part.ts'
 import type { RunOutcome } from '../../log/events/run.ts'
@@ -6,7 +6,7 @@ import type { Strategy } from '../../log/events/strategy.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import type { RequestMessage } from '../../request/text/provider-message.ts'
-import type { LivePart } from './live.ts'
+import type { LivePart } from './live-channel.ts'
 
 /** A request of the session, ready to send. */
 export interface RunRequest {
@@ -25,7 +25,7 @@ export interface RequestTerms {
   strategy?: Strategy
 }
 
-interface Said {
+interface NewMessage {
   role: 'user' | 'assistant'
   author?: string
   parts: Part[]
@@ -33,11 +33,11 @@ interface Said {
   internal?: boolean
   usage?: Usage
   metadata?: Record<string, unknown>
-  /** Acknowledges what the agent sees up to this version: the model has processed it. */
+  /** Acknowledges the agent's messages up to this version, because the model was sent them. */
   acknowledges?: number
 }
 
-interface Ending {
+interface RunEnd {
   outcome: RunOutcome
   reason?: string
   steps: number
@@ -48,18 +48,18 @@ interface Ending {
 }
 
 /** Writes happen under the run's lease: once it is lost, they throw `LeaseLost` and write nothing. */
-export interface RunDesk {
+export interface RunPort {
   readonly runId: string
   readonly head: SessionHead
   /** Milliseconds, for measuring durations. */
   now(): number
-  started(start: { trigger: number; model: string }): Promise<void>
-  /** Also called when the lease is lost, and records that. */
-  ended(ending: Ending): Promise<void>
+  recordStart(start: { trigger: number; model: string }): Promise<void>
+  /** Also records that the lease was lost. */
+  recordEnd(end: RunEnd): Promise<void>
   /** Returns the newest version of the conversation. */
   version(): Promise<number>
   request(trigger: Message, terms: RequestTerms): Promise<RunRequest>
-  say(said: Said): Promise<Message>
+  addMessage(message: NewMessage): Promise<Message>
   /** Compacts all but `keep.tokens` of the newest messages into a checkpoint that fits `keep.budget`. */
   compact(keep: { tokens: number; budget: number }): Promise<unknown>
   /** Messages the session sees after a version, oldest first; only the newest if there are many. */
