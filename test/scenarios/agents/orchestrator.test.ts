@@ -119,7 +119,7 @@ describe('an orchestrator', () => {
     ]
     const { colloquy, id } = await conversationWithTask({ agents: team(routes) })
     const result = await colloquy.orchestrate(id)
-    expect(corrected[0]).toContain('there is no JSON object in it')
+    expect(corrected[0]).toContain('it contains no JSON object')
     expect(result).toMatchObject({ outcome: 'failed', turns: 1, reason: expect.stringContaining('cannot change to') })
     expect((await eventsOf(colloquy, id)).filter(event => event.type === 'turn.started')).toHaveLength(1)
     const notes = (await colloquy.conversations.getMessages(id)).filter(one => one.metadata?.problem !== undefined)
