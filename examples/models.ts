@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openColloquy } from 'colloquy'
 import { ModelKeyMissing } from 'colloquy/errors'
-import { answerCollector, answerOf, gate, limited, openModel, priced, retrying } from 'colloquy/models'
+import { answerCollector, answerOf, callLimiter, limited, openModel, priced, retrying } from 'colloquy/models'
 import { scriptedModel } from 'colloquy/models/scripted'
 
 const folder = mkdtempSync(join(tmpdir(), 'colloquy-example-'))
@@ -49,7 +49,7 @@ const busyOnce = scriptedModel([
   { failure: { kind: 'overloaded' } },
   { text: 'Done.', usage: { input: 900, output: 100, cacheRead: 9_000 } },
 ])
-const own = priced(retrying(limited(busyOnce, gate(2)), { firstWaitMs: 5 }), {
+const own = priced(retrying(limited(busyOnce, callLimiter(2)), { firstWaitMs: 5 }), {
   scripted: { input: 3, output: 15, cacheRead: 0.3 },
 })
 const done = await answerOf(own, { system: '', messages })

@@ -1,4 +1,4 @@
-/** The parts of an answer put together, for those who want it whole; also of one that failed on the way. */
+/** Assembles a streamed answer, complete or failed. */
 import type { Usage } from '../log/events/message.ts'
 import { asFailure, failed } from './failure.ts'
 import type { Model, ModelFailure, ModelPart, ModelRequest, StopReason } from './model.ts'
@@ -9,9 +9,9 @@ export type AnswerPart =
   | { type: 'tool-call'; callId: string; name: string; input: unknown; problem?: string }
 
 export type ModelAnswer = {
-  /** In the order in which they began. Of a failed answer: what was said, without its calls. */
+  /** Parts in the order of their starts. A failed answer has no calls. */
   content: AnswerPart[]
-  /** The text parts, one after the other. */
+  /** The joined text parts. */
   text: string
 } & (
   | { ok: true; stopReason: StopReason; usage?: Usage; outsideIds?: Readonly<Record<string, string>> }
@@ -20,11 +20,11 @@ export type ModelAnswer = {
 
 export interface AnswerCollector {
   add(part: ModelPart): void
-  /** The answer so far; a failure as long as no `finish` has come. */
+  /** Returns the answer so far. Without a `finish` it is a failure. */
   answer(): ModelAnswer
 }
 
-/** Collects parts that somebody else reads, so that an answer can be shown live and kept. */
+/** Collects the parts of a stream that is read elsewhere, so that an answer can be shown live and kept. */
 export function answerCollector(): AnswerCollector {
   let blocks = new Map<string, AnswerPart | undefined>()
   let end: Extract<ModelPart, { type: 'finish' | 'failure' }> | undefined
@@ -37,20 +37,20 @@ export function answerCollector(): AnswerCollector {
       else if (part.type !== 'waiting') addToBlock(blocks, part)
     },
     answer() {
-      const whole = [...blocks.values()].filter(block => block !== undefined)
+      const parts = [...blocks.values()].filter(block => block !== undefined)
       if (end?.type === 'finish') {
         const { stopReason, usage, outsideIds } = end
-        return { ok: true, ...said(whole), stopReason, ...(usage && { usage }), ...(outsideIds && { outsideIds }) }
+        return { ok: true, ...contentOf(parts), stopReason, ...(usage && { usage }), ...(outsideIds && { outsideIds }) }
       }
       const failure = end ? asFailure(end) : asFailure(failed('network', 'The answer ended before it was finished.'))
-      return { ok: false, ...said(whole.filter(block => block.type !== 'tool-call')), failure }
+      return { ok: false, ...contentOf(parts.filter(block => block.type !== 'tool-call')), failure }
     },
   }
 }
 
 /**
- * The whole answer; `onPart` is told of its parts as they come. The request's signal ends the wait even for a model that
- * heeds none.
+ * Returns the whole answer; `onPart` gets its parts as they arrive. The request's signal ends the wait even for a model
+ * that ignores it.
  */
 export async function answerOf(
   model: Model,
@@ -73,7 +73,7 @@ export async function answerOf(
     }
   } finally {
     forget()
-    // Not waited for: one that stalls does not end either.
+    // Not awaited, because a stalled stream does not end.
     parts.return?.()?.catch(() => undefined)
   }
 }
@@ -81,7 +81,7 @@ export async function answerOf(
 function cancelledBy(signal: AbortSignal | undefined): { cancelled: Promise<'cancelled'>; forget(): void } {
   let abort = () => {}
   const cancelled = new Promise<'cancelled'>(resolve => {
-    // A model that heeds the signal says more of it than we could: it is given a turn to.
+    // A model that reacts to the signal reports more details, so it gets a moment.
     abort = () => setTimeout(resolve, graceMs, 'cancelled')
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort, { once: true })
@@ -93,7 +93,7 @@ const graceMs = 50
 
 type BlockPart = Exclude<ModelPart, { type: 'start' | 'waiting' | 'finish' | 'failure' }>
 
-/** A call holds its place from the start and counts once it is whole. */
+/** A call has its place from its start, and counts once it is complete. */
 function addToBlock(blocks: Map<string, AnswerPart | undefined>, part: BlockPart): void {
   const key = `${part.type.slice(0, part.type.lastIndexOf('-'))} ${part.id}`
   const block = blocks.get(key)
@@ -127,12 +127,12 @@ function addToBlock(blocks: Map<string, AnswerPart | undefined>, part: BlockPart
   }
 }
 
-function said(blocks: readonly AnswerPart[]): { content: AnswerPart[]; text: string } {
-  const content = blocks.filter(isSomething)
+function contentOf(blocks: readonly AnswerPart[]): { content: AnswerPart[]; text: string } {
+  const content = blocks.filter(isNotEmpty)
   return { content, text: content.map(block => (block.type === 'text' ? block.text : '')).join('') }
 }
 
-function isSomething(block: AnswerPart): boolean {
+function isNotEmpty(block: AnswerPart): boolean {
   if (block.type === 'text') return block.text !== ''
   return block.type === 'tool-call' || block.text !== '' || block.signature !== undefined
 }

@@ -1,10 +1,10 @@
-/** Failures of models as the data they are. */
+/** Failures of models, as data. */
 import type { ModelFailure, ModelFailureKind, ModelPart } from './model.ts'
 
 export type FailurePart = Extract<ModelPart, { type: 'failure' }>
 
 /** Kinds after which the same request may succeed. */
-const passing: ReadonlySet<ModelFailureKind> = new Set([
+const transientKinds: ReadonlySet<ModelFailureKind> = new Set([
   'overloaded',
   'rate-limited',
   'network',
@@ -12,22 +12,22 @@ const passing: ReadonlySet<ModelFailureKind> = new Set([
   'bad-response',
 ])
 
-const longestMessage = 1000
+const maxMessageCharacters = 1000
 
 export function failed(
   kind: ModelFailureKind,
   message: string,
   facts: Partial<Omit<ModelFailure, 'kind' | 'message'>> = {},
 ): FailurePart {
-  const said = message.length > longestMessage ? `${message.slice(0, longestMessage)} …` : message
-  return { type: 'failure', kind, message: said, retryable: passing.has(kind), ...facts }
+  const text = message.length > maxMessageCharacters ? `${message.slice(0, maxMessageCharacters)} …` : message
+  return { type: 'failure', kind, message: text, retryable: transientKinds.has(kind), ...facts }
 }
 
 export function cancelled(): FailurePart {
   return failed('cancelled', 'The call was cancelled.')
 }
 
-/** The failure without its place in a stream. */
+/** Returns the failure without the type of a stream's part. */
 export function asFailure({ type, ...failure }: FailurePart): ModelFailure {
   return failure
 }

@@ -1,7 +1,7 @@
-/** The door of models: open one by its name, or wrap one of yours. Each implementation has a door of its own. */
+/** The door of models: opens one by name, or wraps a custom one. Each implementation has a door of its own. */
 export { type AnswerCollector, type AnswerPart, answerCollector, answerOf, type ModelAnswer } from './answer.ts'
+export { type CallLimiter, callLimiter, limited } from './call-limiter.ts'
 export { failed } from './failure.ts'
-export { type Gate, gate, limited } from './limited.ts'
 export type {
   Effort,
   Model,
@@ -15,7 +15,7 @@ export type {
   StopReason,
 } from './model.ts'
 export { type ModelSettings, openModel } from './open.ts'
-export { priced } from './priced.ts'
+export { priced } from './priced-model.ts'
 export { costOf, type Price, type PriceTable, priceOf } from './prices.ts'
 export { type ProviderTokensOptions, providerTokens } from './provider-tokens.ts'
-export { defaultRetrySettings, type RetrySettings, type RetryTools, retrying } from './retrying.ts'
+export { defaultRetrySettings, type RetrySettings, type RetryTools, retrying } from './retry.ts'

@@ -2,8 +2,8 @@
  * The port of language models: a request in, a stream of parts out. A model's failure is data, not a throw.
  *
  * An answer is `start`, then blocks (`…-start`, any number of `…-delta`, `…-end`), then `finish` or `failure`, and nothing
- * after that. Blocks of different ids may overlap. Where a wrapper tries again, `waiting` says so and a further `start`
- * begins the answer anew: what came before it no longer counts.
+ * after that. Blocks of different ids may overlap. A retry sends `waiting` and another `start`, which discards the parts
+ * before it.
  */
 import type { Usage } from '../log/events/message.ts'
 import type { RequestMessage } from '../request/text/provider-message.ts'
@@ -13,13 +13,13 @@ export interface ModelRequest {
   messages: readonly RequestMessage[]
   tools?: readonly ModelTool[]
   maxOutputTokens?: number
-  /** Ends the answer with a failure of the kind `cancelled`; what had come by then counts as said. */
+  /** Ends the answer with a failure of the kind `cancelled`. Its parts so far are kept. */
   signal?: AbortSignal
-  /** Who goes first where calls must wait. Default `normal`. */
+  /** Priority when calls must wait. Default `normal`. */
   priority?: ModelPriority
-  /** What the next request will begin with too. Left out for a request that nothing continues: marking it costs extra. */
+  /** The prefix that the next request shares. Omitted for a request that nothing continues, because caching costs extra. */
   cache?: StablePrefix
-  /** Ids that the session has elsewhere, by system: for models that keep a session of their own. */
+  /** The session's ids in other systems, for models that keep a session of their own. */
   outsideIds?: Readonly<Record<string, string>>
 }
 
@@ -30,19 +30,19 @@ export interface ModelTool {
   inputSchema: Readonly<Record<string, unknown>>
 }
 
-/** `person`: somebody is looking at the screen. `background`: nobody waits for it. */
+/** `person`: a person waits for the answer. `background`: no person waits. */
 export type ModelPriority = 'person' | 'normal' | 'background'
 
-/** How hard a model thinks before it answers, where it can. */
+/** Effort of the model's reasoning, where it has any. */
 export type Effort = 'low' | 'medium' | 'high'
 
 export interface StablePrefix {
-  /** How many of the first messages stay as they are; the system text and the tools do in any case. */
+  /** Number of first messages that stay the same; the system text and the tools always do. */
   stableMessages: number
 }
 
 export type ModelFailureKind =
-  /** The provider has too much to do, or a fault of its own. */
+  /** The provider is overloaded or has an internal error. */
   | 'overloaded'
   | 'rate-limited'
   /** The request is longer than the model's window. Compact, then ask again. */
@@ -51,29 +51,29 @@ export type ModelFailureKind =
   | 'refused'
   /** The connection could not be made, or broke. */
   | 'network'
-  /** It was silent, or busy, for longer than allowed. */
+  /** The provider was silent or busy for too long. */
   | 'timed-out'
   | 'bad-request'
-  /** What came back is not what this provider's protocol says. */
+  /** The answer violates the provider's protocol. */
   | 'bad-response'
-  /** No key, a wrong key, or one that may not do this. */
+  /** The key is missing, wrong, or lacks a permission. */
   | 'unauthorised'
-  /** The account is used up; waiting does not help. */
+  /** The account has no credit left. */
   | 'out-of-credit'
-  /** Anything else; the message says what. */
+  /** Anything else, as the message says. */
   | 'failed'
   | 'cancelled'
 
 export interface ModelFailure {
   kind: ModelFailureKind
   message: string
-  /** Whether the same request may succeed later. */
+  /** The same request may succeed later. */
   retryable: boolean
-  /** The provider's own hint: not before this many milliseconds. */
+  /** The provider's hint: retry after this many milliseconds at the earliest. */
   retryAfterMs?: number
   /** The HTTP status or exit code behind it. */
   status?: number
-  /** What it cost all the same, where the provider says. */
+  /** Usage of the failed call, where the provider reports it. */
   usage?: Usage
 }
 
@@ -93,21 +93,21 @@ export type ModelPart =
   /** The id of a call pairs it with its result. */
   | { type: 'tool-call-start'; id: string; name: string }
   | { type: 'tool-call-delta'; id: string; text: string }
-  /** With a `problem` the arguments could not be read: do not run it, answer the call with the problem. */
+  /** With a `problem` the arguments are unreadable: do not run the tool, return the problem as its result. */
   | { type: 'tool-call-end'; id: string; name: string; input: unknown; problem?: string }
-  /** `outsideIds`: what the session is called elsewhere from now on; handed back with the next request. */
+  /** `outsideIds`: the session's new ids in other systems, returned with the next request. */
   | { type: 'finish'; stopReason: StopReason; usage?: Usage; outsideIds?: Readonly<Record<string, string>> }
   | ({ type: 'failure' } & ModelFailure)
 
 export interface Model {
   /** `provider:model`, as in configuration. */
   readonly name: string
-  /** Whether it can call the tools of a request. One that cannot ignores them. */
+  /** True when it can call the tools of a request. Others ignore them. */
   readonly takesTools: boolean
   /**
-   * Asks the model. Never throws; leaving the loop early closes the connection or ends the process behind it.
+   * Calls the model. Never throws. Leaving the loop early closes the connection or ends the process behind it.
    *
-   * Tools may be run only after `finish`: an answer that failed has asked for nothing.
+   * Tools may be run only after `finish`: the calls of a failed answer do not count.
    */
   stream(request: ModelRequest): AsyncIterable<ModelPart>
 }

@@ -1,50 +1,49 @@
 /**
- * From a name to a model: `anthropic:claude-…`, `openai:gpt-…`, `ollama:qwen3`, `openai-compatible:NAME@URL`,
+ * Opens models by name: `anthropic:claude-…`, `openai:gpt-…`, `ollama:qwen3`, `openai-compatible:NAME@URL`,
  * `command:claude -p`, `scripted:FILE`.
  *
- * What is behind a name is loaded when it is asked for. Models that cost money or share a machine come with retries, a
- * limit of calls at a time, and prices.
+ * Implementations are loaded on demand. Hosted and local models get retries, a limit of calls at a time, and prices.
  */
 import { ModelKeyMissing, ModelUnknown } from '../errors.ts'
-import { type Gate, gate, limited } from './limited.ts'
+import { type CallLimiter, callLimiter, limited } from './call-limiter.ts'
 import type { Effort, Model } from './model.ts'
-import { priced } from './priced.ts'
+import { priced } from './priced-model.ts'
 import type { PriceTable } from './prices.ts'
 import { type Provider, providers } from './providers.ts'
-import { type RetrySettings, retrying } from './retrying.ts'
+import { type RetrySettings, retrying } from './retry.ts'
 
 export interface ModelSettings {
-  /** Where the provider is; before its environment variable and its own address. */
+  /** The provider's address. Default: its environment variable, else its public address. */
   baseUrl?: string
-  /** Before the provider's environment variable. */
+  /** Default: the provider's environment variable. */
   apiKey?: string
   /** Sent with every call. */
   headers?: Readonly<Record<string, string>>
-  /** How hard the model thinks before it answers, where it can. Default: as the provider does. */
+  /** Effort of the model's reasoning, where it has any. Default: the provider's. */
   effort?: Effort
-  /** How long a provider may send nothing at all. Default 4 minutes. */
+  /** Time a provider may send nothing. Default 4 minutes. */
   silenceMs?: number
-  /** How long a command may take. Default 10 minutes. */
+  /** Time-out of a command. Default 10 minutes. */
   timeoutMs?: number
-  /** The folder a command works in. Default: that of this process. */
+  /** The folder a command works in. Default: this process's. */
   folder?: string
   /** `false` for none. */
   retries?: Partial<RetrySettings> | false
   /** Calls at a time, of this process, to this model. Default 4, for a command 2. */
   concurrency?: number
-  /** Whether the model sees images. Default: those of Anthropic and OpenAI do; to others they are named in words. */
+  /** The model accepts images; others get their names. Default: true for Anthropic and OpenAI. */
   takesImages?: boolean
   /** Prices by model name, before the built-in ones. */
   prices?: PriceTable
-  /** Where keys and addresses are read. Default: that of this process. */
+  /** Source of keys and addresses. Default: this process's environment. */
   environment?: Readonly<Record<string, string | undefined>>
 }
 
 /**
  * Opens a model by its name. No call is made yet.
  *
- * @throws {ModelUnknown} when the name is no model's; it lists those that are
- * @throws {ModelKeyMissing} when its provider wants a key and there is none; it says which variable to set
+ * @throws {ModelUnknown} when the name is unknown, with the possible names
+ * @throws {ModelKeyMissing} when the provider needs a key, with the variable to set
  */
 export async function openModel(name: string, settings: ModelSettings = {}): Promise<Model> {
   const at = name.indexOf(':')
@@ -53,35 +52,35 @@ export async function openModel(name: string, settings: ModelSettings = {}): Pro
   if (kind === 'scripted' && rest !== '') return (await import('./scripted/index.ts')).scriptedFile(rest)
   if (kind === 'command' && rest !== '') {
     const { commandModel } = await import('./command/index.ts')
-    return limited(commandModel(rest, settings), sharedGate(name, settings.concurrency ?? 2))
+    return limited(commandModel(rest, settings), sharedLimiter(name, settings.concurrency ?? 2))
   }
   const provider = Object.hasOwn(providers, kind) ? providers[kind] : undefined
   if (!provider || rest === '') throw new ModelUnknown(name, knownNames())
   const [model, urlInName] = kind === 'openai-compatible' ? splitUrl(rest) : [rest]
-  const found = { name: `${kind}:${model}`, model, baseUrl: addressOf(name, provider, settings, urlInName) }
-  const base = await load(provider, found, settings)
-  const one = limited(base, sharedGate(`${found.name} ${found.baseUrl}`, settings.concurrency ?? 4))
-  // The place is given up while it waits to try again.
-  const patient = settings.retries === false ? one : retrying(one, settings.retries)
-  return priced(patient, settings.prices)
+  const target = { name: `${kind}:${model}`, model, baseUrl: addressOf(name, provider, settings, urlInName) }
+  const loaded = await load(provider, target, settings)
+  const limitedModel = limited(loaded, sharedLimiter(`${target.name} ${target.baseUrl}`, settings.concurrency ?? 4))
+  // Outside of the limiter, so that a wait before a retry holds no slot.
+  const retriedModel = settings.retries === false ? limitedModel : retrying(limitedModel, settings.retries)
+  return priced(retriedModel, settings.prices)
 }
 
-interface Found {
+interface ModelTarget {
   name: string
   model: string
   baseUrl: string
 }
 
-async function load(provider: Provider, found: Found, settings: ModelSettings): Promise<Model> {
+async function load(provider: Provider, target: ModelTarget, settings: ModelSettings): Promise<Model> {
   const { headers, effort, silenceMs = 240_000, environment = process.env } = settings
   const { keyVariable, speaks } = provider
   const apiKey = settings.apiKey ?? (environment[keyVariable] || undefined)
   const token = speaks === 'anthropic' ? environment.ANTHROPIC_AUTH_TOKEN || undefined : undefined
   if (apiKey === undefined && token === undefined && !provider.isKeyOptional) {
-    throw new ModelKeyMissing({ name: found.name, variable: keyVariable })
+    throw new ModelKeyMissing({ name: target.name, variable: keyVariable })
   }
   const options = {
-    ...found,
+    ...target,
     ...(apiKey !== undefined && { apiKey }),
     ...(headers && { headers }),
     ...(effort && { effort }),
@@ -103,19 +102,19 @@ async function load(provider: Provider, found: Found, settings: ModelSettings): 
 
 /** `qwen3@http://127.0.0.1:8000/v1` */
 function splitUrl(rest: string): [string, string?] {
-  const found = /^(.+?)@(https?:\/\/.+)$/.exec(rest)
-  return found ? [found[1]!, found[2]!] : [rest]
+  const match = /^(.+?)@(https?:\/\/.+)$/.exec(rest)
+  return match ? [match[1]!, match[2]!] : [rest]
 }
 
-function addressOf(name: string, provider: Provider, settings: ModelSettings, inName: string | undefined): string {
+function addressOf(name: string, provider: Provider, settings: ModelSettings, urlInName: string | undefined): string {
   const { environment = process.env } = settings
-  const address = inName ?? settings.baseUrl ?? (environment[provider.urlVariable] || provider.baseUrl)
+  const address = urlInName ?? settings.baseUrl ?? (environment[provider.urlVariable] || provider.baseUrl)
   if (address === undefined) {
-    throw new ModelUnknown(name, `say where it is: NAME@URL, or set ${provider.urlVariable}.`)
+    throw new ModelUnknown(name, `its address is missing: use NAME@URL, or set ${provider.urlVariable}.`)
   }
-  if (!URL.canParse(address)) throw new ModelUnknown(name, `"${address}" is no address.`)
+  if (!URL.canParse(address)) throw new ModelUnknown(name, `"${address}" is not a URL.`)
   const url = new URL(address)
-  // Many write the address of the server alone; the interface is below its version.
+  // A server's address alone lacks the version in its path.
   if (url.pathname === '/' || url.pathname === '') url.pathname = '/v1'
   return url.href.replace(/\/$/, '')
 }
@@ -125,30 +124,30 @@ function knownNames(): string {
   return `use ${names.join(', ')} (or openai-compatible:MODEL@URL), "command:PROGRAM ARGUMENTS" or scripted:FILE.`
 }
 
-/** How many calls are under way to a model, and how many wait for their turn. */
+/** Numbers of running and waiting calls of a model. */
 export interface ModelQueue {
   model: string
   inside: number
   waiting: number
 }
 
-/** Of every model that was opened by name in this process. */
+/** Returns the queues of all models opened by name in this process. */
 export function modelQueues(): ModelQueue[] {
-  // Up to the first space: neither an address nor the arguments of a program, which may carry keys.
-  return [...gates].map(([key, { gate }]) => ({
+  // Only the part before the first space, because addresses and arguments of programs may contain keys.
+  return [...limiters].map(([key, { limiter }]) => ({
     model: key.split(' ')[0]!,
-    inside: gate.inside,
-    waiting: gate.waiting,
+    inside: limiter.running,
+    waiting: limiter.waiting,
   }))
 }
 
-/** One for all of this process: what they share is the provider's patience. */
-const gates = new Map<string, { concurrency: number; gate: Gate }>()
+/** Shared by the whole process, because a provider limits all of its calls. */
+const limiters = new Map<string, { concurrency: number; limiter: CallLimiter }>()
 
-function sharedGate(key: string, concurrency: number): Gate {
-  const known = gates.get(key)
-  if (known?.concurrency === concurrency) return known.gate
-  const made = gate(concurrency)
-  gates.set(key, { concurrency, gate: made })
-  return made
+function sharedLimiter(key: string, concurrency: number): CallLimiter {
+  const shared = limiters.get(key)
+  if (shared?.concurrency === concurrency) return shared.limiter
+  const limiter = callLimiter(concurrency)
+  limiters.set(key, { concurrency, limiter })
+  return limiter
 }

@@ -1,9 +1,9 @@
 /**
- * What models cost. A plain list, of prices their makers publish, in US dollars per million tokens; configuration adds to
- * it or overrides it, because prices change and contracts differ.
+ * Prices of models in US dollars per million tokens, as their makers publish them. Configuration adds or overrides
+ * prices, because they change and contracts differ.
  *
- * Unlike limits, a price is never guessed from a related name: `gpt-5.9` is not priced like `gpt-5`. Only the date at
- * the end of a name is looked past.
+ * Unlike limits, a price is never guessed from a related name: `gpt-5.9` is not priced like `gpt-5`. Only a date at the
+ * end of a name is ignored.
  */
 import { z } from 'zod'
 import type { Usage } from '../log/events/message.ts'
@@ -14,7 +14,7 @@ const Rate = z.strictObject({
   output: z.number().nonnegative(),
   /** Tokens read from the provider's cache; default: as `input`. */
   cacheRead: z.number().nonnegative().optional(),
-  /** Tokens written to it; default: as `input`. */
+  /** Tokens written to the provider's cache; default: as `input`. */
   cacheWrite: z.number().nonnegative().optional(),
 })
 const Price = Rate.extend({
@@ -60,21 +60,21 @@ const openai: readonly Row[] = [
 ]
 
 const builtIn = new Map<string, Price>([
-  ...priced('anthropic', anthropic),
-  ...priced('openai', openai),
+  ...pricesOf('anthropic', anthropic),
+  ...pricesOf('openai', openai),
   ['openai:gpt-5.4', twiceAbove(272_000, { input: 2.5, output: 15, cacheRead: 0.25 })],
   ['openai:gpt-5.5', twiceAbove(272_000, { input: 5, output: 30, cacheRead: 0.5 })],
 ])
 
-/** The price of a model as `provider:model`; undefined when it is in no list. */
+/** Returns the price of `provider:model`; undefined when it is unknown. */
 export function priceOf(name: string, extra: PriceTable = {}): Price | undefined {
   const model = name.replace(/^[^:]*:/, '')
-  for (const candidate of [name, undated(name)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
-  for (const candidate of [model, undated(model)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
-  return builtIn.get(name) ?? builtIn.get(undated(name))
+  for (const candidate of [name, withoutDate(name)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
+  for (const candidate of [model, withoutDate(model)]) if (Object.hasOwn(extra, candidate)) return extra[candidate]
+  return builtIn.get(name) ?? builtIn.get(withoutDate(name))
 }
 
-/** What a call cost, in US dollars. */
+/** Returns the cost of a call in US dollars. */
 export function costOf(usage: Usage, price: Price): number {
   const { input, output, cacheRead = 0, cacheWrite = 0 } = usage
   const { above } = price
@@ -87,12 +87,12 @@ export function costOf(usage: Usage, price: Price): number {
   return dollars / 1_000_000
 }
 
-/** `gpt-4.1-2025-04-14`, `claude-haiku-4-5-20251001` and `gpt-5-chat-latest` without their ends. */
-function undated(name: string): string {
+/** Removes the ends of `gpt-4.1-2025-04-14`, `claude-haiku-4-5-20251001` and `gpt-5-chat-latest`. */
+function withoutDate(name: string): string {
   return name.replace(/-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
 }
 
-function priced(provider: string, rows: readonly Row[]): [string, Price][] {
+function pricesOf(provider: string, rows: readonly Row[]): [string, Price][] {
   return rows.flatMap(([names, input, output, cacheRead, cacheWrite]) =>
     names.split(' ').map((name): [string, Price] => [
       `${provider}:${name}`,
@@ -106,7 +106,7 @@ function priced(provider: string, rows: readonly Row[]): [string, Price][] {
   )
 }
 
-/** OpenAI's long requests: what goes in costs twice, what comes out half as much again. */
+/** OpenAI's price of long requests: twice for input, one and a half times for output. */
 function twiceAbove(inputTokens: number, price: Price & { cacheRead: number }): Price {
   const { input, output, cacheRead } = price
   return { ...price, above: { inputTokens, input: input * 2, output: output * 1.5, cacheRead: cacheRead * 2 } }

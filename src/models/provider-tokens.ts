@@ -1,7 +1,7 @@
 /**
- * A provider's own count of a text, over HTTP. It is asked once, when a message is written; the count is stored and never
- * asked for again. Whatever is counted on the way to a request is counted here, by the estimator that stands in for the
- * provider when it does not answer.
+ * Counts tokens with a provider's own endpoint, once, when a message is written. The count is stored.
+ *
+ * Texts of a request are counted by the local estimator, which also replaces a provider that does not answer.
  */
 import { z } from 'zod'
 import { fastEstimator, type TokenEstimator } from '../request/text/tokens.ts'
@@ -14,11 +14,11 @@ export interface ProviderTokensOptions {
   apiKey: string
   /** Default: the provider's public address. */
   baseUrl?: string
-  /** Counts what is not asked for, and stands in when the provider fails. Default: the fast estimator, which errs high. */
-  otherwise?: TokenEstimator
-  /** How long a write waits for the count. Default 2 seconds. */
+  /** The local estimator. Default: the fast one, which errs high. */
+  fallback?: TokenEstimator
+  /** Time a write waits for the count. Default 2 seconds. */
   timeoutMs?: number
-  /** After a failure nobody is asked for so long, so that an outage does not slow every write. Default 30 seconds. */
+  /** Time without calls after a failure, so that an outage does not slow every write. Default 30 seconds. */
   pauseMs?: number
 }
 
@@ -58,7 +58,7 @@ const protocols = {
 } satisfies Record<string, Protocol>
 
 export function providerTokens(options: ProviderTokensOptions): TokenEstimator {
-  const { provider, model, apiKey, otherwise = fastEstimator, timeoutMs = 2_000, pauseMs = 30_000 } = options
+  const { provider, model, apiKey, fallback = fastEstimator, timeoutMs = 2_000, pauseMs = 30_000 } = options
   const protocol: Protocol = protocols[provider]
   const url = `${(options.baseUrl ?? protocol.baseUrl).replace(/\/+$/, '')}${protocol.path(model)}`
   const name = `${provider}:${model}`
@@ -82,17 +82,17 @@ export function providerTokens(options: ProviderTokensOptions): TokenEstimator {
 
   return {
     name,
-    count: otherwise.count,
+    count: fallback.count,
     async ask(text) {
-      const own = () => ({ count: otherwise.count(text), by: otherwise.name })
-      // Providers refuse to count nothing.
-      if (text.trim() === '' || performance.now() < pausedUntil) return own()
+      const localCount = () => ({ count: fallback.count(text), by: fallback.name })
+      // Providers refuse to count an empty text.
+      if (text.trim() === '' || performance.now() < pausedUntil) return localCount()
       try {
         return { count: await askProvider(text), by: name }
       } catch {
-        // The message is written whatever the provider does; beside the count it says who counted.
+        // The message is written anyway, with the name of the estimator that counted.
         pausedUntil = performance.now() + pauseMs
-        return own()
+        return localCount()
       }
     },
   }

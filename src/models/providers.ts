@@ -1,14 +1,14 @@
-/** The providers that can be named: how they are spoken to, where they are, and where their key is. A plain list. */
+/** The known providers: their protocols, addresses and keys. */
 
 export interface Provider {
-  /** Its protocol, or its own way of speaking OpenAI's. */
+  /** Its protocol, or its variant of OpenAI's. */
   readonly speaks: 'anthropic' | 'openai' | 'mistral' | 'openai-compatible'
-  /** Where it is unless said otherwise; without one it must be said. */
+  /** Default address. Without one it must be configured. */
   readonly baseUrl?: string
-  /** Environment variables: of another address, and of the key. */
+  /** Environment variables of the address and of the key. */
   readonly urlVariable: string
   readonly keyVariable: string
-  /** It runs on this machine, or may: no key is no mistake. */
+  /** The key is optional: local servers need none. */
   readonly isKeyOptional?: boolean
 }
 
@@ -33,7 +33,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
 }
 
-/** Whether a name is that of a provider's model, at the provider's own address: neither a program, nor a file, nor a URL. */
+/** Returns true for a model at its provider's own address: not a program, a file or a URL. */
 export function isProvidersModel(name: string): boolean {
   const at = name.indexOf(':')
   return at > 0 && Object.hasOwn(providers, name.slice(0, at)) && !/@https?:\/\//.test(name)

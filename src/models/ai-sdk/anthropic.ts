@@ -50,7 +50,7 @@ function signatureOf({ anthropic }: SharedV3ProviderMetadata): string | undefine
   return typeof data === 'string' ? anthropicSignature({ data }) : undefined
 }
 
-/** Models from 4.6 on choose for themselves how long to think; older ones are given a number of tokens. */
+/** Models from 4.6 on choose their thinking budget themselves; older ones need a number of tokens. */
 function thinking(model: string, effort: Effort): SharedV3ProviderOptions[string] {
   const isOld = /claude-(?:3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-\d{8})?$)/.test(model)
   if (!isOld) return { thinking: { type: 'adaptive' }, effort }

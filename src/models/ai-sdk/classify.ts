@@ -1,8 +1,7 @@
 /**
- * What went wrong with a provider, from its status, its error body and its words.
+ * Classifies a provider's failure by its status, error body and message.
  *
- * Words are looked at last and only where providers have no code for it: a request that is too long is a plain 400 with
- * most of them.
+ * Messages are matched only where providers have no code: with most, a too long request is a plain 400.
  */
 import { APICallError, InvalidResponseDataError, JSONParseError, TypeValidationError } from '@ai-sdk/provider'
 import { type FailurePart, failed } from '../failure.ts'
@@ -18,23 +17,23 @@ export function classify(error: unknown): FailurePart {
     if (cause instanceof NoEventStream) return failed('bad-response', cause.message, { retryable: false })
   }
   const call = chain.find(cause => APICallError.isInstance(cause))
-  if (call?.statusCode !== undefined && call.statusCode >= 400) return answered(call, call.statusCode)
-  if (call) return failed('network', deepest(chain))
+  if (call?.statusCode !== undefined && call.statusCode >= 400) return statusFailure(call, call.statusCode)
+  if (call) return failed('network', deepestMessage(chain))
   if (chain.some(cause => JSONParseError.isInstance(cause) || TypeValidationError.isInstance(cause))) {
-    return failed('bad-response', 'The provider sent something that is not its protocol; perhaps half a message.')
+    return failed('bad-response', 'The provider sent an invalid message, perhaps an incomplete one.')
   }
-  if (chain.some(cause => InvalidResponseDataError.isInstance(cause))) return failed('bad-response', deepest(chain))
-  if (chain.some(isBrokenConnection)) return failed('network', deepest(chain))
-  if (!(error instanceof Error) && typeof error === 'object' && error !== null) return streamed(error)
-  return failed('failed', deepest(chain))
+  if (chain.some(cause => InvalidResponseDataError.isInstance(cause)))
+    return failed('bad-response', deepestMessage(chain))
+  if (chain.some(isBrokenConnection)) return failed('network', deepestMessage(chain))
+  if (!(error instanceof Error) && typeof error === 'object' && error !== null) return streamFailure(error)
+  return failed('failed', deepestMessage(chain))
 }
 
-/** The provider answered with an error status. */
-function answered(error: APICallError, status: number): FailurePart {
-  const said = { ...errorIn(error.responseBody), status }
-  const kind = kindOf({ ...said, message: `${said.message} ${error.message}` })
+function statusFailure(error: APICallError, status: number): FailurePart {
+  const details = { ...errorIn(error.responseBody), status }
+  const kind = kindOf({ ...details, message: `${details.message} ${error.message}` })
   const headers = error.responseHeaders ?? {}
-  const message = said.message || error.message || `The provider answered with status ${status}.`
+  const message = details.message || error.message || `The provider answered with status ${status}.`
   const shouldRetry = headers['x-should-retry']
   return failed(kind, message, {
     status,
@@ -43,25 +42,26 @@ function answered(error: APICallError, status: number): FailurePart {
   })
 }
 
-/** The provider began to answer and then sent an error. */
-function streamed(error: object): FailurePart {
-  const said = errorIn(JSON.stringify(error))
-  const status = typeof said.code === 'number' && said.code >= 400 && said.code < 600 ? said.code : undefined
-  const kind = kindOf({ ...said, status: status ?? 500 })
-  return failed(kind, said.message || 'The provider broke the answer off with an error.', {
+/** Classifies an error that the provider sent after the start of its answer. */
+function streamFailure(error: object): FailurePart {
+  const details = errorIn(JSON.stringify(error))
+  const { code, message } = details
+  const status = typeof code === 'number' && code >= 400 && code < 600 ? code : undefined
+  const kind = kindOf({ ...details, status: status ?? 500 })
+  return failed(kind, message || 'The provider ended the answer with an error.', {
     ...(status !== undefined && { status }),
-    ...retryHint({}, said.message),
+    ...retryHint({}, message),
   })
 }
 
-interface Said {
+interface ErrorDetails {
   message: string
   type: string
   code: string | number
 }
 
 /** Providers wrap their errors as `{error: {…}}`, `{error: "…"}` or not at all. */
-function errorIn(body: string | undefined): Said {
+function errorIn(body: string | undefined): ErrorDetails {
   let value: unknown
   try {
     value = JSON.parse(body ?? '')
@@ -87,7 +87,7 @@ const tooLong =
 const filtered = /content[ _-]?(?:filter|policy|management)|safety system|was flagged/i
 const noCredit = /insufficient[_ ](?:quota|balance|credits?)|credit balance|billing|exceeded your current quota/i
 
-function kindOf({ message, type, code, status }: Said & { status: number }): ModelFailureKind {
+function kindOf({ message, type, code, status }: ErrorDetails & { status: number }): ModelFailureKind {
   const all = `${type} ${code} ${message}`
   if (status === 402 || (status < 500 && noCredit.test(all))) return 'out-of-credit'
   if (status === 413 || tooLong.test(all)) return 'context-too-long'
@@ -117,8 +117,8 @@ function causes(error: unknown): unknown[] {
   return chain
 }
 
-/** The last cause with something to say is the one that tells what happened. */
-function deepest(chain: readonly unknown[]): string {
+/** Returns the last message of the chain, which names the actual cause. */
+function deepestMessage(chain: readonly unknown[]): string {
   for (const cause of chain.toReversed()) if (cause instanceof Error && cause.message !== '') return cause.message
   return String(chain[0])
 }

@@ -1,8 +1,8 @@
 /**
- * Any language model of the AI SDK behind our port.
+ * Adapts any language model of the AI SDK to the port `Model`.
  *
- * The providers' own interface is used, not the SDK's loop above it: retries, tools and limits are ours, and an error
- * arrives with its status and headers.
+ * It uses the providers' interface, not the SDK's loop above it: retries, tools and limits are Colloquy's, and errors
+ * keep their status and headers.
  */
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { cancelled, failed } from '../failure.ts'
@@ -19,7 +19,7 @@ export interface AiSdkModelOptions {
   signatureOf?: SignatureOf
 }
 
-/** What every provider takes: no marks, no reasoning sent back. */
+/** Accepted by every provider: no cache marks, no reasoning sent back. */
 const plainDialect: Dialect = { reasoning: () => undefined }
 
 export function aiSdkModel({
@@ -71,9 +71,9 @@ export function aiSdkModel({
       yield signal?.aborted ? cancelled() : classify(error)
     } finally {
       signal?.removeEventListener('abort', hangUp)
-      if (isOver && reader) letGo(reader, connection)
+      if (isOver && reader) drain(reader, connection)
       else {
-        // Also when the reader of this stream left it in the middle.
+        // Also when the caller left the loop early.
         connection.abort()
         reader?.cancel().catch(() => undefined)
       }
@@ -81,13 +81,13 @@ export function aiSdkModel({
   }
 }
 
-/** Reads what little may come after the end, so that the next call can have the connection. Nobody waits for it. */
-async function letGo(reader: ReadableStreamDefaultReader<unknown>, connection: AbortController): Promise<void> {
+/** Reads the rest of the stream, so that the next call can reuse the connection. Not awaited. */
+async function drain(reader: ReadableStreamDefaultReader<unknown>, connection: AbortController): Promise<void> {
   const timer = setTimeout(() => connection.abort(), 1000).unref()
   try {
     while (!(await reader.read()).done);
   } catch {
-    // It was of no use to anybody any more.
+    // The answer is complete already.
   } finally {
     clearTimeout(timer)
   }

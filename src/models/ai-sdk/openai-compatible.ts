@@ -1,4 +1,4 @@
-/** Chat completions as OpenAI defined them and many speak them: hosted (OpenAI, OpenRouter, Groq) or local (Ollama, vLLM). */
+/** Chat completions in OpenAI's protocol: hosted (OpenAI, OpenRouter, Groq) or local (Ollama, vLLM). */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { nineCharacterCallId, shortCallId } from '../../request/dialects/wire-names.ts'
 import type { Effort, Model } from '../model.ts'
@@ -8,11 +8,11 @@ import type { ProviderOptions } from './provider-options.ts'
 import { watchedFetch } from './watched-fetch.ts'
 
 export interface OpenAiCompatibleOptions extends ProviderOptions {
-  /** The provider is OpenAI itself, which no longer takes what others still want. */
+  /** The provider is OpenAI itself, whose protocol is newer. */
   isOpenAi?: boolean
-  /** The provider is Mistral, which is particular about the ids of calls. */
+  /** The provider is Mistral, which restricts the ids of calls. */
   isMistral?: boolean
-  /** Whether the model sees. Default: those of OpenAI do. */
+  /** The model accepts images. Default: true for OpenAI. */
   takesImages?: boolean
 }
 
@@ -31,27 +31,27 @@ export function openAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
   return aiSdkModel({ name, model: provider(model), dialect: dialectOf({ isOpenAi, isMistral, takesImages, effort }) })
 }
 
-interface Manners {
+interface ProviderTraits {
   takesImages: boolean | undefined
   isOpenAi: boolean
   isMistral: boolean
   effort: Effort | undefined
 }
 
-function dialectOf({ isOpenAi, isMistral, takesImages, effort }: Manners): Dialect {
+function dialectOf({ isOpenAi, isMistral, takesImages, effort }: ProviderTraits): Dialect {
   return {
     ...(effort && { callOptions: { compatible: { reasoningEffort: effort } } }),
     takesImages: takesImages ?? isOpenAi,
     callId: isMistral ? nineCharacterCallId : shortCallId,
     reasoning({ text, signature }, { isCurrentTurn }) {
-      // Those who show their reasoning want it back between calls and refuse it later; OpenAI never shows any.
+      // Providers that send reasoning want it back between the calls of a turn and refuse it later. OpenAI sends none.
       if (isOpenAi || !isCurrentTurn || signature !== undefined || text === '') return undefined
       return { type: 'reasoning', text }
     },
   }
 }
 
-/** OpenAI's newer models refuse `max_tokens`, its older ones take both. */
+/** OpenAI's newer models refuse `max_tokens`; its older ones accept both names. */
 function withNewLimit({ max_tokens, ...body }: Record<string, unknown>): Record<string, unknown> {
   return max_tokens === undefined ? body : { ...body, max_completion_tokens: max_tokens }
 }

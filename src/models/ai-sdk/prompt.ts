@@ -1,4 +1,4 @@
-/** A request as the AI SDK's providers take it. */
+/** Converts a request into the AI SDK's form. */
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3FunctionTool,
@@ -9,23 +9,23 @@ import type {
 import type { RequestMessage, RequestPart } from '../../request/text/provider-message.ts'
 import type { ModelRequest, ModelTool } from '../model.ts'
 
-/** What differs between providers in the requests they take. */
+/** Differences between providers in the requests they accept. */
 export interface Dialect {
-  /** Said with every call. */
+  /** Sent with every call. */
   callOptions?: SharedV3ProviderOptions
-  /** Marks a message up to which the provider shall cache; absent where it does so by itself. */
+  /** Marks the message up to which the provider caches; absent where it caches by itself. */
   cacheMark?: SharedV3ProviderOptions
-  /** Whether the model sees. Where it does not, the text names what there is to see. */
+  /** The model accepts images. Others get their names in the text. */
   takesImages?: boolean
-  /** A call's id as this provider takes it, where it is particular about them; the same for the same, always. */
+  /** Converts a call's id for a provider that restricts ids, always to the same one. */
   callId?(id: string): string
-  /** How reasoning goes back to the model that had it; undefined where it must not. */
-  reasoning(part: ReasoningPart, place: { isCurrentTurn: boolean }): AssistantPart | undefined
+  /** Converts reasoning that is sent back; undefined where it must not be. */
+  reasoning(part: ReasoningPart, position: { isCurrentTurn: boolean }): AssistantPart | undefined
 }
 
 type UserPart = Extract<LanguageModelV3Message, { role: 'user' }>['content'][number]
 
-/** Nothing where nobody could look at it: the text beside it names it. */
+/** Returns nothing for an image without accessible data, because the text names it. */
 function imageOf({ mediaType, url, data }: Extract<RequestPart, { type: 'image' }>): UserPart[] {
   const inside = /^data:[^,]*;base64,(.*)$/is.exec(url ?? '')?.[1]
   const source = data ?? inside ?? (url !== undefined && /^https?:/i.test(url) ? new URL(url) : undefined)
@@ -47,11 +47,11 @@ export function callOptionsOf(request: ModelRequest, dialect: Dialect): Language
 }
 
 function promptOf({ system, messages, cache }: ModelRequest, dialect: Dialect): LanguageModelV3Prompt {
-  const marks = cache && dialect.cacheMark ? marked(messages, cache.stableMessages) : undefined
+  const marks = cache && dialect.cacheMark ? markedMessages(messages, cache.stableMessages) : undefined
   const mark = { providerOptions: dialect.cacheMark }
   const turnStart = currentTurn(messages)
   const prompt: LanguageModelV3Prompt = []
-  // The tools stand before the system text, so this mark covers both.
+  // The tools precede the system text, so this mark covers both.
   if (system !== '') prompt.push({ role: 'system', content: system, ...(marks && mark) })
   for (const [index, message] of messages.entries()) {
     const converted =
@@ -66,10 +66,10 @@ function promptOf({ system, messages, cache }: ModelRequest, dialect: Dialect): 
 }
 
 /**
- * The messages to cache up to: the last stable one, and the stable user message before it. That one is where the
- * previous request was marked, and what a provider wrote there is found again for certain.
+ * Returns the messages to cache up to: the last stable one, and the stable user message before it. The previous request
+ * was marked there, so the provider finds its cache again.
  */
-function marked(messages: readonly RequestMessage[], stable: number): Set<number> {
+function markedMessages(messages: readonly RequestMessage[], stable: number): Set<number> {
   const last = Math.min(stable, messages.length) - 1
   const marks = new Set<number>()
   if (last < 0) return marks
@@ -82,7 +82,7 @@ function marked(messages: readonly RequestMessage[], stable: number): Set<number
   return marks
 }
 
-/** Where the turn that is under way begins: behind the last words of somebody else. */
+/** Returns the index where the current turn starts: after the last text of a user. */
 function currentTurn(messages: readonly RequestMessage[]): number {
   const at = messages.findLastIndex(
     ({ role, content }) => role === 'user' && content.some(part => part.type === 'text'),
@@ -90,43 +90,43 @@ function currentTurn(messages: readonly RequestMessage[]): number {
   return at + 1
 }
 
-/** Results come before words, as providers want them right after their calls. */
+/** Results precede texts, because providers want them right after their calls. */
 function userMessages(
   message: RequestMessage,
   all: readonly RequestMessage[],
   { callId = same, takesImages = false }: Dialect,
 ): LanguageModelV3Message[] {
   const results: ToolPart[] = []
-  const words: UserPart[] = []
+  const texts: UserPart[] = []
   for (const part of message.content) {
     if (part.type === 'tool-result') {
       results.push({
         type: 'tool-result',
         toolCallId: callId(part.callId),
         toolName: part.name ?? nameOfCall(part.callId, all),
-        // An empty text is refused by some and means the same as this.
+        // Some providers refuse an empty text.
         output: { type: part.isError ? 'error-text' : 'text', value: part.text === '' ? '(nothing)' : part.text },
       })
-    } else if (part.type === 'text' && part.text !== '') words.push({ type: 'text', text: part.text })
-    else if (part.type === 'image' && takesImages) words.push(...imageOf(part))
+    } else if (part.type === 'text' && part.text !== '') texts.push({ type: 'text', text: part.text })
+    else if (part.type === 'image' && takesImages) texts.push(...imageOf(part))
   }
   return [
     ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),
-    ...(words.length > 0 ? [{ role: 'user' as const, content: words }] : []),
+    ...(texts.length > 0 ? [{ role: 'user' as const, content: texts }] : []),
   ]
 }
 
 function assistantMessage(
   message: RequestMessage,
   dialect: Dialect,
-  place: { isCurrentTurn: boolean },
+  position: { isCurrentTurn: boolean },
 ): LanguageModelV3Message[] {
   const { callId = same } = dialect
   const content: AssistantPart[] = []
   for (const part of message.content) {
     if (part.type === 'reasoning') {
-      const kept = dialect.reasoning(part, place)
-      if (kept) content.push(kept)
+      const reasoning = dialect.reasoning(part, position)
+      if (reasoning) content.push(reasoning)
     } else if (part.type === 'tool-call') {
       const { name: toolName, input } = part
       content.push({ type: 'tool-call', toolCallId: callId(part.callId), toolName, input: objectOf(input) })
@@ -137,7 +137,7 @@ function assistantMessage(
 
 const same = (id: string): string => id
 
-/** Providers take objects only; whoever recorded something else shall not lose the conversation for it. */
+/** Providers accept only objects, and a recorded call may have another input. */
 function objectOf(input: unknown): unknown {
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
   return input === undefined || input === null ? {} : { input }

@@ -1,16 +1,16 @@
-/** What every provider behind HTTP is opened with. */
+/** Options of every provider over HTTP. */
 import type { Effort } from '../model.ts'
 
 export interface ProviderOptions {
   /** The model's name at the provider. */
   model: string
-  /** What it is called here. Default: the provider and the model. */
+  /** Its name in Colloquy. Default: `provider:model`. */
   name?: string
   apiKey?: string
   /** Up to and including the version: `https://api.anthropic.com/v1`. */
   baseUrl: string
   headers?: Readonly<Record<string, string>>
   effort?: Effort
-  /** How long the provider may send nothing at all. */
+  /** Time the provider may send nothing. */
   silenceMs: number
 }

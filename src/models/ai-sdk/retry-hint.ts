@@ -1,11 +1,11 @@
-/** When a provider wants to be asked again: from its headers, or else from its words. */
+/** Reads the provider's time to retry from its headers, or else from its message. */
 export function retryHint(
   headers: Readonly<Record<string, string | undefined>>,
   message: string,
   now: () => number = Date.now,
 ): { retryAfterMs?: number } {
-  const inHeaders = milliseconds(headers['retry-after-ms']) ?? afterHeader(headers['retry-after'], now)
-  const retryAfterMs = inHeaders ?? inWords(message)
+  const headerMs = milliseconds(headers['retry-after-ms']) ?? afterHeader(headers['retry-after'], now)
+  const retryAfterMs = headerMs ?? inMessage(message)
   return retryAfterMs === undefined ? {} : { retryAfterMs: Math.max(0, Math.round(retryAfterMs)) }
 }
 
@@ -22,8 +22,8 @@ function milliseconds(value: string | undefined): number | undefined {
 }
 
 /** "Please try again in 1.24s" */
-function inWords(message: string): number | undefined {
-  const found = /(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)\b/i.exec(message)
-  if (!found) return undefined
-  return Number(found[1]) * { ms: 1, s: 1000, m: 60_000 }[found[2]!.toLowerCase() as 'ms' | 's' | 'm']
+function inMessage(message: string): number | undefined {
+  const match = /(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)\b/i.exec(message)
+  if (!match) return undefined
+  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[match[2]!.toLowerCase() as 'ms' | 's' | 'm']
 }

@@ -1,32 +1,32 @@
-/** Parts of an AI SDK stream become parts of ours. */
+/** Converts the parts of an AI SDK stream. */
 import type { LanguageModelV3StreamPart, LanguageModelV3Usage, SharedV3ProviderMetadata } from '@ai-sdk/provider'
 import type { Usage } from '../../log/events/message.ts'
 import { failed } from '../failure.ts'
 import type { ModelPart, StopReason } from '../model.ts'
 
-/** What a provider wants back with its reasoning, out of what its SDK says about it. */
+/** Extracts the signature that a provider wants back with its reasoning. */
 export type SignatureOf = (metadata: SharedV3ProviderMetadata) => string | undefined
 
 interface Translation {
-  /** The parts for one of theirs: none, one or two. Errors of theirs are not for here. */
+  /** Returns none, one or two parts. Error parts are handled by the caller. */
   translate(part: LanguageModelV3StreamPart): ModelPart[]
 }
 
-/** @param taken ids of earlier calls in the conversation: some servers begin anew with every answer */
-export function translation(signatureOf: SignatureOf, taken: Iterable<string> = []): Translation {
-  /** Their id of an open block → ours. Theirs may come twice in one answer. */
+/** @param earlierIds ids of earlier calls, because some servers restart their ids with every answer */
+export function translation(signatureOf: SignatureOf, earlierIds: Iterable<string> = []): Translation {
+  /** Provider's id of an open block → our id. The provider's may occur twice in one answer. */
   const open = new Map<string, string>()
   const signatures = new Map<string, string>()
-  /** Their id of a call → ours, which pairs it with its result for ever. */
+  /** Provider's id of a call → our id, which stays unique in the conversation. */
   const calls = new Map<string, string>()
-  const used = new Set(taken)
+  const used = new Set(earlierIds)
   let blocks = 0
 
-  function beginCall(theirs: string): string {
-    let id = theirs
-    for (let number = 2; used.has(id); number++) id = `${theirs}-${number}`
+  function beginCall(providerId: string): string {
+    let id = providerId
+    for (let number = 2; used.has(id); number++) id = `${providerId}-${number}`
     used.add(id)
-    calls.set(theirs, id)
+    calls.set(providerId, id)
     return id
   }
 
@@ -73,13 +73,13 @@ export function translation(signatureOf: SignatureOf, taken: Iterable<string> = 
           return [{ type: 'tool-call-delta', id: calls.get(part.id)!, text: part.delta }]
         case 'tool-call': {
           const { toolCallId, toolName: name } = part
-          const begun = calls.get(toolCallId)
-          const id = begun ?? beginCall(toolCallId)
+          const openId = calls.get(toolCallId)
+          const id = openId ?? beginCall(toolCallId)
           const end: ModelPart = { type: 'tool-call-end', id, name, ...argumentsOf(part.input) }
-          return begun === undefined ? [{ type: 'tool-call-start', id, name }, end] : [end]
+          return openId === undefined ? [{ type: 'tool-call-start', id, name }, end] : [end]
         }
         case 'finish':
-          return [ending(part, calls.size > 0)]
+          return [finalPart(part, calls.size > 0)]
         default:
           return []
       }
@@ -87,20 +87,20 @@ export function translation(signatureOf: SignatureOf, taken: Iterable<string> = 
   }
 }
 
-function ending(
-  { finishReason, usage: theirs }: Extract<LanguageModelV3StreamPart, { type: 'finish' }>,
+function finalPart(
+  { finishReason, usage: reportedUsage }: Extract<LanguageModelV3StreamPart, { type: 'finish' }>,
   hasCalls: boolean,
 ): ModelPart {
-  const usage = usageOf(theirs)
+  const usage = usageOf(reportedUsage)
   const facts = usage && { usage }
   switch (finishReason.unified) {
     case 'content-filter':
       return failed('refused', 'The provider or the model refused to answer this.', facts)
     case 'error':
-      return failed('bad-response', 'The provider broke the answer off.', facts)
+      return failed('bad-response', 'The provider ended the answer with an error.', facts)
     default: {
       const reason: StopReason = finishReason.unified
-      // Some servers say that they stopped and mean that they wait for their calls.
+      // Some servers report a stop although the answer has calls.
       const stopReason = hasCalls && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason
       return { type: 'finish', stopReason, ...facts }
     }
@@ -108,8 +108,8 @@ function ending(
 }
 
 /**
- * A call's arguments, read strictly: a command that runs on half its arguments does more harm than one asked for again.
- * What cannot be read is kept as it is, in an object, for providers want one back.
+ * Parses a call's arguments strictly, because a command with half of its arguments does harm. Unreadable text is kept in
+ * an object, because providers want one back.
  */
 function argumentsOf(text: string): { input: unknown; problem?: string } {
   try {
@@ -122,7 +122,7 @@ function argumentsOf(text: string): { input: unknown; problem?: string } {
 }
 
 function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage | undefined {
-  // Zero is what some gateways write when they do not know; every real call has used something.
+  // Some gateways report zero for an unknown usage.
   if (!inputTokens.total && !outputTokens.total) return undefined
   const { total = 0, cacheRead = 0, cacheWrite = 0 } = inputTokens
   const { reasoning = 0 } = outputTokens

@@ -1,22 +1,20 @@
 /**
- * `fetch` for answers that stream: one that falls silent is given up, and one that is no event stream is refused.
+ * `fetch` for streamed answers. It aborts a silent stream, and refuses an answer that is not an event stream.
  *
- * It looks at bytes, not at parts: a provider that sends only signs of life while its model thinks is not silent.
+ * It watches bytes, so a provider that sends keep-alives while its model thinks is not silent.
  */
 import { timerMs } from '../../timers.ts'
 
-/** Nothing came for longer than allowed. */
 export class FellSilent extends Error {
   constructor(milliseconds: number) {
-    super(`Nothing came for ${milliseconds / 1000} seconds.`)
+    super(`The provider sent nothing for ${milliseconds / 1000} seconds.`)
   }
 }
 
-/** The answer is a page or something else that no model sent. */
 export class NoEventStream extends Error {
-  constructor(contentType: string, beginning: string) {
+  constructor(contentType: string, start: string) {
     super(
-      `The server answered with ${contentType}, not with an event stream: is its address right? It begins: ${beginning}`,
+      `The server answered with ${contentType}, not with an event stream. Check its address. The answer starts with: ${start}`,
     )
   }
 }
@@ -38,7 +36,7 @@ export function watchedFetch(silenceMs: number): typeof fetch {
 
 interface SilenceWatch {
   readonly signal: AbortSignal
-  /** Gives up on the whole exchange when this takes too long. */
+  /** Aborts the whole exchange when this takes too long. */
   during<T>(work: Promise<T>): Promise<T>
 }
 
@@ -57,7 +55,7 @@ function silenceWatch(silenceMs: number, outer: AbortSignal | undefined): Silenc
   }
 }
 
-/** The clock runs only while a read is waited for: a reader that takes its time is not the server's silence. */
+/** The timer runs only during a read, so that a slow reader does not count as silence. */
 function watchedBody(body: ReadableStream<Uint8Array>, watch: SilenceWatch): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream(
@@ -69,7 +67,7 @@ function watchedBody(body: ReadableStream<Uint8Array>, watch: SilenceWatch): Rea
       },
       cancel: reason => reader.cancel(reason),
     },
-    // Without a store of its own it reads only when it is read.
+    // Reads only on demand.
     { highWaterMark: 0 },
   )
 }

@@ -1,10 +1,10 @@
 /**
- * A command line cut into its words, without a shell: quotes and backslashes hold words together, and nothing else means
- * anything. What a shell would do with `$`, `*`, `;` or `|` is never done.
+ * Splits a command line into words by quotes and backslashes, without a shell: `$`, `*`, `;` and `|` have no special
+ * meaning.
  */
 import { ModelUnknown } from '../../errors.ts'
 
-/** @throws {ModelUnknown} when a quote is left open, or there is no word */
+/** @throws {ModelUnknown} when a quote is not closed, or there is no word */
 export function argumentsIn(line: string): [string, ...string[]] {
   const words: string[] = []
   let word: string | undefined
@@ -25,7 +25,7 @@ export function argumentsIn(line: string): [string, ...string[]] {
       word = undefined
     } else word = (word ?? '') + character
   }
-  if (quote !== '') throw new ModelUnknown(`command:${line}`, `a ${quote} is never closed.`)
+  if (quote !== '') throw new ModelUnknown(`command:${line}`, `a ${quote} is not closed.`)
   if (word !== undefined) words.push(word)
   const [program, ...rest] = words
   if (!program) throw new ModelUnknown(`command:${line}`, 'a command must follow, as in "command:claude -p".')

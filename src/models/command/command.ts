@@ -1,7 +1,7 @@
 /**
- * Any command-line agent as a model: it reads a prompt on its standard input and prints its answer.
+ * Any command-line agent as a model: it reads a prompt from its standard input, and its output is the answer.
  *
- * It has tools of its own and cannot call ours. What it prints is the answer, as it is.
+ * It has its own tools and cannot call Colloquy's.
  */
 import { timerMs } from '../../timers.ts'
 import { cancelled, type FailurePart, failed } from '../failure.ts'
@@ -11,19 +11,19 @@ import { type ProgramEnd, startProgram } from './process.ts'
 import { promptText } from './prompt.ts'
 
 export interface CommandOptions {
-  /** The folder it works in. Default: that of this process. */
+  /** The folder it works in. Default: this process's. */
   folder?: string
-  /** Default: that of this process. */
+  /** Default: this process's. */
   environment?: Readonly<Record<string, string | undefined>>
-  /** How long one answer may take. Default 10 minutes. */
+  /** Time-out of one answer. Default 10 minutes. */
   timeoutMs?: number
-  /** The longest answer. Default 4 MB. */
+  /** Maximum size of an answer. Default 4 MB. */
   maxOutputBytes?: number
 }
 
 /**
- * @param line the command with its arguments, as in `claude -p`; cut into words without a shell
- * @throws {ModelUnknown} when the line is no command
+ * @param line the command with its arguments, as in `claude -p`; split into words without a shell
+ * @throws {ModelUnknown} when the line is not a command
  */
 export function commandModel(line: string, options: CommandOptions = {}): Model {
   const [program, ...rest] = argumentsIn(line)
@@ -46,8 +46,8 @@ export function commandModel(line: string, options: CommandOptions = {}): Model 
       ...(environment && { environment }),
     })
     let stopped: FailurePart | undefined
-    const stop = (because: FailurePart) => {
-      stopped ??= because
+    const stop = (failure: FailurePart) => {
+      stopped ??= failure
       running.end()
     }
     const cancel = () => stop(cancelled())
@@ -84,11 +84,11 @@ export function commandModel(line: string, options: CommandOptions = {}): Model 
 
 function endOf(program: string, end: ProgramEnd): ModelPart {
   if (end.type === 'not-started') {
-    return failed('failed', `${program} could not be started: ${end.reason}. Is it installed and on the PATH?`)
+    return failed('failed', `${program} could not be started: ${end.reason}. Install it, or put it on the PATH.`)
   }
-  const said = end.stderr.trim()
-  const why = said === '' ? 'It wrote nothing to its standard error.' : said
-  if (end.type === 'killed') return failed('failed', `${program} was ended by ${end.by}. ${why}`)
+  const stderr = end.stderr.trim()
+  const why = stderr === '' ? 'Its standard error is empty.' : stderr
+  if (end.type === 'killed') return failed('failed', `${program} was killed by ${end.by}. ${why}`)
   if (end.code === 0) return { type: 'finish', stopReason: 'stop' }
   return failed('failed', `${program} ended with exit code ${end.code}. ${why}`, { status: end.code })
 }

@@ -1,7 +1,7 @@
 /**
- * One run of a program: a text in, its output as it comes, how it ended.
+ * One run of a program: a text in, its output as a stream, and its exit.
  *
- * It leads its own process group, so that ending it ends what it started; and it does not outlive this process.
+ * It leads its own process group, so that its children end with it. It does not outlive this process.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
@@ -20,17 +20,17 @@ export type ProgramEnd =
   | { type: 'not-started'; reason: string }
 
 interface Program {
-  /** Pieces of its standard output, then how it ended. */
+  /** Yields its standard output and returns how it ended. */
   output(): AsyncGenerator<string, ProgramEnd, undefined>
-  /** Ends it and all it started: asks first, then insists. */
+  /** Ends the process group: with SIGTERM first, then with SIGKILL. */
   end(): void
 }
 
-const stderrKept = 4_000
-/** How long it may tidy up when it is asked to end. */
+const maxErrorCharacters = 4_000
+/** Time between SIGTERM and SIGKILL. */
 const graceMs = 2_000
-/** How long output is waited for after its end, which only something it left behind could still write. */
-const afterglowMs = 1_000
+/** Time to wait for output after the exit, which only a remaining child could still write. */
+const lateOutputMs = 1_000
 
 export function startProgram({ program, arguments: rest, input, folder, environment }: ProgramOptions): Program {
   const child = spawn(program, rest, {
@@ -39,46 +39,46 @@ export function startProgram({ program, arguments: rest, input, folder, environm
     ...(folder !== undefined && { cwd: folder }),
     ...(environment && { env: { ...environment } }),
   })
-  const queue = channel()
+  const queue = outputQueue()
   const decoder = new StringDecoder('utf8')
   let stderr = ''
   let hasEnded = false
-  let afterglow: NodeJS.Timeout | undefined
-  const insist = () => signalGroup(child, 'SIGKILL')
-  process.once('exit', insist)
-  // A program that does not read its input closes it early; how it ends tells whether that was wrong.
+  let lateOutputTimer: NodeJS.Timeout | undefined
+  const kill = () => signalGroup(child, 'SIGKILL')
+  process.once('exit', kill)
+  // A program may close its input early. Its exit code tells whether that was an error.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   child.stdout.on('data', (piece: Buffer) => {
-    clearTimeout(afterglow)
+    clearTimeout(lateOutputTimer)
     queue.push(decoder.write(piece))
-    // The program waits when nobody reads, instead of filling the memory.
+    // The program waits for the reader instead of filling the memory.
     child.stdout.pause()
   })
   child.stderr.on('data', (piece: Buffer) => {
-    stderr = (stderr + piece.toString('utf8')).slice(-stderrKept)
+    stderr = (stderr + piece.toString('utf8')).slice(-maxErrorCharacters)
   })
   child.once('error', error => finish({ type: 'not-started', reason: error.message }))
-  child.once('exit', () => waitForTheRest())
+  child.once('exit', () => limitLateOutput())
   child.once('close', (code, signal) => {
     queue.push(decoder.end())
     finish(signal === null ? { type: 'exit', code: code ?? 0, stderr } : { type: 'killed', by: signal, stderr })
   })
 
-  /** What waits to be read is read, however slowly; what may never come is not waited for long. */
-  function waitForTheRest(): void {
+  /** Pending output is read however slowly; output that may never come is not awaited for long. */
+  function limitLateOutput(): void {
     if (child.stdout.isPaused()) return
-    clearTimeout(afterglow)
-    afterglow = setTimeout(() => {
+    clearTimeout(lateOutputTimer)
+    lateOutputTimer = setTimeout(() => {
       child.stdout.destroy()
       child.stderr.destroy()
-    }, afterglowMs)
+    }, lateOutputMs)
   }
 
   function finish(end: ProgramEnd): void {
     hasEnded = true
-    clearTimeout(afterglow)
-    process.removeListener('exit', insist)
+    clearTimeout(lateOutputTimer)
+    process.removeListener('exit', kill)
     queue.close(end)
   }
 
@@ -89,19 +89,19 @@ export function startProgram({ program, arguments: rest, input, folder, environm
         if (typeof piece !== 'string') return piece
         if (piece !== '') yield piece
         child.stdout.resume()
-        if (child.exitCode !== null || child.signalCode !== null) waitForTheRest()
+        if (child.exitCode !== null || child.signalCode !== null) limitLateOutput()
       }
     },
     end() {
       if (hasEnded) return
       signalGroup(child, 'SIGTERM')
-      // Whoever is left of the group after the grace is ended too, whether or not its leader went.
-      setTimeout(insist, graceMs).unref()
+      // Kills remaining children, too, when the leader has exited.
+      setTimeout(kill, graceMs).unref()
     },
   }
 }
 
-/** Nothing is thrown: whoever is gone already need not be ended. */
+/** Does not throw when the group has ended already. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return
   try {
@@ -111,8 +111,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** Pieces that wait for their reader. */
-function channel() {
+/** A queue between the program's output and its reader. */
+function outputQueue() {
   const pieces: (string | ProgramEnd)[] = []
   let wake: (() => void) | undefined
   return {

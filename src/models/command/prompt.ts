@@ -1,7 +1,7 @@
 /**
- * A request as one text, for programs that read a prompt and know no roles.
+ * A request as one text, for programs that read a prompt without roles.
  *
- * What was said stands in fences that it cannot close; the message to answer comes last and as it is.
+ * Messages are quoted in fences that they cannot close. The message to answer comes last, unquoted.
  */
 
 import type { RequestMessage, RequestPart } from '../../request/text/provider-message.ts'
@@ -10,13 +10,14 @@ import type { ModelRequest } from '../model.ts'
 
 export function promptText({ system, messages }: Pick<ModelRequest, 'system' | 'messages'>): string {
   const last = messages.at(-1)
-  const isAsked = last?.role === 'user' && last.content.every(part => part.type === 'text' || part.type === 'image')
-  const history = isAsked ? messages.slice(0, -1) : messages
+  const endsWithUser =
+    last?.role === 'user' && last.content.every(part => part.type === 'text' || part.type === 'image')
+  const history = endsWithUser ? messages.slice(0, -1) : messages
   const earlier = history.map((message, index) => fence(textOf(message), `prompt ${index}`, message.role))
   return [
     system,
     earlier.length === 0 ? '' : `# Conversation so far\n\n${earlier.join('\n')}`,
-    isAsked ? `${earlier.length === 0 ? '' : '# Answer this\n\n'}${textOf(last)}` : 'Go on from here.',
+    endsWithUser ? `${earlier.length === 0 ? '' : '# Answer this\n\n'}${textOf(last)}` : 'Continue from here.',
   ]
     .filter(piece => piece !== '')
     .join('\n\n')
@@ -24,16 +25,16 @@ export function promptText({ system, messages }: Pick<ModelRequest, 'system' | '
 
 function textOf({ content }: RequestMessage): string {
   return content
-    .map(written)
+    .map(partText)
     .filter(piece => piece !== '')
     .join('\n\n')
 }
 
-function written(part: RequestPart): string {
+function partText(part: RequestPart): string {
   switch (part.type) {
     case 'text':
       return part.text
-    // Its name, and where it is, stand in the text.
+    // The text names the image.
     case 'image':
     case 'reasoning':
       return ''

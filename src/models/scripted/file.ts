@@ -1,5 +1,5 @@
 /**
- * A script from a file: `.json` holds one answer or a list, `.jsonl` an answer per line, anything else is one text.
+ * Reads a script from a file: `.json` holds one answer or a list, `.jsonl` one answer per line, any other file one text.
  *
  * An answer is a string or a {@link ScriptedTurn}.
  */
@@ -12,7 +12,7 @@ import { ScriptedTurn } from './turn.ts'
 
 const Answer = z.union([z.string(), ScriptedTurn])
 
-/** @throws {ModelUnknown} when the file cannot be read, or an answer in it */
+/** @throws {ModelUnknown} when the file or an answer in it cannot be read */
 export function scriptedFile(path: string): Model {
   const name = `scripted:${path}`
   const text = contentOf(path, name)
@@ -25,7 +25,7 @@ export function scriptedFile(path: string): Model {
   const value = json(text, 'the file')
   return scriptedModel(
     Array.isArray(value)
-      ? value.map((one, index) => answerIn(one, `answer ${index + 1}`))
+      ? value.map((answer, index) => answerIn(answer, `answer ${index + 1}`))
       : answerIn(value, 'the answer'),
     name,
   )
@@ -39,8 +39,8 @@ export function scriptedFile(path: string): Model {
   }
 
   function answerIn(value: unknown, place: string): z.infer<typeof Answer> {
-    const read = Answer.safeParse(value)
-    if (read.success) return read.data
+    const parsed = Answer.safeParse(value)
+    if (parsed.success) return parsed.data
     const [issue] = (typeof value === 'object' ? ScriptedTurn : z.string()).safeParse(value).error?.issues ?? []
     const where = issue && issue.path.length > 0 ? `${place}, ${issue.path.join('.')}` : place
     throw new ModelUnknown(name, `${where}: ${issue?.message ?? 'neither a text nor an answer'}.`)

@@ -4,12 +4,12 @@ import { cancelled, failed } from '../failure.ts'
 import type { Model, ModelPart, ModelRequest } from '../model.ts'
 import type { ScriptedTurn } from './turn.ts'
 
-/** What to say: a text, a turn, parts word for word, or a function that decides from the request. */
+/** A scripted answer: a text, a turn, or exact parts. A function decides from the request. */
 export type Scripted = string | ScriptedTurn | readonly ModelPart[]
 export type ScriptedAnswer = Scripted | ((request: ModelRequest) => Scripted | Promise<Scripted>)
 
 /**
- * @param answers one answer for every call, or a list that is used up in order; its last one is given ever after
+ * @param answers one answer for every call, or a list used in order, whose last answer repeats
  */
 export function scriptedModel(answers: ScriptedAnswer | readonly ScriptedAnswer[], name = 'scripted'): Model {
   const list = isList(answers) ? answers : [answers]
@@ -22,9 +22,9 @@ export function scriptedModel(answers: ScriptedAnswer | readonly ScriptedAnswer[
       const number = ++next
       const answer = list[Math.min(number, list.length) - 1] ?? ''
       try {
-        const said = typeof answer === 'function' ? await answer(request) : answer
-        for (const part of partsOf(said, number)) {
-          // Lets others run between two words, so that it can be cancelled in the middle, as a real one can.
+        const script = typeof answer === 'function' ? await answer(request) : answer
+        for (const part of partsOf(script, number)) {
+          // Yields to other tasks, so that it can be cancelled in the middle like a real model.
           if (part.type.endsWith('-delta')) await setImmediate()
           if (request.signal?.aborted) {
             yield cancelled()
@@ -50,13 +50,13 @@ function isParts(value: readonly unknown[]): value is readonly ModelPart[] {
   return value.length > 0 && value.every(part => typeof part === 'object' && part !== null && 'type' in part)
 }
 
-function partsOf(said: Scripted, number: number): Iterable<ModelPart> {
-  if (typeof said === 'string') return performed({ text: said }, number)
-  return Array.isArray(said) ? (said as readonly ModelPart[]) : performed(said as ScriptedTurn, number)
+function partsOf(script: Scripted, number: number): Iterable<ModelPart> {
+  if (typeof script === 'string') return turnParts({ text: script }, number)
+  return Array.isArray(script) ? (script as readonly ModelPart[]) : turnParts(script as ScriptedTurn, number)
 }
 
-/** A turn as a model would give it: reasoning, text, calls; then its end, or its failure in place of one. */
-function* performed(turn: ScriptedTurn, number: number): Generator<ModelPart> {
+/** Yields a turn like a model: reasoning, text, calls, then the finish or the failure. */
+function* turnParts(turn: ScriptedTurn, number: number): Generator<ModelPart> {
   const { reasoning, text, calls = [], failure, usage } = turn
   if (reasoning !== undefined) {
     yield { type: 'reasoning-start', id: 'reasoning' }

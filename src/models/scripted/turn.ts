@@ -1,4 +1,4 @@
-/** One answer of a script, as it is written in a file. */
+/** One answer of a script. */
 import { z } from 'zod'
 import { Usage } from '../../log/events/message.ts'
 
@@ -30,7 +30,7 @@ export const ScriptedTurn = z.strictObject({
       }),
     )
     .exactOptional(),
-  /** In place of an end; what stands before it was said. */
+  /** Replaces the finish; the parts before it are sent. */
   failure: z
     .strictObject({
       kind: FailureKind,

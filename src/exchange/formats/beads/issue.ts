@@ -1,8 +1,8 @@
-/** An issue as a line of `.beads/issues.jsonl` has it. Fields we do not know are kept. */
+/** The schema of an issue in `.beads/issues.jsonl`. Unknown fields are kept. */
 import { z } from 'zod'
 
 const BeadsDependency = z.looseObject({
-  /** Depends on the other; of `parent-child` it is the child. */
+  /** The dependent issue; with `parent-child` the child. */
   issue_id: z.string().min(1),
   depends_on_id: z.string().min(1),
   /** blocks, parent-child, related, discovered-from … */
@@ -10,7 +10,7 @@ const BeadsDependency = z.looseObject({
 })
 
 export const BeadsComment = z.looseObject({
-  /** Numbers before version 1.0 of beads, texts since. */
+  /** A number before version 1.0 of beads, a text since. */
   id: z.union([z.int(), z.string()]).optional(),
   author: z.string(),
   text: z.string(),

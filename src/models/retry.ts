@@ -1,18 +1,18 @@
 /**
- * A model that tries again when a failure may pass: at growing, random distances, and never before the provider's hint.
+ * A model that retries transient failures, with growing random waits, and never before the provider's hint.
  *
- * Random, because callers that were refused together would otherwise come back together.
+ * The waits are random so that callers which failed together do not retry together.
  */
 import { timerMs } from '../timers.ts'
 import { asFailure, cancelled, type FailurePart, failed } from './failure.ts'
 import type { Model, ModelFailure } from './model.ts'
 
 export interface RetrySettings {
-  /** The most calls, the first one included. */
+  /** Maximum number of calls, including the first. */
   attempts: number
-  /** The longest first wait; it doubles with every attempt. */
+  /** Maximum first wait. It doubles with every attempt. */
   firstWaitMs: number
-  /** The longest wait. A provider that asks for more than this gets no further attempt; the failure says when. */
+  /** Maximum wait. When the provider asks for a longer one, there is no further attempt. */
   longestWaitMs: number
 }
 
@@ -70,10 +70,10 @@ function nextWait(
 ): number | undefined {
   if (!retryable || attempt >= attempts || retryAfterMs > longestWaitMs) return undefined
   const ceiling = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1))
-  // From half the ceiling on: a wait of almost nothing would ask a busy provider at once.
-  const own = ceiling / 2 + (random() * ceiling) / 2
-  // Everybody got the same hint, so the random part comes on top of it.
-  return Math.round(Math.min(longestWaitMs, retryAfterMs > 0 ? retryAfterMs + own / 2 : own))
+  // At least half the ceiling, because a busy provider should not be called at once.
+  const wait = ceiling / 2 + (random() * ceiling) / 2
+  // All callers get the same hint, so the random part is added to it.
+  return Math.round(Math.min(longestWaitMs, retryAfterMs > 0 ? retryAfterMs + wait / 2 : wait))
 }
 
 /** Resolves to true after the time, or to false as soon as the signal is aborted. */

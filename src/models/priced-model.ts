@@ -1,12 +1,12 @@
-/** A model that says what each call cost, where its price is known. */
+/** A model that reports the cost of each call, where its price is known. */
 import type { Usage } from '../log/events/message.ts'
 import type { Model, ModelPart } from './model.ts'
 import { costOf, type Price, type PriceTable, priceOf } from './prices.ts'
 
 /**
- * Adds the cost to the usage of every answer. Without a known price there is none: an unknown cost is not no cost.
+ * Adds the cost to the usage of every answer. Without a known price the cost stays undefined, because it is not zero.
  *
- * @param extra prices by model name from configuration; they win over the built-in ones
+ * @param extra prices by model name from configuration, which override the built-in ones
  */
 export function priced(model: Model, extra: PriceTable = {}): Model {
   const price = priceOf(model.name, extra)
@@ -23,12 +23,12 @@ export function priced(model: Model, extra: PriceTable = {}): Model {
 function withCost(part: ModelPart, price: Price): ModelPart {
   if (part.type === 'waiting') {
     const { usage } = part.failure
-    return usage ? { ...part, failure: { ...part.failure, usage: costed(usage, price) } } : part
+    return usage ? { ...part, failure: { ...part.failure, usage: usageWithCost(usage, price) } } : part
   }
   if ((part.type !== 'finish' && part.type !== 'failure') || !part.usage) return part
-  return { ...part, usage: costed(part.usage, price) }
+  return { ...part, usage: usageWithCost(part.usage, price) }
 }
 
-function costed(usage: Usage, price: Price): Usage {
+function usageWithCost(usage: Usage, price: Price): Usage {
   return { ...usage, cost: usage.cost ?? costOf(usage, price) }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { answerOf } from './answer.ts'
 import type { ModelPart, ModelRequest } from './model.ts'
-import { type RetrySettings, retrying } from './retrying.ts'
+import { type RetrySettings, retrying } from './retry.ts'
 import { type ScriptedAnswer, scriptedModel } from './scripted/scripted.ts'
 
 const request: ModelRequest = { system: '', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] }
