@@ -6,7 +6,7 @@ import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { DispatchOutcome } from '../../log/events/work/dispatch.ts'
 import { type ConversationHead, evolveConversation } from '../../log/views/conversation.ts'
 import { printOf } from '../../log/views/text-sketch.ts'
-import { dispatchesRemembered } from '../../log/views/work/dispatches.ts'
+import { rememberedDispatches } from '../../log/views/work/dispatches.ts'
 import { GuardSettings } from './dispatch-settings.ts'
 import { findGuard, waitsUntil } from './guards.ts'
 
@@ -177,7 +177,7 @@ describe('guards over any sequence of dispatches', () => {
         }
         expect(starts).toBeLessThanOrEqual(settings.hopLimit)
         expect(bead.state?.hops ?? 0).toBe(starts)
-        expect(bead.state?.recent.length ?? 0).toBeLessThanOrEqual(dispatchesRemembered)
+        expect(bead.state?.recent.length ?? 0).toBeLessThanOrEqual(rememberedDispatches)
       }),
     )
   })

@@ -3,7 +3,7 @@ import { InvalidInput, NotFound } from '../../errors.ts'
 import type { SessionCreated } from '../../log/events/session.ts'
 import { begunAs, headFold } from '../../log/fold.ts'
 import type { Store } from '../../log/store.ts'
-import { type ConversationHead, unusedMark } from '../../log/views/conversation.ts'
+import { type ConversationHead, expiryEvent } from '../../log/views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../../log/views/session.ts'
 import { conversationHead } from './conversation-head.ts'
 
@@ -63,7 +63,7 @@ async function lastUse(
 ): Promise<string | undefined> {
   for (let to = version, limit = 1; to > 0; to -= limit, limit = pageSize) {
     const events = await store.read({ project, conversationId, to, backwards: true, limit })
-    const use = events.find(({ event }) => event.type !== unusedMark)
+    const use = events.find(({ event }) => event.type !== expiryEvent)
     if (use || events.length < limit) return use?.at
   }
   return undefined

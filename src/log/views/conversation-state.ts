@@ -1,4 +1,4 @@
-/** The teamwork part of a conversation's head: phase, turns, delegations, files read, references, time at work. */
+/** The state of a conversation in its head: phase, turns, delegations, files read, references, time at work, work item. */
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import { type DelegatedState, type DelegationsState, evolveDelegated, evolveDelegations } from './delegations.ts'
 import { type ExecutionState, evolveExecution } from './execution-time.ts'
@@ -19,7 +19,7 @@ import {
 } from './work/ralph.ts'
 import { evolveWork, type WorkState } from './work/work.ts'
 
-export interface TeamState {
+export interface ConversationState {
   /** The phase's name. */
   phase?: string
   phaseState?: PhaseState
@@ -58,9 +58,14 @@ const folds = {
   landing: evolveLanding,
   work: evolveWork,
   dispatches: evolveDispatches,
-} satisfies { [K in keyof TeamState]-?: (state: TeamState[K], recorded: RecordedEvent) => TeamState[K] | undefined }
+} satisfies {
+  [K in keyof ConversationState]-?: (
+    state: ConversationState[K],
+    recorded: RecordedEvent,
+  ) => ConversationState[K] | undefined
+}
 
-const teamEvents: ReadonlySet<string> = new Set([
+const stateEvents: ReadonlySet<string> = new Set([
   'conversation.created',
   'phase.changed',
   'phase.stuck',
@@ -103,13 +108,13 @@ const teamEvents: ReadonlySet<string> = new Set([
   'guard.cleared',
 ])
 
-/** Returns the same object when the event does not concern the team. */
-export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEvent): T {
+/** Returns the same object when the event does not change the state. */
+export function evolveState<T extends ConversationState>(state: T, recorded: RecordedEvent): T {
   // Most events are messages; for them this is a single set look-up.
-  if (!teamEvents.has(recorded.event.type)) return state
+  if (!stateEvents.has(recorded.event.type)) return state
   let next: T | undefined
   for (const [name, fold] of Object.entries(folds) as Array<
-    [keyof TeamState, (old: unknown, event: RecordedEvent) => unknown]
+    [keyof ConversationState, (old: unknown, event: RecordedEvent) => unknown]
   >) {
     const value = fold(state[name], recorded)
     if (value === state[name]) continue
@@ -121,23 +126,23 @@ export function evolveTeam<T extends TeamState>(state: T, recorded: RecordedEven
 }
 
 /** Interval for checking open delegations, executions and runs. */
-const lookAgainMs = 60_000
+const checkEveryMs = 60_000
 
 /**
  * Returns when the conversation next needs attention: a time-out, a delegation to settle, or an execution or run that
  * may have crashed. A completed or archived conversation only has executions and runs to check.
  */
-export function teamDueAt(state: TeamState & { status: string }): number | undefined {
+export function stateDueAt(state: ConversationState & { status: string }): number | undefined {
   const { status, phaseState, turns, delegations, execution, runs, questions } = state
-  const running = execution?.running[0]
-  const due = [running, runs?.open[0]].flatMap(one => (one ? [Date.parse(one.startedAt) + lookAgainMs] : []))
+  const oldest = [execution?.running[0], runs?.open[0]].filter(activity => activity !== undefined)
+  const due = oldest.map(({ startedAt }) => Date.parse(startedAt) + checkEveryMs)
   if (status === 'active') {
     const phase = phaseDueAt(phaseState)
     if (phase !== undefined) due.push(phase)
     if (turns?.open?.dueAt !== undefined) due.push(Date.parse(turns.open.dueAt))
     const answer = questionsDueAt(questions)
     if (answer !== undefined) due.push(answer)
-    if (delegations?.pending[0]) due.push(Date.parse(delegations.pending[0].startedAt) + lookAgainMs)
+    if (delegations?.pending[0]) due.push(Date.parse(delegations.pending[0].startedAt) + checkEveryMs)
   }
   return due.length === 0 ? undefined : Math.min(...due)
 }

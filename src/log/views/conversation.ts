@@ -8,13 +8,13 @@ import type { BranchPoint } from '../events/conversation.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import type { WorkItem } from '../events/work-item.ts'
-import { evolveTeam, type TeamState } from './conversation-state.ts'
+import { type ConversationState, evolveState } from './conversation-state.ts'
 import { mergeMetadata } from './metadata.ts'
 
 export const ConversationStatus = z.enum(['active', 'completed', 'archived'])
 export type ConversationStatus = z.infer<typeof ConversationStatus>
 
-export interface ConversationInfo extends TeamState {
+export interface ConversationInfo extends ConversationState {
   id: string
   project: string
   title: string
@@ -51,7 +51,7 @@ export interface ConversationHead {
 /**
  * The one event type that does not count as use of the conversation. Stores skip it when they look for the last use.
  */
-export const unusedMark = 'session.expired'
+export const expiryEvent = 'session.expired'
 
 /**
  * Returns the head after `recorded`. Undefined before the first event and, in a damaged log, until the work item is
@@ -62,7 +62,7 @@ export function evolveConversation(
   recorded: RecordedEvent,
 ): ConversationHead | undefined {
   const info = evolveInfo(head?.info, recorded)
-  const isUse = !head || recorded.event.type !== unusedMark
+  const isUse = !head || recorded.event.type !== expiryEvent
   return info && { info, version: recorded.version, activeAt: isUse ? recorded.at : head.activeAt }
 }
 
@@ -70,7 +70,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
   const { event, at } = recorded
   if (event.type === 'conversation.created') {
     const { title, workItem, tracingId, metadata = {}, branchOf, inherits } = event
-    const begun: ConversationInfo = {
+    const created: ConversationInfo = {
       ...inherits,
       id: recorded.conversationId,
       project: recorded.project,
@@ -82,7 +82,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       metadata,
       createdAt: at,
     }
-    return evolveTeam(begun, recorded)
+    return evolveState(created, recorded)
   }
   if (!info) return undefined
   switch (event.type) {
@@ -122,7 +122,7 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
       return { ...info, pins: event.pinned ? [...others, event.version].sort((a, b) => a - b) : others }
     }
     default:
-      return evolveTeam(info, recorded)
+      return evolveState(info, recorded)
   }
 }
 

@@ -31,7 +31,7 @@ export interface DelegatedState extends Delegated {
 
 /** Maximum number of open delegations; more are refused. */
 export const maxPending = 64
-const endedRemembered = 16
+const rememberedEnded = 16
 
 export function evolveDelegations(
   state: DelegationsState | undefined,
@@ -41,16 +41,16 @@ export function evolveDelegations(
   if (event.type === 'delegation.started') {
     const { delegationId: id, childId, from, to } = event
     const { count, pending, ended } = state ?? { count: 0, pending: [], ended: [] }
-    const one: DelegationState = { id, childId, from, to, status: 'pending', version, startedAt: at }
-    return { count: count + 1, pending: [...pending, one], ended }
+    const started: DelegationState = { id, childId, from, to, status: 'pending', version, startedAt: at }
+    return { count: count + 1, pending: [...pending, started], ended }
   }
   if (event.type === 'delegation.ended' && state) {
-    const one = state.pending.find(({ id }) => id === event.delegationId)
-    if (!one) return state
+    const delegation = state.pending.find(({ id }) => id === event.delegationId)
+    if (!delegation) return state
     return {
       ...state,
-      pending: state.pending.filter(other => other !== one),
-      ended: [...state.ended, { ...one, status: event.outcome, endedAt: version }].slice(-endedRemembered),
+      pending: state.pending.filter(other => other !== delegation),
+      ended: [...state.ended, { ...delegation, status: event.outcome, endedAt: version }].slice(-rememberedEnded),
     }
   }
   return state

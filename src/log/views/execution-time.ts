@@ -2,7 +2,7 @@
 import type { RecordedEvent } from '../events/recorded-event.ts'
 
 export interface ExecutionState {
-  /** Sum over all agents: two at work at the same time count twice. */
+  /** Sum over all agents: parallel work counts for each agent. */
   totalMs: number
   agents: Readonly<Record<string, number>>
   running: readonly RunningExecution[]
@@ -18,7 +18,7 @@ export interface RunningExecution {
 }
 
 /** Names past this number are counted together. */
-const mostAgents = 100
+const maxAgents = 100
 const otherAgents = '(others)'
 
 export function evolveExecution(
@@ -33,19 +33,19 @@ export function evolveExecution(
   }
   // A run reports its working time once, at its end.
   if (event.type === 'run.ended' && event.durationMs > 0) {
-    return worked(state ?? { totalMs: 0, agents: {}, running: [] }, event.agent, event.durationMs)
+    return addTime(state ?? { totalMs: 0, agents: {}, running: [] }, event.agent, event.durationMs)
   }
   if (event.type === 'execution.stopped' && state) {
-    const { totalMs, agents } = worked(state, event.agent, event.ms)
+    const { totalMs, agents } = addTime(state, event.agent, event.ms)
     return { totalMs, agents, running: state.running.filter(({ id }) => id !== event.executionId) }
   }
   return state
 }
 
-function worked(state: ExecutionState, agent: string, ms: number): ExecutionState {
+function addTime(state: ExecutionState, agent: string, ms: number): ExecutionState {
   const { agents } = state
   const isNamed = Object.hasOwn(agents, agent)
-  const name = isNamed || Object.keys(agents).length < mostAgents ? agent : otherAgents
+  const name = isNamed || Object.keys(agents).length < maxAgents ? agent : otherAgents
   const before = Object.hasOwn(agents, name) ? agents[name]! : 0
   return {
     ...state,

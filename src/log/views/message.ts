@@ -24,7 +24,7 @@ export const Message = MessageAdded.omit({ type: true, messageId: true })
 export type Message = z.infer<typeof Message>
 
 /** Fields of an event that a message names differently or does not have. */
-const ownNames: ReadonlySet<string> = new Set(['type', 'messageId'])
+const omittedFields: ReadonlySet<string> = new Set(['type', 'messageId'])
 
 export function textOf(parts: readonly Part[]): string {
   if (parts.length === 1 && parts[0]?.type === 'text') return parts[0].text
@@ -42,11 +42,11 @@ export function messageOf(
 ): Message | undefined {
   const { event } = recorded
   const { conversationId, version, at: timestamp } = recorded
-  const place = { conversationId, version, timestamp }
+  const position = { conversationId, version, timestamp }
   if (event.type === 'message.added') {
     const message: Message & Record<string, unknown> = {
       id: event.messageId,
-      ...place,
+      ...position,
       role: event.role,
       author: event.author,
       audience: event.audience,
@@ -56,13 +56,13 @@ export function messageOf(
     }
     // Copied field by field, because spreading the event costs more than reading its row.
     for (const field in event)
-      if (!(field in message) && !ownNames.has(field)) message[field] = event[field as keyof MessageAdded]
+      if (!(field in message) && !omittedFields.has(field)) message[field] = event[field as keyof MessageAdded]
     return message
   }
   if ('storedType' in event && event.storedType === 'message.added') {
     return {
       id: ('messageId' in event ? event.messageId : undefined) ?? storedId,
-      ...place,
+      ...position,
       role: 'system',
       author: 'unknown',
       audience: { to: 'internal' },
@@ -78,7 +78,7 @@ export function messageOf(
 function reasonOf(event: ErasedEvent | DamagedEvent | UnknownEvent): string {
   switch (event.type) {
     case 'erased':
-      return 'its content was erased on demand'
+      return 'its content was erased on request'
     case 'damaged':
       return event.reason
     case 'unknown':

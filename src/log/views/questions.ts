@@ -1,3 +1,4 @@
+/** Open and answered questions of a conversation. Folded from its log. */
 import { z } from 'zod'
 import { QuestionKind } from '../events/question.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
@@ -28,7 +29,7 @@ export interface QuestionsState {
   answered: readonly QuestionState[]
 }
 
-const answeredRemembered = 32
+const rememberedAnswers = 32
 
 export function evolveQuestions(
   state: QuestionsState | undefined,
@@ -36,23 +37,25 @@ export function evolveQuestions(
 ): QuestionsState | undefined {
   const { event, version, at } = recorded
   if (event.type === 'question.asked') {
-    const { type: _, questionId: id, ...asked } = event
+    const { type: _, questionId: id, ...question } = event
     const { open, answered } = state ?? { open: [], answered: [] }
-    return { open: [...open, { id, ...asked, version, askedAt: at }], answered }
+    return { open: [...open, { id, ...question, version, askedAt: at }], answered }
   }
   if (!state) return state
   if (event.type === 'question.answered') {
-    const one = state.open.find(({ id }) => id === event.questionId)
-    if (!one) return state
+    const question = state.open.find(({ id }) => id === event.questionId)
+    if (!question) return state
     const { answer, timedOut } = event
-    const known = { ...one, answer, ...(timedOut && { timedOut }) }
+    const closed = { ...question, answer, ...(timedOut && { timedOut }) }
     return {
-      open: state.open.filter(other => other !== one),
-      answered: [...state.answered, known].slice(-answeredRemembered),
+      open: state.open.filter(other => other !== question),
+      answered: [...state.answered, closed].slice(-rememberedAnswers),
     }
   }
   if (event.type === 'question.taken') {
-    const answered = state.answered.map(one => (one.id === event.questionId ? { ...one, taken: true } : one))
+    const answered = state.answered.map(question =>
+      question.id === event.questionId ? { ...question, taken: true } : question,
+    )
     return { ...state, answered }
   }
   return state
@@ -60,6 +63,6 @@ export function evolveQuestions(
 
 /** Returns when the first open question times out. */
 export function questionsDueAt(state: QuestionsState | undefined): number | undefined {
-  const due = (state?.open ?? []).flatMap(one => (one.dueAt === undefined ? [] : [Date.parse(one.dueAt)]))
+  const due = (state?.open ?? []).flatMap(({ dueAt }) => (dueAt === undefined ? [] : [Date.parse(dueAt)]))
   return due.length === 0 ? undefined : Math.min(...due)
 }

@@ -15,16 +15,16 @@ interface ResolvedReference {
 
 export type References = readonly ResolvedReference[]
 
-const referencesRemembered = 200
+const rememberedReferences = 200
 
 export function evolveReferences(state: References | undefined, { event }: RecordedEvent): References | undefined {
   if (event.type !== 'reference.resolved') return state
   const { digest, version, of } = event
-  return [...(state ?? []), { digest, version, of }].slice(-referencesRemembered)
+  return [...(state ?? []), { digest, version, of }].slice(-rememberedReferences)
 }
 
 /** Returns the version of a reference's content, if it was looked up after version `after`. */
 export function resolvedAt(state: References | undefined, digest: string, after: number): number | undefined {
-  const found = state?.findLast(one => one.digest === digest)
-  return found && found.version > after ? found.version : undefined
+  const resolved = state?.findLast(reference => reference.digest === digest)
+  return resolved && resolved.version > after ? resolved.version : undefined
 }

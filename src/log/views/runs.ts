@@ -24,12 +24,12 @@ export const RunsState = z.object({
 })
 export type RunsState = z.infer<typeof RunsState>
 
-const nothing: RunsState = { open: [], ended: 0, usage: { input: 0, output: 0 }, withoutCost: 0 }
+const noRuns: RunsState = { open: [], ended: 0, usage: { input: 0, output: 0 }, withoutCost: 0 }
 
 export function evolveRuns(state: RunsState | undefined, recorded: RecordedEvent): RunsState | undefined {
   const { event, version, at } = recorded
   if (event.type === 'run.started') {
-    const before = state ?? nothing
+    const before = state ?? noRuns
     const { runId: id, sessionId, agent } = event
     return { ...before, open: [...before.open, { id, sessionId, agent, version, startedAt: at }] }
   }
@@ -45,12 +45,12 @@ export function evolveRuns(state: RunsState | undefined, recorded: RecordedEvent
   return state
 }
 
-/** Adds two usages. The cost is left out unless both know it. */
-export function addUsage(one: Usage, other: Usage | undefined): Usage {
-  if (!other) return one
-  const sum: Usage = { input: one.input + other.input, output: one.output + other.output }
+/** Adds two usages. A field that one of them lacks counts as zero. */
+export function addUsage(usage: Usage, other: Usage | undefined): Usage {
+  if (!other) return usage
+  const sum: Usage = { input: usage.input + other.input, output: usage.output + other.output }
   for (const key of ['cacheRead', 'cacheWrite', 'reasoning', 'cost'] as const) {
-    if (one[key] !== undefined || other[key] !== undefined) sum[key] = (one[key] ?? 0) + (other[key] ?? 0)
+    if (usage[key] !== undefined || other[key] !== undefined) sum[key] = (usage[key] ?? 0) + (other[key] ?? 0)
   }
   return sum
 }

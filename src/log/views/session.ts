@@ -16,12 +16,11 @@ import { WorkItem, workItemKey } from '../events/work-item.ts'
 import { mergeMetadata } from './metadata.ts'
 
 /**
- * Deleted sessions are hidden; expired ones were replaced or will be on next use. All stay in the log.
+ * Deleted sessions are hidden. Expired ones are replaced on their next use. All stay in the log.
  *
- * A session expires when nothing that it sees has come for its time; from then on it is shown as expired and takes no
- * writes. It stays so once that is recorded: by the sweep, by its successor, or by `expireSession`. Until then, word from
- * others in its conversation counts as use like any other and makes it active again: that a time was over *before* a
- * message cannot be told from running sums, and every append would have to look through the log for it.
+ * A session expires when no event that it sees arrived for its time. It is then shown as expired and takes no writes. The
+ * sweep, its successor or `expireSession` record the expiry, which makes it permanent. Until then a message of others
+ * makes it active again, because running sums cannot tell that the time was over before that message.
  */
 export const SessionStatus = z.enum(['active', 'archived', 'expired', 'deleted'])
 export type SessionStatus = z.infer<typeof SessionStatus>
@@ -136,9 +135,9 @@ export function evolveSession(
   if (!head) return undefined
   switch (event.type) {
     case 'session.cleared':
-      return { ...afresh(head), windowStart: version, kept: [], updatedAt: at }
+      return { ...withoutCheckpoint(head), windowStart: version, kept: [], updatedAt: at }
     case 'session.reset':
-      return { ...afresh(head), windowStart: version, kept: event.kept, updatedAt: at }
+      return { ...withoutCheckpoint(head), windowStart: version, kept: event.kept, updatedAt: at }
     case 'session.acknowledged':
       return { ...head, acknowledged: event.upTo, updatedAt: at }
     case 'session.described':
@@ -183,7 +182,7 @@ export function evolveSession(
       return { ...head, metadata: mergeMetadata(head.metadata, event.metadata), updatedAt: at }
     case 'session.configured': {
       const { requests: _, ...rest } = head
-      const requests = configured(head.requests, event.requests)
+      const requests = mergeSettings(head.requests, event.requests)
       return { ...rest, ...(Object.keys(requests).length > 0 && { requests }), updatedAt: at }
     }
     case 'session.linked': {
@@ -202,38 +201,40 @@ export function evolveSession(
  */
 export function inheritedHead(head: SessionHead): Record<string, unknown> {
   const { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt } = head
-  const taken = { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt }
-  return Object.fromEntries(Object.entries(taken).filter(([, value]) => value !== undefined))
+  const inherited = { windowStart, kept, acknowledged, compactions, checkpoint, latched, describedAt, contextAt }
+  return Object.fromEntries(Object.entries(inherited).filter(([, value]) => value !== undefined))
 }
 
 function lastRequestOf({ tokens, calibrated, budget }: RequestBuilt, version: number, at: string) {
   return { version, tokens, ...(calibrated !== undefined && { calibrated }), budget, at }
 }
 
-function configured(
-  before: SessionRequestSettings | undefined,
+function mergeSettings(
+  current: SessionRequestSettings | undefined,
   changes: SessionConfigured['requests'],
 ): SessionRequestSettings {
-  const entries = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null && value !== undefined)
+  const entries = Object.entries({ ...current, ...changes }).filter(
+    ([, value]) => value !== null && value !== undefined,
+  )
   return Object.fromEntries(entries)
 }
 
 /** A cleared or reset window starts without checkpoint and latch. */
-function afresh(head: SessionHead): SessionHead {
+function withoutCheckpoint(head: SessionHead): SessionHead {
   const { checkpoint: _, latched: __, failed: ___, ...rest } = head
   return rest
 }
 
-const parsed = new WeakMap<SessionHead, number>()
+const changeTimes = new WeakMap<SessionHead, number>()
 
 /** Time of the session's own last change. Cached, because every append needs it and parsing a date is slow. */
 export function changedAtMs(head: SessionHead): number {
-  let at = parsed.get(head)
-  if (at === undefined) {
-    at = Date.parse(head.updatedAt)
-    parsed.set(head, at)
+  let time = changeTimes.get(head)
+  if (time === undefined) {
+    time = Date.parse(head.updatedAt)
+    changeTimes.set(head, time)
   }
-  return at
+  return time
 }
 
 /**

@@ -1,8 +1,7 @@
 /**
  * An orchestrator's turns: the open one, sketches of the newest closed ones, and whether routing is blocked.
  *
- * Texts stay in the log, and the versions here lead to them, so that the size stays constant however many turns there
- * are.
+ * Texts stay in the log, and the state has their versions, so that its size stays constant.
  */
 
 import type { RecordedEvent } from '../events/recorded-event.ts'
@@ -58,7 +57,7 @@ export interface PastTurn {
 }
 
 /** Loop detection looks back over this many. */
-const turnsRemembered = 12
+const rememberedTurns = 12
 
 export const noTurns: TurnsState = { count: 0, recent: [], hops: 0 }
 
@@ -106,7 +105,7 @@ export function evolveTurns(state: TurnsState | undefined, recorded: RecordedEve
         return {
           ...rest,
           closedAt: version,
-          recent: [...turns.recent, past(open, turns.request, version, outcome)].slice(-turnsRemembered),
+          recent: [...turns.recent, closedTurn(open, turns.request, version, outcome)].slice(-rememberedTurns),
         }
       const recent = turns.recent.map(turn =>
         turn.id === event.turnId ? { ...turn, outcome, closedAt: version } : turn,
@@ -126,14 +125,19 @@ export function evolveTurns(state: TurnsState | undefined, recorded: RecordedEve
   }
 }
 
-function past(open: OpenTurn, request: number | undefined, closedAt: number, outcome: PastTurn['outcome']): PastTurn {
+function closedTurn(
+  open: OpenTurn,
+  request: number | undefined,
+  closedAt: number,
+  outcome: PastTurn['outcome'],
+): PastTurn {
   const { id, version, agents, completions, movedFrom, asked, answered } = open
   return {
     id,
     version,
     closedAt,
     agents,
-    completions: completions.map(one => one.version),
+    completions: completions.map(completion => completion.version),
     outcome,
     ...(movedFrom !== undefined && { movedFrom }),
     ...(request !== undefined && { request }),

@@ -15,7 +15,7 @@ import { Recent } from '../../log/lru.ts'
 import { type Lane, type LaneKind, type LaneSums, noSums } from '../../log/records/lane.ts'
 import { isoTime } from '../../log/time.ts'
 import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
-import { teamDueAt } from '../../log/views/conversation-state.ts'
+import { stateDueAt } from '../../log/views/conversation-state.ts'
 import { changedAtMs, expiryOf, type SessionHead, sessionKey } from '../../log/views/session.ts'
 import { isVisible, type Viewer } from '../../log/visibility.ts'
 import type { Database } from './database.ts'
@@ -450,5 +450,5 @@ function sumsIn(row: unknown): LaneSums {
 export function infoColumns(info: ConversationInfo): [string, string, number | null, string | null, number | null] {
   const { work, status } = info
   const priority = work && ('priority' in work ? work.priority : 0)
-  return [status, JSON.stringify(info), teamDueAt(info) ?? null, work?.state ?? null, priority ?? null]
+  return [status, JSON.stringify(info), stateDueAt(info) ?? null, work?.state ?? null, priority ?? null]
 }

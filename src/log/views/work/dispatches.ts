@@ -18,7 +18,7 @@ export interface DispatchesState {
   open?: OpenDispatch
   /** The newest ended ones, oldest first. */
   recent: readonly PastDispatch[]
-  /** The agent that the newest one was handed on to. */
+  /** Hand-over by the newest one. */
   next?: { agent: string; message: string }
   /** Set while a guard stops dispatching. */
   tripped?: { version: number; at: string; kind: GuardKind; finding: string; evidence: readonly number[] }
@@ -47,29 +47,29 @@ export interface PastDispatch {
 }
 
 /** The guards look back over this many. */
-export const dispatchesRemembered = 16
+export const rememberedDispatches = 16
 
-const none: DispatchesState = { count: 0, hops: 0, failures: 0, crashes: 0, recent: [] }
+const noDispatches: DispatchesState = { count: 0, hops: 0, failures: 0, crashes: 0, recent: [] }
 
 export function evolveDispatches(
   state: DispatchesState | undefined,
   recorded: RecordedEvent,
 ): DispatchesState | undefined {
   const { event, version, at } = recorded
-  const known = state ?? none
+  const dispatches = state ?? noDispatches
   switch (event.type) {
     case 'dispatch.started': {
       const { dispatchId: id, agent, node } = event
-      const { next: _, ...rest } = known
+      const { next: _, ...rest } = dispatches
       return {
         ...rest,
-        count: known.count + 1,
-        hops: known.hops + 1,
+        count: dispatches.count + 1,
+        hops: dispatches.hops + 1,
         open: { id, agent, node, version, startedAt: at },
       }
     }
     case 'dispatch.ended': {
-      const { open, ...rest } = known
+      const { open, ...rest } = dispatches
       if (open?.id !== event.dispatchId) return state
       const { outcome, print = '', next } = event
       const past: PastDispatch = {
@@ -82,18 +82,18 @@ export function evolveDispatches(
       }
       return {
         ...rest,
-        failures: inARow(known.failures, outcome, 'failed'),
-        crashes: inARow(known.crashes, outcome, 'crashed'),
-        recent: [...known.recent, past].slice(-dispatchesRemembered),
+        failures: consecutive(dispatches.failures, outcome, 'failed'),
+        crashes: consecutive(dispatches.crashes, outcome, 'crashed'),
+        recent: [...dispatches.recent, past].slice(-rememberedDispatches),
         ...(next && { next }),
       }
     }
     case 'guard.tripped': {
       const { kind, finding, evidence } = event
-      return { ...known, tripped: { version, at, kind, finding, evidence } }
+      return { ...dispatches, tripped: { version, at, kind, finding, evidence } }
     }
     case 'guard.cleared': {
-      const { tripped: _, ...rest } = known
+      const { tripped: _, ...rest } = dispatches
       return { ...rest, hops: 0, failures: 0, crashes: 0, clearedAt: version }
     }
     default:
@@ -101,7 +101,7 @@ export function evolveDispatches(
   }
 }
 
-function inARow(before: number, outcome: DispatchOutcome, counted: DispatchOutcome): number {
+function consecutive(before: number, outcome: DispatchOutcome, counted: DispatchOutcome): number {
   if (outcome === counted) return before + 1
   return outcome === 'done' || outcome === 'continues' ? 0 : before
 }

@@ -57,7 +57,7 @@ export interface LandingState {
 
 /** Characters of an error carried in the head; the iteration has all of it. */
 const errorCharacters = 2_000
-const attemptsKept = 3
+const rememberedAttempts = 3
 
 export function evolveRalph(state: RalphState | undefined, recorded: RecordedEvent): RalphState | undefined {
   const { event, version } = recorded
@@ -97,7 +97,7 @@ export function evolveRalph(state: RalphState | undefined, recorded: RecordedEve
       tree: event.tree,
       commit: event.commit,
       usage: addUsage(state.usage, event.usage),
-      attempts: [...state.attempts, version].slice(-attemptsKept),
+      attempts: [...state.attempts, version].slice(-rememberedAttempts),
     }
   }
   if (event.type === 'ralph.ended') {

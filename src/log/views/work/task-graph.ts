@@ -40,7 +40,7 @@ export function cycleIn(nodes: readonly GraphNode[]): string[] | undefined {
 export function unknownDependencies(nodes: readonly GraphNode[]): Array<{ taskId: string; dependency: string }> {
   const known = new Set(nodes.map(node => node.taskId))
   return nodes.flatMap(({ taskId, dependencies }) =>
-    dependencies.filter(one => !known.has(one)).map(dependency => ({ taskId, dependency })),
+    dependencies.filter(id => !known.has(id)).map(dependency => ({ taskId, dependency })),
   )
 }
 
@@ -52,7 +52,7 @@ export function layersOf<T extends GraphNode>(nodes: readonly T[]): T[][] {
   const known = new Set(nodes.map(node => node.taskId))
   const dependents = dependentsOf(nodes)
   const waitsFor = new Map(
-    nodes.map(node => [node.taskId, new Set(node.dependencies.filter(one => known.has(one))).size]),
+    nodes.map(node => [node.taskId, new Set(node.dependencies.filter(id => known.has(id))).size]),
   )
   const layerOf = new Map<string, number>()
   let layer = nodes.filter(node => waitsFor.get(node.taskId) === 0).map(node => node.taskId)
@@ -61,9 +61,9 @@ export function layersOf<T extends GraphNode>(nodes: readonly T[]): T[][] {
     for (const taskId of layer) {
       layerOf.set(taskId, number)
       for (const dependent of dependents.get(taskId) ?? []) {
-        const left = waitsFor.get(dependent)! - 1
-        waitsFor.set(dependent, left)
-        if (left === 0) next.push(dependent)
+        const waitCount = waitsFor.get(dependent)! - 1
+        waitsFor.set(dependent, waitCount)
+        if (waitCount === 0) next.push(dependent)
       }
     }
     layer = next
@@ -93,7 +93,7 @@ interface StatedNode extends GraphNode {
 
 /** Dependencies that are not merged yet. */
 export function openDependencies(task: GraphNode, states: ReadonlyMap<string, string>): string[] {
-  return task.dependencies.filter(one => states.get(one) !== 'merged')
+  return task.dependencies.filter(id => states.get(id) !== 'merged')
 }
 
 /** Tasks that may start: in planning, with all dependencies merged. */
@@ -117,20 +117,20 @@ export function dagSummary(nodes: readonly StatedNode[]): string {
     .filter(node => node.state === 'planning')
     .flatMap(node => {
       const open = openDependencies(node, states)
-      return open.length > 0 ? [`${node.taskId} waits for ${some(open, ' and ')}`] : []
+      return open.length > 0 ? [`${node.taskId} waits for ${joined(open, ' and ')}`] : []
     })
   return [
     `${nodes.length === 1 ? '1 task' : `${nodes.length} tasks`}: ${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}.`,
-    ready.length > 0 && `Ready: ${some(ready, ', ')}.`,
-    waiting.length > 0 && `${some(waiting, '; ')}.`,
+    ready.length > 0 && `Ready: ${joined(ready, ', ')}.`,
+    waiting.length > 0 && `${joined(waiting, '; ')}.`,
   ]
     .filter(Boolean)
     .join(' ')
 }
 
-const mostNamed = 12
+const maxNames = 12
 
-function some(names: readonly string[], separator: string): string {
-  const more = names.length - mostNamed
-  return more > 0 ? `${names.slice(0, mostNamed).join(separator)}${separator}${more} more` : names.join(separator)
+function joined(names: readonly string[], separator: string): string {
+  const more = names.length - maxNames
+  return more > 0 ? `${names.slice(0, maxNames).join(separator)}${separator}${more} more` : names.join(separator)
 }

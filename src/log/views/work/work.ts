@@ -137,27 +137,27 @@ export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent
   const { event, at, version } = recorded
   switch (event.type) {
     case 'feature.described': {
-      const known = featureIn(state, { at, name: event.name ?? event.featureId })
-      const { name = known.name, goal, spec, baseBranch, priority = known.priority, data } = event
+      const feature = featureIn(state, { at, name: event.name ?? event.featureId })
+      const { name = feature.name, goal, spec, baseBranch, priority = feature.priority, data } = event
       return {
-        ...known,
+        ...feature,
         name,
         ...(goal !== undefined && { goalAt: version }),
         ...(spec !== undefined && { specAt: version }),
         ...(baseBranch !== undefined && { baseBranch }),
         priority,
-        data: data ? mergeMetadata(known.data, data) : known.data,
+        data: data ? mergeMetadata(feature.data, data) : feature.data,
       }
     }
     case 'tasks.planned': {
-      const known = featureIn(state, { at, name: event.featureId })
-      const gone = new Set(event.removed)
+      const feature = featureIn(state, { at, name: event.featureId })
+      const removed = new Set(event.removed)
       const changed = new Map(event.changed.map(task => [task.taskId, task]))
       return {
-        ...known,
+        ...feature,
         tasks: [
-          ...known.tasks
-            .filter(task => !gone.has(task.taskId))
+          ...feature.tasks
+            .filter(task => !removed.has(task.taskId))
             .map(task => graphTask(changed.get(task.taskId), version, task) ?? task),
           ...event.added.map(task => graphTask(task, version)!),
         ],
@@ -166,11 +166,11 @@ export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent
     }
     case 'work.described': {
       if (event.item.type !== 'bead') return state
-      const known = state?.type === 'bead' ? state : newBead(event.title ?? event.item.beadId, at)
-      const { title = known.title, description, priority = known.priority, data } = event
-      const { dependencies = known.dependencies, agent, kind, labels } = event
+      const bead = state?.type === 'bead' ? state : newBead(event.title ?? event.item.beadId, at)
+      const { title = bead.title, description, priority = bead.priority, data } = event
+      const { dependencies = bead.dependencies, agent, kind, labels } = event
       return {
-        ...known,
+        ...bead,
         title,
         ...(description !== undefined && { descriptionAt: version }),
         priority,
@@ -178,12 +178,12 @@ export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent
         ...(agent !== undefined && { agent }),
         ...(kind !== undefined && { kind }),
         ...(labels !== undefined && { labels }),
-        data: data ? mergeMetadata(known.data, data) : known.data,
+        data: data ? mergeMetadata(bead.data, data) : bead.data,
       }
     }
     case 'work.moved': {
-      const known = standing(state, event.item.type, at)
-      if (!known) return state
+      const work = workOf(state, event.item.type, at)
+      if (!work) return state
       const { from, to, reason, by, data } = event
       const move: WorkMove = {
         from,
@@ -194,27 +194,27 @@ export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent
         version,
       }
       const moved = {
-        ...known,
+        ...work,
         state: to,
         since: at,
         move,
-        visits: { ...known.visits, [to]: (known.visits[to] ?? 0) + 1 },
-        ...(known.attempts && (from === 'parked' || isHeld(from)) && { attempts: begunAnew(known.attempts) }),
+        visits: { ...work.visits, [to]: (work.visits[to] ?? 0) + 1 },
+        ...(work.attempts && (from === 'parked' || isHeld(from)) && { attempts: withoutFailures(work.attempts) }),
       } as WorkState
-      return known.type === 'task' ? held(moved as TaskWork, known) : moved
+      return work.type === 'task' ? withHeldIn(moved as TaskWork, work) : moved
     }
     case 'work.reported': {
-      const known = standing(state, event.item.type, at)
+      const work = workOf(state, event.item.type, at)
       const { summary, by, data } = event
-      return known && { ...known, result: { summary, ...(by && { by }), ...(data && { data }), version, at } }
+      return work && { ...work, result: { summary, ...(by && { by }), ...(data && { data }), version, at } }
     }
     case 'work.attempted': {
-      const known = standing(state, event.item.type, at)
-      if (!known) return state
+      const work = workOf(state, event.item.type, at)
+      if (!work) return state
       const { outcome, reason, notBefore, by, data } = event
-      const { count = 0, failed = 0 } = known.attempts ?? {}
+      const { count = 0, failed = 0 } = work.attempts ?? {}
       return {
-        ...known,
+        ...work,
         attempts: {
           count: count + 1,
           failed: outcome === 'failed' ? failed + 1 : outcome === 'done' ? 0 : failed,
@@ -231,11 +231,11 @@ export function evolveWork(state: WorkState | undefined, recorded: RecordedEvent
       }
     }
     case 'worktree.created': {
-      const known = standing(state, event.item.type, at)
+      const work = workOf(state, event.item.type, at)
       const { path, branch, base, data } = event
       return (
-        known && {
-          ...known,
+        work && {
+          ...work,
           worktree: { path, branch, ...(base !== undefined && { base }), ...(data && { data }), version },
         }
       )
@@ -262,19 +262,19 @@ function newBead(title: string, at: string): BeadWork {
 }
 
 /** A task needs no description of its own, because the graph has it. */
-function standing(state: WorkState | undefined, type: string, at: string): WorkState | undefined {
+function workOf(state: WorkState | undefined, type: string, at: string): WorkState | undefined {
   if (state) return state
   return type === 'task' ? { type: 'task', state: firstState.task, since: at, visits: {} } : undefined
 }
 
-function held(moved: TaskWork, before: TaskWork): TaskWork {
+function withHeldIn(moved: TaskWork, before: TaskWork): TaskWork {
   const { heldIn: _, ...rest } = moved
   if (!isHeld(moved.state)) return rest
   return { ...rest, heldIn: isHeld(before.state) ? (before.heldIn ?? 'planning') : before.state }
 }
 
-/** A person reviewed the failures and released it: earlier failures no longer count, but the attempts do. */
-function begunAnew({ notBefore: _, ...attempts }: WorkAttempts): WorkAttempts {
+/** After a person released an item, earlier failures no longer count. The number of attempts stays. */
+function withoutFailures({ notBefore: _, ...attempts }: WorkAttempts): WorkAttempts {
   return { ...attempts, failed: 0 }
 }
 

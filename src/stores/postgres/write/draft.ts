@@ -11,7 +11,7 @@ import { type Blob, digestOf, encode, freshSalt, genesis, type Header, hashOf } 
 import { checksum } from '../../../log/records/stored-row.ts'
 import { isoTime } from '../../../log/time.ts'
 import { type ConversationHead, type ConversationInfo, evolveConversation } from '../../../log/views/conversation.ts'
-import { teamDueAt } from '../../../log/views/conversation-state.ts'
+import { stateDueAt } from '../../../log/views/conversation-state.ts'
 import { evolveSession, expiryOf, type SessionHead, sessionKey, sessionOf } from '../../../log/views/session.ts'
 import { type ConversationEntry, hashed, type LaneEntry, laneKeyOf, workHash } from '../heads.ts'
 import { positionText } from '../position.ts'
@@ -337,7 +337,7 @@ export function infoColumns(project: number, info: ConversationInfo): Omit<InfoR
     status: info.status,
     info: JSON.stringify(info),
     grams: titleGrams(project, info.title),
-    due: teamDueAt(info) ?? null,
+    due: stateDueAt(info) ?? null,
     state: info.work?.state ?? null,
     priority: info.work ? priorityOf(info.work) : null,
   }

@@ -1,5 +1,5 @@
 /** Parts of queries over the events of a conversation. */
-import { unusedMark } from '../../../log/views/conversation.ts'
+import { expiryEvent } from '../../../log/views/conversation.ts'
 
 /** The position of a conversation's newest event, as an expression of SQL. */
 export function newestPosition(conversation: string): string {
@@ -8,7 +8,7 @@ export function newestPosition(conversation: string): string {
 
 /** The time of a conversation's last use, as an expression of SQL. */
 export function lastUse(conversation: string): string {
-  return `(select at from events where conversation = ${conversation} and type <> '${unusedMark}'
+  return `(select at from events where conversation = ${conversation} and type <> '${expiryEvent}'
     order by version desc limit 1)`
 }
 
