@@ -28,7 +28,7 @@ import {
 import { instructAgents, runRoutedAgent } from './routed-agent.ts'
 
 /** A session of the orchestrator that is claimed, and the lease on routing. */
-export interface ClaimedRouting {
+interface ClaimedRouting {
   head: SessionHead
   claim: Claim
   lease: KeptLease

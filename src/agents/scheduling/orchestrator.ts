@@ -50,7 +50,7 @@ export interface RoutedTurn {
   instruction: string
 }
 
-export interface FoundLoop {
+interface FoundLoop {
   kind: string
   finding: string
   evidence: readonly number[]

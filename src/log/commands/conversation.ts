@@ -53,7 +53,7 @@ export function archiveConversation(id: string, reason?: string): Decision {
 }
 
 /** Reasons to archive a conversation; times in milliseconds since 1970. */
-export interface ArchiveDue {
+interface ArchiveDue {
   completed?: boolean
   createdBefore?: number
   inactiveSince?: number

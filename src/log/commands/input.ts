@@ -1,16 +1,16 @@
-/** Validates what callers hand in, and names the field that is wrong. */
+/** Validates input of callers. */
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 
-export interface InputProblem {
+interface InputProblem {
   /** Path of the wrong field; empty for the whole input. */
   path: string[]
   reason: string
-  /** Known field that an unknown one resembles. */
+  /** The known field that an unknown one resembles. */
   nearest?: string
 }
 
-/** Inputs that the HTTP door has validated, with their schema: the manager behind it trusts them. */
+/** Inputs that HTTP has validated, with their schemas, so that managers do not validate them again. */
 const validated = new WeakMap<object, z.ZodType>()
 
 export function trust(schema: z.ZodType, input: unknown): void {
@@ -27,14 +27,14 @@ export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.ou
 }
 
 export function inputProblem(schema: z.ZodType, input: unknown, issue: z.core.$ZodIssue): InputProblem {
-  const found = deepest(issue)
-  const place = found.path.map(String)
-  if (found.code !== 'unrecognized_keys') return { path: place, reason: found.message }
-  const key = found.keys[0]!
-  const fields = fieldsAt(schema, place, input)
+  const cause = branchIssue(issue)
+  const path = cause.path.map(String)
+  if (cause.code !== 'unrecognized_keys') return { path, reason: cause.message }
+  const key = cause.keys[0]!
+  const fields = fieldsAt(schema, path, input)
   const nearest = nearestTo(key, fields)
   return {
-    path: [...place, key],
+    path: [...path, key],
     reason: `there is no such field${hint(fields, nearest)}`,
     ...(nearest !== undefined && { nearest }),
   }
@@ -45,42 +45,44 @@ function hint(fields: string[], nearest: string | undefined): string {
   return fields.length === 0 ? '' : `. Known are ${fields.join(', ')}.`
 }
 
-/** Finds in the branches of a union the one that fits best: it fails at a field, not as a whole. */
-function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+/** Returns the issue of the only branch of a union that fails at a field and not as a whole. */
+function branchIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue
-  const inner = issue.errors.map(branch => branch[0]!).filter(one => one && fitsInPart(one))
-  return inner.length === 1 ? deepest({ ...inner[0]!, path: [...issue.path, ...inner[0]!.path] }) : issue
+  const candidates = issue.errors.map(branch => branch[0]!).filter(candidate => candidate && isAtField(candidate))
+  if (candidates.length !== 1) return issue
+  const [candidate] = candidates
+  return branchIssue({ ...candidate!, path: [...issue.path, ...candidate!.path] })
 }
 
-function fitsInPart(issue: z.core.$ZodIssue): boolean {
+function isAtField(issue: z.core.$ZodIssue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys'
 }
 
-/** Names of the fields that may stand at a place. */
-function fieldsAt(schema: z.ZodType, place: readonly string[], value: unknown): string[] {
+/** Returns the names of the fields that a schema allows at a path. */
+function fieldsAt(schema: z.ZodType, path: readonly string[], value: unknown): string[] {
   const plain = unwrapped(schema)
-  const [key, ...inside] = place
+  const [key, ...subpath] = path
   if (plain instanceof z.ZodObject) {
     if (key === undefined) return Object.keys(plain.shape)
     const field = plain.shape[key] as z.ZodType | undefined
-    return field ? fieldsAt(field, inside, within(value, key)) : []
+    return field ? fieldsAt(field, subpath, fieldOf(value, key)) : []
   }
   if (plain instanceof z.ZodRecord && key !== undefined)
-    return fieldsAt(plain.valueType as z.ZodType, inside, within(value, key))
+    return fieldsAt(plain.valueType as z.ZodType, subpath, fieldOf(value, key))
   if (plain instanceof z.ZodDiscriminatedUnion) {
     const options = plain.options as readonly z.ZodObject[]
     const { discriminator } = plain.def
     const option = options.find(
-      ({ shape }) => (shape[discriminator] as z.ZodLiteral).value === within(value, discriminator),
+      ({ shape }) => (shape[discriminator] as z.ZodLiteral).value === fieldOf(value, discriminator),
     )
     return Object.keys(option?.shape ?? {})
   }
   if (plain instanceof z.ZodUnion)
-    return (plain.options as readonly z.ZodType[]).flatMap(option => fieldsAt(option, place, value))
+    return (plain.options as readonly z.ZodType[]).flatMap(option => fieldsAt(option, path, value))
   return []
 }
 
-/** The schema of a field without its default, `optional`, `nullable` and `readonly`. */
+/** Returns a schema without its default, `optional`, `nullable` and `readonly`. */
 export function unwrapped(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodPipe) return unwrapped(schema.out as z.ZodType)
   const isWrapper =
@@ -92,7 +94,7 @@ export function unwrapped(schema: z.ZodType): z.ZodType {
   return isWrapper ? unwrapped(schema.unwrap() as z.ZodType) : schema
 }
 
-function within(value: unknown, key: string): unknown {
+function fieldOf(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
 }
 
@@ -106,12 +108,12 @@ function nearestTo(key: string, known: readonly string[]): string | undefined {
   return best && best.distance <= Math.max(2, Math.floor(key.length / 3)) ? best.name : undefined
 }
 
-function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= one.length; i++) {
+function distanceOf(word: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= word.length; i++) {
     const next = [i]
     for (let j = 1; j <= other.length; j++) {
-      const change = row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1)
+      const change = row[j - 1]! + (word[i - 1] === other[j - 1] ? 0 : 1)
       next[j] = Math.min(change, row[j]! + 1, next[j - 1]! + 1)
     }
     row = next

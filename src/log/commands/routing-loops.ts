@@ -36,8 +36,6 @@ export const LoopSettings = z.strictObject({
 })
 export type LoopSettings = z.output<typeof LoopSettings>
 
-export const defaultLoopSettings: LoopSettings = LoopSettings.parse({})
-
 /** Number of past turns compared. */
 const comparedTurns = 8
 /** A shorter answer, such as "done, all tests pass", tells nothing about progress. */

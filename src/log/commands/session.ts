@@ -22,7 +22,7 @@ export interface NewSession {
   metadata?: Metadata
 }
 
-export interface NewConversation {
+interface NewConversation {
   title: string
   workItem: WorkItem
   phase?: string
@@ -105,7 +105,7 @@ export function archiveSession(sessionId: string, reason?: string): Decision {
 }
 
 /** The active session that took over the natural key. It may be expired without a recorded expiry. */
-export interface Rival {
+interface Rival {
   id: string
   status: SessionStatus
   stats: { lastActivityAt: string }

@@ -41,7 +41,7 @@ export const TurnCompletion = z.strictObject({
 })
 export type TurnCompletion = z.input<typeof TurnCompletion>
 
-export interface TurnStart {
+interface TurnStart {
   turnId: string
   turn: Omit<z.output<typeof NewTurn>, 'orchestrator' | 'timeoutMs'> & {
     orchestrator: string

@@ -18,7 +18,7 @@ interface UpdateBase {
   event: RecordedEvent
 }
 
-export type SessionUpdated = UpdateBase & { name: 'session:updated'; sessionId: string } & (
+type SessionUpdated = UpdateBase & { name: 'session:updated'; sessionId: string } & (
     | { action: 'created'; agentName: string; agentType: string; replaces?: string }
     | { action: 'message_added'; message: Message }
     | { action: 'cleared'; kept: readonly number[] }
@@ -39,7 +39,7 @@ export type SessionUpdated = UpdateBase & { name: 'session:updated'; sessionId: 
       }
   )
 
-export type ConversationUpdated = UpdateBase & { name: 'conversation:updated' } & (
+type ConversationUpdated = UpdateBase & { name: 'conversation:updated' } & (
     | { action: 'message_added'; message: Message }
     | {
         action:
@@ -68,14 +68,14 @@ export type ConversationUpdated = UpdateBase & { name: 'conversation:updated' } 
 /**
  * Compaction under dagent's names. `compaction` has messages, tokens before and after, checkpoint, duration and cost.
  */
-export type CompactionUpdated = UpdateBase & { sessionId: string } & (
+type CompactionUpdated = UpdateBase & { sessionId: string } & (
     | { name: 'session:compaction-start'; action: 'started'; compaction: CompactionStarted }
     | { name: 'session:compaction-complete'; action: 'completed'; compaction: CheckpointTaken; reclaimed: number }
     | { name: 'session:compaction-error'; action: 'failed'; compaction: CompactionFailed }
   )
 
 /** Changes of work items: descriptions, task graph, states. */
-export type WorkUpdated = UpdateBase & { name: 'work:updated'; item: WorkItem } & (
+type WorkUpdated = UpdateBase & { name: 'work:updated'; item: WorkItem } & (
     | { action: 'moved'; from: string; to: string; reason?: string }
     | { action: 'described' | 'planned' | 'reported' | 'attempted' | 'worktree' | 'dispatch' | 'guard' }
   )

@@ -25,23 +25,23 @@ const fields = {
 }
 const title = z.string().trim().min(1).max(1_000)
 
-export const NewTask = z.strictObject({
+const NewTask = z.strictObject({
   taskId: Id,
   title,
   /** Tasks of the same feature that must be merged before this one starts. */
   dependencies: z.array(Id).max(maxTasks).optional(),
   ...fields,
 })
-export type NewTask = z.input<typeof NewTask>
+type NewTask = z.input<typeof NewTask>
 
 /** Omitted fields keep their values. */
-export const TaskChange = z.strictObject({
+const TaskChange = z.strictObject({
   taskId: Id,
   title: title.optional(),
   dependencies: z.array(Id).max(maxTasks).optional(),
   ...fields,
 })
-export type TaskChange = z.input<typeof TaskChange>
+type TaskChange = z.input<typeof TaskChange>
 
 export const PlanChanges = z.strictObject({
   add: z.array(NewTask).max(maxTasks).optional(),

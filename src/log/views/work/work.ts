@@ -20,7 +20,7 @@ import { mergeMetadata } from '../metadata.ts'
 import { firstState, isHeld } from './state-transitions.ts'
 
 /** The newest transition. */
-export const WorkMove = z.object({
+const WorkMove = z.object({
   from: z.string(),
   to: z.string(),
   reason: z.string().optional(),
@@ -28,17 +28,17 @@ export const WorkMove = z.object({
   data: Metadata.optional(),
   version: z.int(),
 })
-export type WorkMove = z.infer<typeof WorkMove>
+type WorkMove = z.infer<typeof WorkMove>
 
 /** The newest result. */
-export const WorkResult = z.object({
+const WorkResult = z.object({
   summary: z.string(),
   by: WorkBy.optional(),
   data: Metadata.optional(),
   version: z.int(),
   at: z.string(),
 })
-export type WorkResult = z.infer<typeof WorkResult>
+type WorkResult = z.infer<typeof WorkResult>
 
 export const WorkAttempts = z
   .object({
