@@ -32,7 +32,6 @@ const NewTask = z.strictObject({
   dependencies: z.array(Id).max(maxTasks).optional(),
   ...fields,
 })
-type NewTask = z.input<typeof NewTask>
 
 /** Omitted fields keep their values. */
 const TaskChange = z.strictObject({
@@ -41,7 +40,6 @@ const TaskChange = z.strictObject({
   dependencies: z.array(Id).max(maxTasks).optional(),
   ...fields,
 })
-type TaskChange = z.input<typeof TaskChange>
 
 export const PlanChanges = z.strictObject({
   add: z.array(NewTask).max(maxTasks).optional(),

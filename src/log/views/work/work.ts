@@ -38,7 +38,6 @@ const WorkResult = z.object({
   version: z.int(),
   at: z.string(),
 })
-type WorkResult = z.infer<typeof WorkResult>
 
 export const WorkAttempts = z
   .object({
