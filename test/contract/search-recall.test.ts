@@ -5,7 +5,7 @@ import { sqliteStore } from 'colloquy/sqlite'
 import type { Store } from 'colloquy/stores'
 import { expect, it, onTestFinished } from 'vitest'
 import { messages as prose } from '../../bench/support/text.ts'
-import { conversationCreated, messageAdded, proposal } from '../support/builders.ts'
+import { conversationCreated, messageAdded, proposal } from '../../src/testing/builders.ts'
 import { freshSchema } from '../support/postgres.ts'
 import { piSession, piSessionIsThere, recordedMessages } from '../support/recordings/pi-session.ts'
 

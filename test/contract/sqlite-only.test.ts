@@ -20,7 +20,7 @@ import { ConversationDamaged, PositionUnknown } from 'colloquy/errors'
 import { salvage, sqliteStatus, sqliteStore } from 'colloquy/sqlite'
 import type { Store } from 'colloquy/stores'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
+import { memoryArchives } from '../../src/testing/archives.ts'
 import {
   conversationCreated,
   errorOf,
@@ -30,7 +30,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
+} from '../../src/testing/builders.ts'
 import { temporaryFolder } from '../support/temporary.ts'
 import { openSqlite } from './open-sqlite.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { ColloquyError } from 'colloquy'
 import type { Store } from 'colloquy/stores'
 import { expect, it } from 'vitest'
-import { conversationCreated, errorOf, messageAdded, proposal } from '../support/builders.ts'
+import { conversationCreated, errorOf, messageAdded, proposal } from '../../src/testing/builders.ts'
 import { openSqlite } from './open-sqlite.ts'
 
 const project = 'shop'

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { messageAdded } from '../../../test/support/builders.ts'
 import { CarriedState } from '../../log/events/checkpoint.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
+import { messageAdded } from '../../testing/builders.ts'
 import { carriedSections } from './carried-sections.ts'
 import { foldCarried } from './computed-sections.ts'
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { messageAdded } from '../../../test/support/builders.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
+import { messageAdded } from '../../testing/builders.ts'
 import { chunkMessages } from './chunks.ts'
 
 function message(version: number, parts: Part[], count: number): Message {

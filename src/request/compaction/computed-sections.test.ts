@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { messageAdded } from '../../../test/support/builders.ts'
 import type { Checkpoint } from '../../log/events/checkpoint.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
+import { messageAdded } from '../../testing/builders.ts'
 import { fastEstimator } from '../text/tokens.ts'
 import { commonSections } from './carried-sections.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { messageAdded } from '../../../test/support/builders.ts'
 import type { Part } from '../../log/events/part.ts'
 import { type Message, messageOf } from '../../log/views/message.ts'
+import { messageAdded } from '../../testing/builders.ts'
 import { compactionPrompt } from './prompt.ts'
 
 function message(version: number, content: string | Part[], more: Parameters<typeof messageAdded>[1] = {}): Message {

@@ -13,7 +13,7 @@ import {
   origin,
   proposal,
   textsIn,
-} from '../../support/builders.ts'
+} from '../../../src/testing/builders.ts'
 import { openPostgres } from '../open-postgres.ts'
 
 const project = 'shop'

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { expect, it } from 'vitest'
-import { memoryArchives } from '../../support/archives.ts'
+import { memoryArchives } from '../../../src/testing/archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -13,7 +13,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../../support/builders.ts'
+} from '../../../src/testing/builders.ts'
 import { openPostgres } from '../open-postgres.ts'
 
 const page = readFileSync(new URL('../../../docs/scale.md', import.meta.url), 'utf8')

@@ -13,7 +13,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../../support/builders.ts'
+} from '../../../src/testing/builders.ts'
 import { type PostgresServer, startPostgres, startReplicated } from '../../support/postgres-server.ts'
 import { transactionPooler } from '../../support/transaction-pooler.ts'
 

@@ -9,7 +9,7 @@ import { sqliteStore } from 'colloquy/sqlite'
 import type { Store } from 'colloquy/stores'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { memoryArchives } from '../../support/archives.ts'
+import { memoryArchives } from '../../../src/testing/archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -21,7 +21,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../../support/builders.ts'
+} from '../../../src/testing/builders.ts'
 import { cliOn } from '../../support/cli.ts'
 import { freshSchema } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'

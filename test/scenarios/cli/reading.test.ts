@@ -1,8 +1,8 @@
 /** The command line for looking around: list, show, log, search, stats. */
 import type { Colloquy } from 'colloquy'
 import { describe, expect, it } from 'vitest'
-import { archiveLines } from '../../support/archives.ts'
-import { asyncItems } from '../../support/builders.ts'
+import { archiveLines } from '../../../src/testing/archives.ts'
+import { asyncItems } from '../../../src/testing/builders.ts'
 import { cliOn } from '../../support/cli.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 

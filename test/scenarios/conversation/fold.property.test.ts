@@ -12,7 +12,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BeadState, TaskState } from '../../../src/log/events/work/work.ts'
 import { sessionOf } from '../../../src/log/views/session.ts'
-import { freshName } from '../../support/builders.ts'
+import { freshName } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const whos: SessionOptions[] = [

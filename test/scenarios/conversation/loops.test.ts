@@ -4,7 +4,7 @@ import { RoutingBlocked } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { loops } from '../../../bench/loops.ts'
 import { quickSizes } from '../../../bench/support/sizes.ts'
-import { errorOf } from '../../support/builders.ts'
+import { errorOf } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { recordedRuns, recordedRunsAreThere, replay } from '../../support/recordings/recorded-runs.ts'
 

@@ -4,7 +4,7 @@ import { openColloquy } from 'colloquy'
 import { ConversationClosed, InvalidInput, PhaseRefused } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
 import { defaultPhases, type PhaseSet } from '../../../src/log/commands/phase-set.ts'
-import { errorOf } from '../../support/builders.ts'
+import { errorOf } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 const table: Array<[string, string]> = [

@@ -5,7 +5,7 @@
 import { type Colloquy, type Message, openColloquy } from 'colloquy'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { freshName } from '../../support/builders.ts'
+import { freshName } from '../../../src/testing/builders.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 
 interface ModelSession {

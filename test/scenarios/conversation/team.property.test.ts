@@ -4,7 +4,7 @@ import { type ConversationHead, evolveConversation } from 'colloquy/stores'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { defaultPhases } from '../../../src/log/commands/phase-set.ts'
-import { conversationCreated, freshName } from '../../support/builders.ts'
+import { conversationCreated, freshName } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { folderWith } from '../../support/repository.ts'
 

@@ -2,7 +2,7 @@
 import type { Colloquy } from 'colloquy'
 import { IllegalState, LeaseHeld, LeaseLost, PhaseRefused, TurnOpen } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
-import { errorOf } from '../../support/builders.ts'
+import { errorOf } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 
 async function conversationStarted(options = {}) {

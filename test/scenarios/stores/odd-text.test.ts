@@ -2,7 +2,7 @@
 import { ColloquyError } from 'colloquy'
 import { InvalidInput, NotFound } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
-import { errorOf } from '../../support/builders.ts'
+import { errorOf } from '../../../src/testing/builders.ts'
 import { freshColloquy } from '../../support/colloquy.ts'
 
 const bead = { type: 'bead', agentType: 'dev', beadId: 'b' } as const

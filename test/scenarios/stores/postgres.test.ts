@@ -6,7 +6,7 @@
 import type { Message, OpenOptions } from 'colloquy'
 import { ConversationPurged, IllegalState, TurnOpen } from 'colloquy/errors'
 import { describe, expect, it } from 'vitest'
-import { errorOf } from '../../support/builders.ts'
+import { errorOf } from '../../../src/testing/builders.ts'
 import { freshColloquy, hour } from '../../support/colloquy.ts'
 import { freshSchema } from '../../support/postgres.ts'
 

@@ -1,7 +1,11 @@
 /** Small builders of facts and proposals: a test names what matters to it, the rest is filled in. */
-import type { Audience, ConversationEvent, RecordedEvent } from 'colloquy'
-import type { Lease, Proposal } from 'colloquy/stores'
-import type { MessageAdded } from '../../src/log/events/message.ts'
+
+import type { Proposal } from '../log/event-log.ts'
+import type { Audience } from '../log/events/audience.ts'
+import type { ConversationEvent } from '../log/events/event.ts'
+import type { MessageAdded } from '../log/events/message.ts'
+import type { RecordedEvent } from '../log/events/recorded-event.ts'
+import type { Lease } from '../log/leases.ts'
 
 export const origin = { actor: 'holder', channel: 'test' }
 export const everyone: Audience = { to: 'everyone' }

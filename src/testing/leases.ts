@@ -1,8 +1,9 @@
 /** The contract of leases: see `src/log/leases.ts`. */
-import { InvalidInput, LeaseHeld, LeaseLost } from 'colloquy/errors'
-import type { Store } from 'colloquy/stores'
+
 import { describe, expect, it } from 'vitest'
-import { conversationCreated, errorOf, fenceOf, messageAdded, proposal } from '../support/builders.ts'
+import { InvalidInput, LeaseHeld, LeaseLost } from '../errors.ts'
+import type { Store } from '../log/store.ts'
+import { conversationCreated, errorOf, fenceOf, messageAdded, proposal } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

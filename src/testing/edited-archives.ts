@@ -1,9 +1,10 @@
 /** The contract of edited archives: refused with nothing changed, or restored as they were. */
-import { IllegalState } from 'colloquy/errors'
-import type { Store } from 'colloquy/stores'
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
+import { IllegalState } from '../errors.ts'
+import type { Store } from '../log/store.ts'
+import { memoryArchives } from './archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -13,7 +14,7 @@ import {
   origin,
   proposal,
   sessionCreated,
-} from '../support/builders.ts'
+} from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

@@ -1,6 +1,7 @@
 /** The contract of the register of nodes: see `src/log/nodes.ts`. */
-import type { NodeFacts } from 'colloquy/stores'
+
 import { describe, expect, it } from 'vitest'
+import type { NodeFacts } from '../log/nodes.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const facts = (name: string, startedAt = '2026-01-01T00:00:00.000Z', runs = 0): NodeFacts => ({

@@ -1,11 +1,15 @@
 /** The contract of search: see `src/log/search.ts`. */
-import type { Audience, WorkItem } from 'colloquy'
-import type { SearchHit, SearchQuery, Store, TitleHit, TitleQuery, Viewer } from 'colloquy/stores'
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MessageAdded } from '../../src/log/events/message.ts'
-import { memoryArchives } from '../support/archives.ts'
-import { conversationCreated, everyone, messageAdded, origin, proposal, sessionCreated } from '../support/builders.ts'
+import type { Audience } from '../log/events/audience.ts'
+import type { MessageAdded } from '../log/events/message.ts'
+import type { WorkItem } from '../log/events/work-item.ts'
+import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../log/search.ts'
+import type { Store } from '../log/store.ts'
+import type { Viewer } from '../log/visibility.ts'
+import { memoryArchives } from './archives.ts'
+import { conversationCreated, everyone, messageAdded, origin, proposal, sessionCreated } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

@@ -1,17 +1,11 @@
 /** The contract of branches: they continue the versions and the hash chain of their parent. */
-import { IllegalState, NotFound } from 'colloquy/errors'
-import type { Store, Viewer } from 'colloquy/stores'
+
 import { describe, expect, it } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
-import {
-  conversationCreated,
-  errorOf,
-  messageAdded,
-  origin,
-  proposal,
-  sessionCreated,
-  textsIn,
-} from '../support/builders.ts'
+import { IllegalState, NotFound } from '../errors.ts'
+import type { Store } from '../log/store.ts'
+import type { Viewer } from '../log/visibility.ts'
+import { memoryArchives } from './archives.ts'
+import { conversationCreated, errorOf, messageAdded, origin, proposal, sessionCreated, textsIn } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

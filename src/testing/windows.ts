@@ -1,20 +1,18 @@
 /** The contract of windows of messages and their size: see `src/log/windows.ts`. */
-import type { Audience, ConversationEvent, Message, Part, RecordedEvent } from 'colloquy'
-import { InvalidInput } from 'colloquy/errors'
-import { isVisible, type Store, type Viewer } from 'colloquy/stores'
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MessageAdded } from '../../src/log/events/message.ts'
-import { memoryArchives } from '../support/archives.ts'
-import {
-  conversationCreated,
-  everyone,
-  freshName,
-  messageAdded,
-  origin,
-  proposal,
-  sessionCreated,
-} from '../support/builders.ts'
+import { InvalidInput } from '../errors.ts'
+import type { Audience } from '../log/events/audience.ts'
+import type { ConversationEvent } from '../log/events/event.ts'
+import type { MessageAdded } from '../log/events/message.ts'
+import type { Part } from '../log/events/part.ts'
+import type { RecordedEvent } from '../log/events/recorded-event.ts'
+import type { Store } from '../log/store.ts'
+import type { Message } from '../log/views/message.ts'
+import { isVisible, type Viewer } from '../log/visibility.ts'
+import { memoryArchives } from './archives.ts'
+import { conversationCreated, everyone, freshName, messageAdded, origin, proposal, sessionCreated } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 type Window = Parameters<Store['messages']>[0]

@@ -1,6 +1,6 @@
 /** Places for archives, in memory and failing, and archives as another program would write them. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import type { ArchivePlace } from 'colloquy/stores'
+import type { ArchivePlace } from '../log/archive-place.ts'
 import { linesOf } from './builders.ts'
 
 /** Keeps what is written, for the test to read back or look into. */

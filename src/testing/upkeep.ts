@@ -1,11 +1,14 @@
 /** The contract of upkeep: verify, erase, purge, restore and expiry. See `src/log/upkeep.ts`. */
 
-import type { ConversationEvent, Part, RecordedEvent } from 'colloquy'
-import { ConversationPurged, IllegalState, KeyReused, NotFound, StoreClosed, VersionConflict } from 'colloquy/errors'
-import type { ArchivePlace, Store } from 'colloquy/stores'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { failingArchives, memoryArchives } from '../support/archives.ts'
+import { ConversationPurged, IllegalState, KeyReused, NotFound, StoreClosed, VersionConflict } from '../errors.ts'
+import type { ArchivePlace } from '../log/archive-place.ts'
+import type { ConversationEvent } from '../log/events/event.ts'
+import type { Part } from '../log/events/part.ts'
+import type { RecordedEvent } from '../log/events/recorded-event.ts'
+import type { Store } from '../log/store.ts'
+import { failingArchives, memoryArchives } from './archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -18,7 +21,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
+} from './builders.ts'
 
 type Copies = NonNullable<Parameters<Store['erase']>[0]['copies']>
 

@@ -1,10 +1,12 @@
 /** The contract of finding work items by their state: see `src/log/directory.ts`. */
-import type { ConversationEvent, WorkItem } from 'colloquy'
-import type { Store } from 'colloquy/stores'
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
-import { conversationCreated, freshName, messageAdded, origin, proposal } from '../support/builders.ts'
+import type { ConversationEvent } from '../log/events/event.ts'
+import type { WorkItem } from '../log/events/work-item.ts'
+import type { Store } from '../log/store.ts'
+import { memoryArchives } from './archives.ts'
+import { conversationCreated, freshName, messageAdded, origin, proposal } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

@@ -1,8 +1,10 @@
 /** The contract of accounts of a project: see `src/log/accounts.ts`. */
-import type { AuditEntry, AuditQuery, Store } from 'colloquy/stores'
+
 import { describe, expect, it } from 'vitest'
-import { memoryArchives } from '../support/archives.ts'
-import { conversationCreated, messageAdded, proposal, sessionCreated } from '../support/builders.ts'
+import type { AuditEntry, AuditQuery } from '../log/accounts.ts'
+import type { Store } from '../log/store.ts'
+import { memoryArchives } from './archives.ts'
+import { conversationCreated, messageAdded, proposal, sessionCreated } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

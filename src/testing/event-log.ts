@@ -2,12 +2,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { ColloquyError, type RecordedEvent } from 'colloquy'
-import { ConversationPurged, KeyReused, NotFound, PositionUnknown, VersionConflict } from 'colloquy/errors'
-import type { EventRange, Proposal, Store } from 'colloquy/stores'
 import { describe, expect, it } from 'vitest'
-import { sessionKey } from '../../src/log/views/session.ts'
-import { archiveLines, memoryArchives } from '../support/archives.ts'
+import { ColloquyError, ConversationPurged, KeyReused, NotFound, PositionUnknown, VersionConflict } from '../errors.ts'
+import type { EventRange, Proposal } from '../log/event-log.ts'
+import type { RecordedEvent } from '../log/events/recorded-event.ts'
+import type { Store } from '../log/store.ts'
+import { sessionKey } from '../log/views/session.ts'
+import { archiveLines, memoryArchives } from './archives.ts'
 import {
   asyncItems,
   conversationCreated,
@@ -20,7 +21,7 @@ import {
   proposal,
   sessionCreated,
   textsIn,
-} from '../support/builders.ts'
+} from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 const project = 'shop'

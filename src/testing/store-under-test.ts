@@ -1,0 +1,53 @@
+/** What a contract suite needs of a store: a fresh one, and ways to come back to the same place. */
+import { onTestFinished } from 'vitest'
+import type { Store } from '../log/store.ts'
+
+export interface StoreUnderTest {
+  readonly store: Store
+  clock: SettableClock
+  /** Another handle on the same place, as another process would have it. Closed after the test. */
+  another(): Promise<Store>
+  /** Closes the store and opens the same place again. */
+  reopen(): Promise<Store>
+}
+
+/** Opens a fresh store. All of it is gone after the test. */
+export type OpenStore = () => Promise<StoreUnderTest>
+
+export interface SettableClock {
+  (): number
+  /** Milliseconds since 1970. Stands still until a test sets it. */
+  now: number
+}
+
+export function settableClock(): SettableClock {
+  const clock: SettableClock = Object.assign(() => clock.now, { now: Date.parse('2026-01-01T12:00:00Z') })
+  return clock
+}
+
+/**
+ * A store under test from a function that opens one place. Each handle is closed after the test.
+ *
+ * @param open opens the same place each time, with this clock
+ */
+export async function storeUnderTest(open: (clock: () => number) => Promise<Store>): Promise<StoreUnderTest> {
+  const clock = settableClock()
+  async function another(): Promise<Store> {
+    const handle = await open(clock)
+    onTestFinished(() => handle.close())
+    return handle
+  }
+  let store = await another()
+  return {
+    get store() {
+      return store
+    },
+    clock,
+    another,
+    async reopen() {
+      await store.close()
+      store = await another()
+      return store
+    },
+  }
+}
