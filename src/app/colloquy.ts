@@ -87,5 +87,6 @@ export interface Colloquy extends TeamProject {
   as(scope: Partial<Scope>, settings?: ProjectOptions): Colloquy
   /** The projects this store holds. */
   projects(): Promise<string[]>
+  /** Stops what runs in this process, and closes the store. */
   close(): Promise<void>
 }

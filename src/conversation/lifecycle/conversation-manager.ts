@@ -248,6 +248,7 @@ export class ConversationManager extends TeamConversations {
     return message
   }
 
+  /** Messages, tokens and use of the whole conversation. */
   async stats(conversationId: string): Promise<LaneSums> {
     const whole = this.#whole(await this.#head(conversationId))
     const { lastActiveAt: _, ...sums } = await this.#engine.store.measure(whole)
@@ -280,6 +281,7 @@ export class ConversationManager extends TeamConversations {
     return this.#change(conversationId, decide, ['complete', conversationId, summary], write)
   }
 
+  /** Makes a completed conversation writable again. */
   reopen(conversationId: string, reason?: string, write?: WriteOptions): Promise<Conversation> {
     const decide = command.reopenConversation(conversationId, reason)
     return this.#change(conversationId, decide, ['reopen', conversationId, reason], write)

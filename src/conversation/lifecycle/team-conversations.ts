@@ -168,6 +168,7 @@ export abstract class TeamConversations {
     return this.#team.executions.start(conversationId, agent, write)
   }
 
+  /** Ends an agent's time at work. */
   stopExecution(
     conversationId: string,
     which: { agent: string; executionId?: string },

@@ -312,6 +312,7 @@ export class SessionManager {
     return this.#requests.forceCompact(sessionId, options)
   }
 
+  /** The newest checkpoint of the session's window, if there is one. */
   getCheckpoint(sessionId: string): Promise<Checkpoint | undefined> {
     return this.#requests.checkpoints.newest(sessionId)
   }
@@ -321,6 +322,7 @@ export class SessionManager {
     return this.#requests.checkpoints.history(sessionId)
   }
 
+  /** What changed between two checkpoints, by their numbers. */
   diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
     return this.#requests.checkpoints.diff(sessionId, first, second)
   }
@@ -335,6 +337,7 @@ export class SessionManager {
     return this.#requests.checkpoints.expand(sessionId, itemId)
   }
 
+  /** The newest context that was gathered for the session. */
   getContext(sessionId: string): Promise<SessionContext | undefined> {
     return this.#requests.contexts.context(sessionId)
   }
@@ -344,10 +347,12 @@ export class SessionManager {
     return this.#requests.contexts.update(sessionId, inputs)
   }
 
+  /** Role, instructions and allowed tools of the session's agent. */
   getAgentDescription(sessionId: string): Promise<AgentDescription> {
     return this.#requests.contexts.description(sessionId)
   }
 
+  /** Sets role, instructions and allowed tools of the session's agent. */
   setAgentDescription(sessionId: string, description: AgentDescription): Promise<AgentDescription> {
     return this.#requests.contexts.describe(sessionId, description)
   }

@@ -103,6 +103,7 @@ export class WorkManager {
     return this.#tasks.graph(featureId)
   }
 
+  /** A task with its dependencies and the sessions that worked on it. */
   getTask(featureId: string, taskId: string): Promise<Task> {
     return this.#tasks.get(featureId, taskId)
   }
@@ -135,6 +136,7 @@ export class WorkManager {
     return this.#beads.add(bead, write)
   }
 
+  /** A bead with its dependencies. @throws {NotFound} when it was not added */
   getBead(beadId: string): Promise<Bead> {
     return this.#beads.get(beadId)
   }
@@ -145,6 +147,7 @@ export class WorkManager {
     return this.#beads.list(query)
   }
 
+  /** Changes what is given; the other fields stay. */
   describeBead(beadId: string, changes: BeadChanges, write?: WriteOptions): Promise<Bead> {
     return this.#beads.describe(beadId, changes, write)
   }
@@ -203,6 +206,7 @@ export class WorkManager {
     )
   }
 
+  /** Records that the git work tree is gone. */
   forgetWorktree(item: WorkItem, reason?: string, write?: WriteOptions): Promise<WorkItemState> {
     return this.#record(item, () => removeWorktree(item, reason), ['noWorktree', item, reason], write)
   }
