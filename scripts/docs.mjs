@@ -7,9 +7,10 @@
  * these options; `requests.*` stands for all options of a group. `--check` changes nothing and fails when a copy is out
  * of date.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { apiPage } from './api.mjs'
 import { readOptions } from './options-table.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -23,6 +24,7 @@ const pages = [
 const errors = readErrors()
 const options = await readOptions()
 let stale = 0
+keepUpToDate(join('docs', 'api.md'), apiPage())
 
 for (const page of pages) {
   const path = join(root, page)
@@ -45,6 +47,14 @@ const unnamed = errors.filter(({ isShown }) => !isShown).map(({ name }) => name)
 if (unnamed.length > 0) throw new Error(`docs/errors.md has no place for ${unnamed.join(', ')}`)
 if (options.missing.length > 0) throw new Error(`docs/options.md has no place for ${options.missing.join(', ')}`)
 if (check && stale > 0) process.exit(1)
+
+function keepUpToDate(page, text) {
+  const path = join(root, page)
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  stale++
+  if (check) console.error(`${page} is out of date: run npm run docs`)
+  else writeFileSync(path, text)
+}
 
 function regionOf(file, region) {
   const text = readFileSync(join(root, 'examples', file), 'utf8')
