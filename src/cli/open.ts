@@ -74,7 +74,7 @@ async function using<T>(
 
 /** What the project's configuration and the environment say, wherever options do not. */
 export async function configurationOf({ config }: GlobalOptions): Promise<Configuration> {
-  const { readConfiguration } = await import('../app/configuration/read-configuration.ts')
+  const { readConfiguration } = await import('../app/configuration/configuration-reader.ts')
   return readConfiguration(config === undefined ? {} : { file: config })
 }
 

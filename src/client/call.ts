@@ -1,7 +1,4 @@
-/**
- * One call: the address and headers an endpoint wants, and trying again where that is safe: reads always, writes when
- * a key makes them happen once.
- */
+/** One call of an endpoint, with retries where they are safe: for reads, and for writes with an idempotency key. */
 import type { Endpoint } from '../server/contract/endpoint.ts'
 import { apiError } from './error.ts'
 
@@ -14,7 +11,7 @@ export interface Connection {
 }
 
 export interface CallOptions {
-  /** Default: a new one for each write that takes one, so that trying again is safe. */
+  /** Default: a new one for each write that takes one, so that a retry is safe. */
   idempotencyKey?: string
   /** Refuses the write unless the conversation is at this version. */
   expectedVersion?: number
@@ -55,20 +52,20 @@ export async function call(
       return undefined
     })
     if (answer?.ok) return answer
-    if (answer && (last || !isPassing(answer.status))) throw await apiError(answer)
+    if (answer && (last || !isTransient(answer.status))) throw await apiError(answer)
     await answer?.body?.cancel()
     await pause(waitMs(answer, attempt), signal)
   }
 }
 
-/** What may be over in a moment: too much at once, on its way out, somewhere between. */
-function isPassing(status: number): boolean {
+/** Failures that a retry may get past: too many requests, a server that stops, a proxy in between. */
+function isTransient(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504
 }
 
 function waitMs(answer: Response | undefined, attempt: number): number {
-  const asked = Number(answer?.headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(asked) ? Math.min(asked * 1000, 10_000) : Math.min(100 * 2 ** attempt, 5000)
+  const retryAfter = Number(answer?.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(retryAfter) ? Math.min(retryAfter * 1000, 10_000) : Math.min(100 * 2 ** attempt, 5000)
 }
 
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -6,13 +6,13 @@ import { type CallInput, type CallOptions, type Connection, call } from './call.
 import { type LiveEvent, type LiveOptions, type LiveWords, liveEvents } from './live.ts'
 
 export interface ClientOptions {
-  /** Where the server is; default: where the page came from. */
+  /** Address of the server. Default: the origin of the page. */
   url?: string
-  /** Without one the browser's cookie is what lets in. */
+  /** Default: the browser's cookie. */
   token?: string
-  /** The project of calls that say none. */
+  /** The project of calls that name none. */
   project?: string
-  /** How often to try again what failed in passing. Default 3. */
+  /** Maximum number of retries of a call. Default 3. */
   retries?: number
   fetch?: typeof fetch
 }
@@ -28,7 +28,7 @@ export type Client = {
     [N in keyof Contract[R]]: Contract[R][N] extends Endpoint ? Call<Contract[R][N]> : never
   }
 } & {
-  /** Every event once, in order, across lost connections; with `deltas` also what agents say while they say it. */
+  /** Every event once, in order, across lost connections; with `deltas` also the deltas of running agents. */
   live(options: LiveOptions & { deltas: true }): AsyncGenerator<LiveEvent | LiveWords>
   live(options?: LiveOptions & { deltas?: false }): AsyncGenerator<LiveEvent>
   /** The lines of an export, one by one. */

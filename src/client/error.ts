@@ -1,11 +1,11 @@
-/** An error as the server told it: its code stands for the class it was there. */
+/** An error of the server; its code stands for the class of the error there. */
 import type { Problem } from '../server/contract/common.ts'
 
 export class ApiError extends Error {
   readonly code: string
   readonly status: number
   readonly facts: Readonly<Record<string, unknown>>
-  /** Fields that are wrong, if that is what went wrong. */
+  /** The wrong fields, if the input is invalid. */
   readonly errors: ReadonlyArray<{ field: string; message: string }>
   readonly requestId: string | undefined
 

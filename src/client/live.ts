@@ -1,4 +1,4 @@
-/** Live events that go on by themselves: a lost connection is made again where it stopped, and no event comes twice. */
+/** Live events across lost connections: a new connection continues where the last one ended, and no event comes twice. */
 
 import { createParser } from 'eventsource-parser'
 import type { WorkItem } from '../log/events/work-item.ts'
@@ -12,10 +12,10 @@ export interface LiveEvent {
   project: string
   conversationId: string
   sessionId?: string
-  /** Of work: the item it is about. */
+  /** The work item, for updates of work. */
   item?: WorkItem
   version: number
-  /** Keep it: a later stream goes on from here. */
+  /** A later stream continues from here. */
   position: string
   at: string
   actor: string
@@ -23,12 +23,12 @@ export interface LiveEvent {
   requestId?: string
   /** The type of the event: `message.added` … */
   type: string
-  /** The event itself; absent when it is too large to be told live. */
+  /** The event itself; absent when it is too large. */
   event?: Record<string, unknown>
   isLarge?: boolean
 }
 
-/** What an agent says while it says it. Nowhere stored: the log has the answer when it is whole. */
+/** A delta of a running agent. It is not stored: the log has the complete answer. */
 export interface LiveWords {
   name: 'run:live'
   project: string
@@ -38,7 +38,7 @@ export interface LiveWords {
   agent: string
   /**
    * `run-start`, the model's own parts (`start`, `text-delta` …, `finish`), `tool-start`, `tool-end`, `question`,
-   * `run-end`; `missed` where this reader was too slow. After `start` the answer begins anew.
+   * `run-end`; `missed` where this reader was too slow. After `start` the answer begins again.
    */
   part: { type: string; id?: string; text?: string } & Record<string, unknown>
 }
@@ -51,14 +51,14 @@ export interface LiveOptions {
   types?: readonly string[]
   /** 'start', 'now' (default), or the position of the last event seen. */
   from?: string
-  /** Also what agents say while they say it, beginning with what those under way have said by now. */
+  /** Also sends the deltas of running agents, first those of their answers so far. */
   deltas?: boolean
   signal?: AbortSignal
-  /** The connection is there, or it is gone and is being made again. */
+  /** Called when the connection opens, and when it is lost and being made again. */
   onState?: (state: 'open' | 'lost') => void
 }
 
-/** @throws {ApiError} when the server refuses: what is wrong will not get better by trying */
+/** @throws {ApiError} when the server refuses: a retry would not help */
 export async function* liveEvents(
   connection: Connection,
   options: LiveOptions = {},
@@ -81,8 +81,8 @@ export async function* liveEvents(
     if (answer && !answer.ok && answer.status !== 503 && answer.status !== 429) throw await apiError(answer)
     if (answer?.ok && answer.body) {
       onState?.('open')
-      const reading = events(answer.body, asked => {
-        waitMs = asked
+      const reading = events(answer.body, ms => {
+        waitMs = ms
       })
       try {
         for await (const event of reading) {

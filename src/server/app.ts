@@ -14,9 +14,6 @@ import { preflight, setCommonHeaders } from './access/headers.ts'
 import { demandProject, demandScope, type Principal } from './access/principal.ts'
 import { tickets } from './access/tickets.ts'
 import type { TokenBook } from './access/tokens.ts'
-import { readBody } from './body.ts'
-import { checkParts } from './check.ts'
-import type { ServerParts } from './context.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { contract, endpoints } from './contract/index.ts'
 import type { Handler } from './handler.ts'
@@ -26,11 +23,13 @@ import { metrics, type RequestKind } from './operation/metrics.ts'
 import { nodeRegister } from './operation/nodes.ts'
 import { ui } from './pages/ui.ts'
 import { problemOf, problemResponse } from './problem.ts'
+import { readBody } from './request-body.ts'
+import { checkParts } from './request-check.ts'
 import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { demoHandlers } from './resources/demo.ts'
 import { dispatchHandlers } from './resources/dispatch.ts'
-import { seed003Handlers } from './resources/loom.ts'
+import { loomHandlers } from './resources/loom.ts'
 import { operationHandlers } from './resources/operations.ts'
 import { pastHandlers } from './resources/past.ts'
 import { projectHandlers } from './resources/projects.ts'
@@ -38,6 +37,7 @@ import { runHandlers } from './resources/runs.ts'
 import { sessionHandlers } from './resources/sessions.ts'
 import { teamHandlers } from './resources/teams.ts'
 import { workHandlers } from './resources/work.ts'
+import type { ServerParts } from './server-parts.ts'
 import { type ServerSettings, serverSettings } from './settings.ts'
 import { version } from './version.ts'
 import { writeOptions } from './write-options.ts'
@@ -103,7 +103,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     dispatch: dispatchHandlers(),
     building: buildingHandlers(),
     demo: demoHandlers(),
-    seed003: seed003Handlers(),
+    loom: loomHandlers(),
     operations: operationHandlers({ version, isStopping: () => isStopping }),
   } satisfies Record<keyof typeof contract, unknown>
 
@@ -144,7 +144,7 @@ export function createServer({ colloquy, owner, book, configuration }: CreateSer
     if (problem.status >= 500) trace?.error({ requestId, error }, 'a request failed')
     const response =
       pages.entry(error, context) ??
-      problemResponse(problem, error, { seedErrors: context.get('endpoint')?.seedErrors === true })
+      problemResponse(problem, error, { loomErrors: context.get('endpoint')?.loomErrors === true })
     setCommonHeaders(response, requestId, undefined)
     return response
   })

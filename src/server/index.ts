@@ -6,6 +6,6 @@ export { type BookEntry, newToken, ownersToken, type TokenBook, tokenBook, token
 export { type ColloquyServer, type CreateServer, createServer } from './app.ts'
 export type { Endpoint } from './contract/endpoint.ts'
 export { contract, endpoints, type NamedEndpoint } from './contract/index.ts'
+export { type Listen, listen, type RunningServer } from './listener.ts'
 export { description } from './pages/openapi.ts'
 export type { ServerSettings } from './settings.ts'
-export { type Listen, listen, type RunningServer } from './start.ts'

@@ -1,4 +1,4 @@
-/** Errors as problem details (RFC 9457) with our codes. What is not ours says nothing but that it happened. */
+/** Errors as problem details (RFC 9457) with our codes. An unexpected error shows no details. */
 import { ColloquyError, InvalidInput, InvalidRequest, TooMany } from '../errors.ts'
 import type { Problem } from './contract/common.ts'
 
@@ -28,7 +28,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   }
 }
 
-export function problemResponse(problem: Problem, error: unknown, { seedErrors = false } = {}): Response {
+export function problemResponse(problem: Problem, error: unknown, { loomErrors = false } = {}): Response {
   const headers = new Headers({ 'content-type': 'application/problem+json', 'cache-control': 'no-store' })
   if (problem.status === 401) headers.set('www-authenticate', 'Bearer realm="colloquy"')
   if (problem.status === 413) headers.set('connection', 'close')
@@ -36,7 +36,7 @@ export function problemResponse(problem: Problem, error: unknown, { seedErrors =
   if (error instanceof TooMany) headers.set('retry-after', String(error.retryAfterSeconds))
   const allowed = problem.facts.allowed
   if (problem.status === 405 && Array.isArray(allowed)) headers.set('allow', allowed.join(', '))
-  const body = seedErrors ? { ...problem, error: problem.detail } : problem
+  const body = loomErrors ? { ...problem, error: problem.detail } : problem
   return new Response(JSON.stringify(body), { status: problem.status, headers })
 }
 

@@ -1,22 +1,22 @@
-/** The headers that say how a write is to happen: once, on what was seen, while a lease is held. */
+/** The headers of a write: its idempotency key, the expected version, the fence of a lease. */
 import type { Context } from 'hono'
 import { InvalidRequest } from '../errors.ts'
 import type { WriteOptions } from '../log/engine.ts'
 import { idProblem } from '../log/events/id.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 
-/** @throws {InvalidRequest} when a header says what cannot be, or the endpoint cannot keep to it */
+/** @throws {InvalidRequest} when a header is invalid, or the endpoint does not take it */
 export function writeOptions(context: Context, endpoint: Endpoint): WriteOptions {
   const key = context.req.header('idempotency-key')
-  const seen = context.req.header('if-match')
+  const version = context.req.header('if-match')
   const fence = context.req.header('colloquy-fence')
-  if (key === undefined && seen === undefined && fence === undefined) return {}
+  if (key === undefined && version === undefined && fence === undefined) return {}
   if (endpoint.method === 'get') return {}
-  // A header that would be passed over in silence promises what is not kept.
+  // A header that is silently ignored would promise what is not kept.
   if (!endpoint.keyed) throw refused('headers', 'this endpoint takes no idempotency-key, if-match or colloquy-fence')
   return {
     ...(key !== undefined && { idempotencyKey: keyOf(key) }),
-    ...(seen !== undefined && seen !== '*' && { expectedVersion: versionOf(seen) }),
+    ...(version !== undefined && version !== '*' && { expectedVersion: versionOf(version) }),
     ...(fence !== undefined && { fence: fenceOf(fence) }),
   }
 }

@@ -132,7 +132,7 @@ export type OpenOptions = z.input<typeof OpenOptions>
 /** Validated options, with their defaults. */
 export type CheckedOptions = z.output<typeof OpenOptions>
 
-/** What a configuration file may hold. */
+/** The options of a configuration file. */
 export const Configuration = z.strictObject({ ...writable, tokens: z.enum(['exact', 'fast']).optional() })
 /** Settings as they are written, without defaults. */
 export type Configuration = z.input<typeof Configuration>

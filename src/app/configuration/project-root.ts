@@ -1,9 +1,9 @@
-/** Where a project is, and where its store is unless somebody says otherwise. */
+/** The root, name and store of a project, by default. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { InvalidInput } from '../../errors.ts'
 
-/** The nearest folder above that looks like a workspace, else this one. */
+/** Returns the nearest folder upwards that looks like a workspace, else this one. */
 export function projectRoot(start = process.cwd()): string {
   for (let folder = start; ; folder = dirname(folder)) {
     if (['.colloquy', '.git', 'package.json'].some(name => existsSync(join(folder, name)))) return folder
@@ -12,13 +12,13 @@ export function projectRoot(start = process.cwd()): string {
 }
 
 /**
- * What the project there is called unless somebody says otherwise.
+ * Returns the default name of the project in a folder.
  *
  * @throws {InvalidInput} for `/`, where programs in containers often run
  */
 export function projectName(root: string): string {
   const name = basename(root)
-  if (name === '') throw new InvalidInput('project', `has to be given: the folder ${root} has no name to take`)
+  if (name === '') throw new InvalidInput('project', `required, because "${root}" has no folder name to use`)
   return name
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TeamOptions, type TeamResult, team } from '../../agents/building/index.ts'
 import { NotFound } from '../../errors.ts'
 import type { Colloquy, ProjectOptions } from '../../index.ts'
-import { configurationFiles, readConfiguration } from '../configuration/read-configuration.ts'
+import { configurationFiles, readConfiguration } from '../configuration/configuration-reader.ts'
 import { demoFeature } from './repository.ts'
 import { demoModels } from './team.ts'
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { git, gitOr, identity } from '../../agents/building/git/git.ts'
 import { IllegalState } from '../../errors.ts'
-import { configurationFiles } from '../configuration/read-configuration.ts'
+import { configurationFiles } from '../configuration/configuration-reader.ts'
 
 const opening = '# The demo of Colloquy made this project: a shop till that learns about coupons.'
 

@@ -1,6 +1,6 @@
 /** Runs the demo: a small repository, and a scripted team that builds a feature in it. */
 import { basename, join, relative, resolve } from 'node:path'
-import { configurationFiles, readConfiguration } from '../../app/configuration/read-configuration.ts'
+import { configurationFiles, readConfiguration } from '../../app/configuration/configuration-reader.ts'
 import { addDemoFeature, demoRepository, demoSettings, runDemo } from '../../app/demo/index.ts'
 import { openColloquy } from '../../index.ts'
 import { exitCode } from '../failure.ts'

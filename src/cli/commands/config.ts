@@ -46,7 +46,7 @@ export function addConfig(program: Command): void {
 
 async function effective({ config, store, project }: GlobalOptions): Promise<Setting[]> {
   const [{ configurationSources }, { Configuration }] = await Promise.all([
-    import('../../app/configuration/read-configuration.ts'),
+    import('../../app/configuration/configuration-reader.ts'),
     import('../../app/configuration/options.ts'),
   ])
   const root = projectRoot()

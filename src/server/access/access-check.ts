@@ -1,6 +1,6 @@
 /**
- * What every request passes before anything is looked up: is the host ours, is the page one we serve, who asks, and
- * did a browser mean it. Closed unless each says yes.
+ * Checks of every request before anything is read: host, origin, principal, rate, and whether a page of another site
+ * sent it. A request that fails one check is refused.
  */
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
@@ -10,20 +10,20 @@ import type { Principal } from './principal.ts'
 import type { Tickets } from './tickets.ts'
 import { digestOf, type TokenBook, whoHolds } from './tokens.ts'
 
-/** With a cookie this header must come along: a page of another site cannot set it. */
-export const meantHeader = 'colloquy-request'
+/** Required with a cookie: a page of another site cannot set it. */
+export const pageHeader = 'colloquy-request'
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export interface Gate {
   /** @throws {PlaceRefused} when host or origin is not ours */
   checkPlace(context: Context): void
-  /** Undefined when nothing was shown. @throws {AccessRequired} when what was shown is not good */
+  /** Returns undefined without credentials. @throws {AccessRequired} when they are invalid */
   principalOf(context: Context): Principal | undefined
   /** @throws {NotJson} when an unsafe request has a body that does not say it is JSON */
   checkKind(context: Context): void
   cookieName(context: Context): string
-  /** Whether this is the owner's token. @throws {TooMany} when somebody tries too many */
+  /** Compares with the owner's token. @throws {TooMany} after too many attempts */
   isOwners(token: string): boolean
 }
 
@@ -41,29 +41,29 @@ export function gate(parts: {
   const { settings, owner, tickets, book } = parts
   const known = { name: owner.name, digest: digestOf(owner.token) }
   const allows = rateLimit(settings.limits.requestsPerSecond)
-  const guesses = rateLimit(5)
+  const allowsGuess = rateLimit(5)
 
   // Cookies do not tell ports apart: two servers on one machine must not take each other's.
   const cookieName = (context: Context) =>
     `colloquy-${(context.req.header('host') ?? '').split(':').at(-1)?.replace(/\W/g, '') || 'local'}`
 
-  function shown(context: Context): Principal | undefined {
+  function authenticated(context: Context): Principal | undefined {
     const authorization = context.req.header('authorization')
     if (authorization !== undefined) {
       const [, token] = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization) ?? []
       const principal = token === undefined ? undefined : whoHolds(token, known, book)
-      if (!principal) throw new AccessRequired('The token is not known')
+      if (!principal) throw new AccessRequired('The token is unknown')
       return principal
     }
     const cookie = getCookie(context, cookieName(context))
     if (cookie === undefined) return undefined
-    if (!tickets.isCookie(cookie)) throw new AccessRequired('The cookie is no longer good')
+    if (!tickets.isCookie(cookie)) throw new AccessRequired('The cookie has expired')
     const site = context.req.header('sec-fetch-site')
     if (site !== undefined && site !== 'same-origin' && site !== 'none') {
       throw new AccessRefused('A page of another site sent this request.', { site })
     }
-    if (!safeMethods.has(context.req.method) && context.req.header(meantHeader) === undefined) {
-      throw new AccessRefused(`With a cookie a request that changes something needs the header "${meantHeader}: 1".`)
+    if (!safeMethods.has(context.req.method) && context.req.header(pageHeader) === undefined) {
+      throw new AccessRefused(`With a cookie a request that changes something needs the header "${pageHeader}: 1".`)
     }
     return { name: owner.name, scope: 'admin', projects: 'all', by: 'cookie' }
   }
@@ -71,7 +71,7 @@ export function gate(parts: {
   return {
     cookieName,
     isOwners(token) {
-      const waitSeconds = guesses('')
+      const waitSeconds = allowsGuess('')
       if (waitSeconds > 0) throw new TooMany('failed attempts', waitSeconds)
       return whoHolds(token, known, undefined) !== undefined
     },
@@ -84,7 +84,7 @@ export function gate(parts: {
       }
     },
     principalOf(context) {
-      const principal = shown(context)
+      const principal = authenticated(context)
       const waitSeconds = allows(principal?.name ?? '')
       if (waitSeconds > 0) throw new TooMany('requests', waitSeconds)
       return principal
@@ -101,16 +101,16 @@ export function gate(parts: {
   }
 }
 
-/** Tells how many seconds to wait; 0 to go on. A bucket per name that fills up again with time. */
+/** Returns the seconds to wait, 0 for none. Each name has a bucket that refills with time. */
 function rateLimit(perSecond: number | null): (name: string) => number {
   if (perSecond === null) return () => 0
-  const most = perSecond * 2
-  const buckets = new Map<string, { left: number; at: number }>()
+  const max = perSecond * 2
+  const buckets = new Map<string, { tokens: number; at: number }>()
   return name => {
     const now = performance.now()
-    const bucket = buckets.get(name) ?? { left: most, at: now }
-    const left = Math.min(most, bucket.left + ((now - bucket.at) / 1000) * perSecond)
-    buckets.set(name, { left: Math.max(0, left - 1), at: now })
-    return left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond))
+    const bucket = buckets.get(name) ?? { tokens: max, at: now }
+    const tokens = Math.min(max, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
+    buckets.set(name, { tokens: Math.max(0, tokens - 1), at: now })
+    return tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - tokens) / perSecond))
   }
 }

@@ -1,5 +1,5 @@
 /** Headers that every response has, and the answer to a preflight. */
-import { meantHeader } from './access-check.ts'
+import { pageHeader } from './access-check.ts'
 
 /** Nothing is framed, sniffed, or loaded from elsewhere. */
 const securityHeaders: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export function preflight(): Response {
     status: 204,
     headers: {
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': `authorization, content-type, idempotency-key, if-match, if-none-match, colloquy-fence, last-event-id, x-request-id, ${meantHeader}`,
+      'access-control-allow-headers': `authorization, content-type, idempotency-key, if-match, if-none-match, colloquy-fence, last-event-id, x-request-id, ${pageHeader}`,
       'access-control-max-age': '600',
     },
   })

@@ -1,15 +1,15 @@
-/** Who asks, and what they may. */
+/** The caller of a request, with its scope and projects. */
 import { AccessRefused } from '../../errors.ts'
 import type { AccessScope } from '../contract/endpoint.ts'
 
 export type TokenScope = 'read' | 'write' | 'admin'
 
 export interface Principal {
-  /** The actor of what they write. */
+  /** The actor of its writes. */
   name: string
   scope: TokenScope
   projects: 'all' | readonly string[]
-  /** What they showed. A cookie comes along by itself, so it needs more to be believed. */
+  /** Its credentials. A browser sends a cookie by itself, so a cookie needs further checks. */
   by: 'token' | 'cookie'
 }
 
@@ -18,7 +18,7 @@ const ranks = { open: 0, read: 1, write: 2, admin: 3 } as const
 /** @throws {AccessRefused} when the scope is too small */
 export function demandScope(principal: Principal, needed: AccessScope): void {
   if (ranks[principal.scope] >= ranks[needed]) return
-  throw new AccessRefused(`This takes a token with the scope ${needed}; "${principal.name}" has ${principal.scope}.`, {
+  throw new AccessRefused(`This needs a token with the scope ${needed}; "${principal.name}" has ${principal.scope}.`, {
     needed,
     scope: principal.scope,
   })
@@ -27,11 +27,11 @@ export function demandScope(principal: Principal, needed: AccessScope): void {
 /** @throws {AccessRefused} when the token is of other projects */
 export function demandProject(principal: Principal, project: string): void {
   if (principal.projects === 'all' || principal.projects.includes(project)) return
-  throw new AccessRefused(`The token "${principal.name}" is not good for project "${project}".`, { project })
+  throw new AccessRefused(`The token "${principal.name}" is not valid for project "${project}".`, { project })
 }
 
 /** @throws {AccessRefused} when the token is of some projects only */
 export function demandAllProjects(principal: Principal): void {
   if (principal.projects === 'all') return
-  throw new AccessRefused('This shows all projects; it takes a token that is good for all of them.')
+  throw new AccessRefused('This shows all projects; it needs a token that is valid for all of them.')
 }

@@ -1,6 +1,6 @@
 /**
- * How a browser gets in without a token in an address that lasts: the printed address carries a ticket that is good
- * once and for a while; it becomes a cookie that scripts cannot read and other sites cannot send.
+ * Tickets let a browser in without a token in its address bar. The printed address has a ticket that is valid once, for
+ * ten minutes. It becomes a cookie that scripts cannot read and other sites cannot send.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
@@ -10,7 +10,7 @@ const cookieMs = 12 * 60 * 60_000
 export interface Tickets {
   /** A new ticket. */
   issue(): string
-  /** Takes a ticket in; true the first time, while it is fresh. */
+  /** Returns true for a valid ticket, and makes it invalid. */
   redeem(ticket: string): boolean
   /** The value of a cookie, signed with the owner's token: a new token ends every cookie. */
   cookie(): { value: string; maxAgeSeconds: number }
@@ -39,9 +39,9 @@ export function tickets(token: string, clock: () => number = Date.now): Tickets 
     },
     isCookie(value) {
       const [until = '', nonce = '', signature = ''] = value.split('.')
-      const shown = Buffer.from(signature, 'base64url')
-      const made = sign(`${until}.${nonce}`)
-      return shown.length === made.length && timingSafeEqual(shown, made) && Number(until) >= clock()
+      const given = Buffer.from(signature, 'base64url')
+      const expected = sign(`${until}.${nonce}`)
+      return given.length === expected.length && timingSafeEqual(given, expected) && Number(until) >= clock()
     },
   }
 }

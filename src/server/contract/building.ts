@@ -1,4 +1,4 @@
-/** Teams that build features: set to work, stopped, and where they stand. */
+/** Teams that build features: start, stop and status. */
 import { z } from 'zod'
 import { Feature } from '../../conversation/work/item-views.ts'
 import { Id } from '../../log/events/id.ts'
@@ -80,9 +80,9 @@ export const TeamStatus = named(
     featureId: z.string(),
     name: z.string(),
     state: FeatureState,
-    /** Who works on it now, and until when its lease holds unless it is renewed. */
+    /** The process at work on it, and the end of its lease unless renewed. */
     running: z.object({ holder: z.string(), until: z.string() }).optional(),
-    /** How the last run of a team on it ended. */
+    /** The end of a team's last run on it. */
     ended: z.object({ outcome: z.string(), reason: z.string().optional(), at: z.string() }).optional(),
     worktree: z.object({ path: z.string(), branch: z.string() }).optional(),
     tasks: z.array(TaskStatus),
@@ -90,7 +90,7 @@ export const TeamStatus = named(
   }),
 )
 
-/** What whoever sets a team to work may say. */
+/** Options of a team's run. */
 const How = z.strictObject({
   limits: RalphLimits.partial().optional(),
   approvals: z.enum(['person', 'agent', 'yes', 'no']).optional(),
@@ -104,7 +104,7 @@ export const building = {
     path: `${ofFeature}/run`,
     // It runs the checks of the project, which are programs on this machine.
     scope: 'admin',
-    summary: 'Sets a team to work on a feature; answers as soon as it is, and it goes on by itself',
+    summary: 'Starts a team on a feature; answers when it has started, and the team goes on',
     params: FeaturePath,
     body: How.optional(),
     answer: TeamStatus,
@@ -114,7 +114,7 @@ export const building = {
     method: 'post',
     path: `${ofFeature}/tasks/{taskId}/ralph`,
     scope: 'admin',
-    summary: 'Sets dev to work on one task, in a Ralph loop; answers as soon as it is',
+    summary: 'Starts dev on one task, in a Ralph loop; answers when it has started',
     params: TaskPath,
     body: How.omit({ retries: true }).optional(),
     answer: TeamStatus,
@@ -124,7 +124,7 @@ export const building = {
     method: 'post',
     path: `${ofFeature}/stop`,
     scope: 'write',
-    summary: 'Stops the team on a feature, in whatever process it runs',
+    summary: 'Stops the team on a feature, in any process',
     params: FeaturePath,
     body: z.strictObject({ reason: z.string().max(10_000).optional() }).optional(),
     answer: Feature,
@@ -133,7 +133,7 @@ export const building = {
     method: 'get',
     path: `${ofFeature}/status`,
     scope: 'read',
-    summary: 'Where the team on a feature stands: tasks with their loops, reviews and landings, and what it waits for',
+    summary: 'Status of the team on a feature: tasks with their loops, reviews and landings, and open questions',
     params: FeaturePath,
     answer: TeamStatus,
   }),

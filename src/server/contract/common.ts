@@ -1,4 +1,4 @@
-/** What many endpoints have in common: parameters of paths, pages, flags in queries. */
+/** Parts that many endpoints share: parameters of paths, pages, flags in queries. */
 import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
 

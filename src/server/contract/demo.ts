@@ -1,4 +1,4 @@
-/** The demo: a team that plays from a script, in a store that is served. */
+/** The demo: a scripted team in the served store. */
 import { z } from 'zod'
 import { FeatureState } from '../../log/events/work/work.ts'
 import { inProject, named, Project } from './common.ts'
@@ -26,7 +26,7 @@ export const demo = {
     summary:
       'Sets a team that plays from a script to work on a feature, in a project that holds nothing else; answers as soon as it is, and it goes on by itself',
     params: Project,
-    /** How long each agent thinks about an answer, so that one can follow. Default 400. */
+    /** Milliseconds before each answer, so that a person can follow. Default 400. */
     body: z.strictObject({ paceMs: z.int().min(0).max(10_000).optional() }).optional(),
     answer: StartedDemo,
     status: 202,

@@ -1,10 +1,10 @@
 /**
- * What an endpoint of the API is: one object from which the server checks, the client calls, and the description is
- * made. Runs in browsers, too: nothing of Node, nothing of the server.
+ * An endpoint of the API: the server validates by it, the client calls by it, and the description is made from it. It
+ * also runs in browsers, so it imports nothing of Node or the server.
  */
 import { z } from 'zod'
 
-/** What a token must be good for. 'open' needs none. */
+/** The scope a token needs; 'open' needs no token. */
 export type AccessScope = 'open' | 'read' | 'write' | 'admin'
 
 export interface Endpoint<
@@ -24,21 +24,21 @@ export interface Endpoint<
   readonly body: Body
   readonly answer: Answer
   readonly status: 200 | 201 | 202
-  /** Where it depends on the answer. */
+  /** Set if the status depends on the answer. */
   readonly statusOf?: (answer: z.input<Answer>) => number
   /** Takes `Idempotency-Key`: repeated with the same key it gives the first result. */
   readonly keyed: boolean
   /** The answer is no JSON document but a stream of this media type. */
   readonly streams?: string
-  /** Errors also have the member `error`, as seed 003 has them. */
-  readonly seedErrors?: boolean
+  /** Errors also have the member `error`, as in Loom. */
+  readonly loomErrors?: boolean
 }
 
 type Given<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, A extends z.ZodType> = Pick<
   Endpoint,
   'method' | 'path' | 'scope' | 'summary'
 > &
-  Partial<Pick<Endpoint, 'status' | 'keyed' | 'streams' | 'seedErrors'>> & {
+  Partial<Pick<Endpoint, 'status' | 'keyed' | 'streams' | 'loomErrors'>> & {
     params?: P
     query?: Q
     body?: B
@@ -48,7 +48,7 @@ type Given<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType, A 
 
 const none = z.object({})
 
-/** An endpoint, with what was not said filled in. */
+/** Makes an endpoint, with defaults for what is left out. */
 export function endpoint<
   P extends z.ZodObject = typeof none,
   Q extends z.ZodObject = typeof none,
@@ -66,7 +66,7 @@ export function endpoint<
   }
 }
 
-/** What a caller hands in: the parameters of the path by name, the query, the body. */
+/** Input of a call: the parameters of the path by name, the query, the body. */
 export type CallOf<E extends Endpoint> = Named<z.input<E['params']>> &
   ('project' extends keyof z.input<E['params']> ? { project?: string } : unknown) &
   (Record<never, never> extends z.input<E['query']>
@@ -74,7 +74,7 @@ export type CallOf<E extends Endpoint> = Named<z.input<E['params']>> &
     : { query: z.input<E['query']> }) &
   (undefined extends z.input<E['body']> ? { body?: z.input<E['body']> } : { body: z.input<E['body']> })
 
-/** Where a path has no parameters any name would be refused otherwise, that of the query too. */
+/** Without path parameters, `Omit` would refuse every name, `query` and `body` too. */
 type Named<Params> = string extends keyof Params ? unknown : Omit<Params, 'project'>
 
 export type AnswerOf<E extends Endpoint> = z.output<E['answer']>

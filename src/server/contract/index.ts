@@ -1,10 +1,10 @@
-/** The whole contract: every endpoint there is. What is not in here is not served. */
+/** The whole contract: every endpoint that is served. */
 import { building } from './building.ts'
 import { conversations } from './conversations.ts'
 import { demo } from './demo.ts'
 import { dispatch } from './dispatch.ts'
 import type { Endpoint } from './endpoint.ts'
-import { seed003 } from './loom.ts'
+import { loom } from './loom.ts'
 import { operations } from './operations.ts'
 import { past } from './past.ts'
 import { projects } from './projects.ts'
@@ -24,7 +24,7 @@ export const contract = {
   building,
   dispatch,
   demo,
-  seed003,
+  loom,
   operations,
 }
 export type Contract = typeof contract

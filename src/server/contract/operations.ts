@@ -16,7 +16,7 @@ export const Job = z.object({
   lastEndedAt: z.string().optional(),
   lastOutcome: z.record(z.string(), z.unknown()).optional(),
   lastError: z.string().optional(),
-  /** Of a compaction: whose. */
+  /** The session of a compaction. */
   sessionId: z.string().optional(),
 })
 
@@ -31,7 +31,7 @@ export const ServerNode = named(
     seenAt: z.string(),
     /** It is the one that answers. */
     isHere: z.boolean(),
-    /** What it counts of itself: memoryBytes, loopDelayMs, subscribers, writesWaiting, runs, modelCalls, modelCallsWaiting. */
+    /** Its metrics: memoryBytes, loopDelayMs, subscribers, writesWaiting, runs, modelCalls, modelCallsWaiting. */
     figures: z.record(z.string(), z.number()).readonly(),
   }),
 )
@@ -60,7 +60,7 @@ export const operations = {
     method: 'get',
     path: '/metrics',
     scope: 'read',
-    summary: 'Figures in the format of Prometheus',
+    summary: 'Metrics in the format of Prometheus',
     answer: z.string(),
     streams: 'text/plain',
   }),
@@ -75,7 +75,7 @@ export const operations = {
     method: 'get',
     path: '/api/docs',
     scope: 'read',
-    summary: 'This description, to read',
+    summary: 'This description as a page',
     answer: z.string(),
     streams: 'text/html',
   }),
@@ -83,7 +83,7 @@ export const operations = {
     method: 'get',
     path: `${api}/me`,
     scope: 'read',
-    summary: 'Who the token says you are, and what it is good for',
+    summary: 'The name, scope and projects of the token',
     answer: z.object({
       name: z.string(),
       scope: z.enum(['read', 'write', 'admin']),
@@ -95,7 +95,7 @@ export const operations = {
     method: 'get',
     path: `${api}/events`,
     scope: 'read',
-    summary: 'Live events (SSE). Ids are positions: Last-Event-ID, or from=, goes on exactly there',
+    summary: 'Live events (SSE). Ids are positions: Last-Event-ID, or from=, continues exactly there',
     query: z.object({
       project: Id.optional(),
       conversation: Id.optional(),
@@ -104,7 +104,7 @@ export const operations = {
       type: z.string().max(1000).optional(),
       /** 'start', 'now' (default) or a position. */
       from: z.string().max(200).optional(),
-      /** Also what agents say while they say it: events `run:live`, without an id, stored nowhere. */
+      /** Also sends the deltas of running agents: events `run:live` without an id, which are not stored. */
       deltas: QueryFlag.optional(),
     }),
     answer: z.string(),
@@ -121,7 +121,7 @@ export const operations = {
     method: 'get',
     path: `${api}/nodes`,
     scope: 'read',
-    summary: 'Servers of this store that are there now, and how each does; for tokens that are good for all projects',
+    summary: 'Servers of this store with their metrics; for tokens that are valid for all projects',
     answer: z.object({ items: z.array(ServerNode) }),
   }),
   maintain: endpoint({

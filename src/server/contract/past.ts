@@ -1,4 +1,4 @@
-/** What was: a conversation, its sessions, what an agent saw and what was sent, as of a version; and all of it step by step. */
+/** Time travel: a conversation, its sessions, views and requests as of a version, and the steps between. */
 import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
 import { RequestBuilt } from '../../log/events/request.ts'
@@ -19,7 +19,7 @@ export const PastRequest = named(
     version: z.int(),
     manifest: RequestBuilt,
     request: AgentRequest,
-    /** Whether it has the size that was recorded when it was sent. */
+    /** It has the size that was recorded when it was sent. */
     isExact: z.boolean(),
   }),
 )
@@ -29,7 +29,7 @@ export const past = {
     method: 'get',
     path: `${ofConversation}/at/{version}/messages`,
     scope: 'read',
-    summary: 'Messages of then: the newest, or those before or after a version',
+    summary: 'Messages at that version: the newest, or those before or after a version',
     params: AtVersion,
     query: z.object({ limit: Limit.optional(), before: QueryNumber.optional(), after: QueryNumber.optional() }),
     answer: z.object({ items: z.array(Message) }),
@@ -38,7 +38,7 @@ export const past = {
     method: 'get',
     path: `${ofConversation}/at/{version}/sessions/{sessionId}`,
     scope: 'read',
-    summary: 'A session as it was',
+    summary: 'A session at that version',
     params: AtSession,
     answer: SessionHead,
   }),
@@ -46,7 +46,7 @@ export const past = {
     method: 'get',
     path: `${ofConversation}/at/{version}/sessions/{sessionId}/request`,
     scope: 'read',
-    summary: 'The newest request of a session that had been sent by then, rendered again from its manifest',
+    summary: 'The newest request of a session sent by then, rendered again from its manifest',
     params: AtSession,
     query: z.object({ explain: QueryFlag.optional() }),
     answer: PastRequest.nullable(),
@@ -55,7 +55,7 @@ export const past = {
     method: 'post',
     path: `${ofConversation}/at/{version}/views/preview`,
     scope: 'read',
-    summary: 'What an agent would have been sent then',
+    summary: 'The view of an agent at that version',
     params: AtVersion,
     body: PreviewBody,
     answer: AgentView,

@@ -37,14 +37,14 @@ export const projects = {
     method: 'get',
     path: `${api}/projects`,
     scope: 'read',
-    summary: 'Projects of the store that the token is good for',
+    summary: 'Projects of the store that the token is valid for',
     answer: z.object({ items: z.array(z.object({ id: z.string() })) }),
   }),
   stats: endpoint({
     method: 'get',
     path: `${inProject}/stats`,
     scope: 'read',
-    summary: 'How much there is',
+    summary: 'Totals of the project',
     params: Project,
     answer: z.object({
       conversations: z.int(),
@@ -138,7 +138,7 @@ export const projects = {
       phase: Id.optional(),
       /** Only messages before this version; for one conversation. */
       before: QueryNumber.optional(),
-      /** Conversations in which somebody of this name spoke, or this agent has a session, or about a work item. */
+      /** Conversations with a message by this name, or that this agent has a session, or about a work item. */
       participant: Id.optional(),
       agent: Id.optional(),
       ...WorkItemQuery,

@@ -1,4 +1,4 @@
-/** Runs of agents, and what agents ask people. Runs go on by themselves: whoever started one may leave. */
+/** Runs of agents, and their questions. A run goes on when its client disconnects. */
 import { z } from 'zod'
 import { Question as OpenQuestion } from '../../conversation/turns/turn-views.ts'
 import { MessageInput } from '../../log/commands/message-input.ts'
@@ -19,11 +19,11 @@ import {
 import { endpoint } from './endpoint.ts'
 
 const runFields = {
-  /** Said first, and stored before anything else; then answered. */
+  /** Stored first, then answered. */
   message: z.union([z.string().min(1), MessageInput]).optional(),
   /** Answers this stored message. */
   trigger: z.strictObject({ messageId: Id }).optional(),
-  /** Takes up what was cut off, failed or still waits: so does a body that says nothing. */
+  /** Continues what was interrupted, failed or still waits, as an empty body does. */
   retry: z.literal(true).optional(),
   /** Default: the session's, the agent type's, the project's. */
   model: z.string().min(1).max(1000).optional(),
@@ -48,7 +48,7 @@ const Wait = z.object({
 export const Run = named(
   'Run',
   z.object({
-    /** `waiting`: another run has the session; what was said is stored. */
+    /** `waiting`: another run has the session; the message is stored. */
     state: z.enum(['running', 'waiting', 'ended']),
     runId: z.string().optional(),
     sessionId: z.string(),
@@ -59,7 +59,7 @@ export const Run = named(
     messageId: z.string().optional(),
     outcome: RunOutcome.optional(),
     reason: z.string().optional(),
-    /** Its last words, and the message that has them. */
+    /** Its last answer, and the id of that message. */
     text: z.string().optional(),
     answerId: z.string().optional(),
     steps: z.int().optional(),
@@ -94,7 +94,7 @@ export const runs = {
     method: 'post',
     path: `${ofSession}/runs`,
     scope: 'write',
-    summary: "Runs the session's agent; answers 202 as soon as that is under way, with wait=true 200 at its end",
+    summary: "Runs the session's agent; answers 202 when it has started, with wait=true 200 at its end",
     params: SessionPath,
     query: Wait,
     body: z.strictObject(runFields).refine(saysOneThing, oneThing).optional(),
@@ -120,7 +120,7 @@ export const runs = {
     method: 'post',
     path: `${ofSession}/runs/stop`,
     scope: 'write',
-    summary: "Stops the session's run, and answers when it has stopped; what it said is kept",
+    summary: "Stops the session's run, and answers when it has stopped; its partial answer is kept",
     params: SessionPath,
     answer: z.object({ stopped: z.boolean() }),
   }),
@@ -128,7 +128,7 @@ export const runs = {
     method: 'get',
     path: `${inProject}/runs`,
     scope: 'read',
-    summary: 'Runs under way, oldest first, in whatever process',
+    summary: 'Runs in progress in any process, oldest first',
     params: Project,
     query: OfConversation,
     answer: z.object({ items: z.array(RunningRun) }),
@@ -145,7 +145,7 @@ export const runs = {
     method: 'get',
     path: `${inProject}/questions`,
     scope: 'read',
-    summary: 'What agents wait to be told, oldest first: questions, and leave to do something',
+    summary: 'Questions and approvals that agents wait for, oldest first',
     params: Project,
     query: OfConversation,
     answer: z.object({ items: z.array(Question) }),
@@ -154,18 +154,18 @@ export const runs = {
     method: 'get',
     path: `${api}/questions`,
     scope: 'read',
-    summary: 'The same, of every project that the token is good for',
+    summary: 'The same for every project that the token is valid for',
     answer: z.object({ items: z.array(Question) }),
   }),
   answer: endpoint({
     method: 'post',
     path: `${inProject}/questions/{questionId}/answer`,
     scope: 'write',
-    summary: 'Answers; whoever runs the agent goes on with it. Leave to do something is given with an admin token',
+    summary: 'Answers a question; the run goes on with it. An approval needs an admin token',
     params: Project.extend({ questionId: Id }),
     body: z.strictObject({
       answer: z.string().min(1).max(100_000),
-      /** The question says it. With it an answer that was lost on the way can be repeated under its key. */
+      /** The question has it. With it, a lost answer can be repeated under its key. */
       conversationId: Id.optional(),
     }),
     answer: Question,

@@ -1,4 +1,4 @@
-/** What answers are made of. The types the managers return must fit these: the compiler sees to it. */
+/** Schemas of answers that several resources share. The compiler checks that the managers' types fit them. */
 import { z } from 'zod'
 import { Checkpoint } from '../../log/events/checkpoint.ts'
 import { Metadata } from '../../log/events/metadata.ts'
@@ -36,7 +36,7 @@ export const Conversation = named(
 
 export const Sums = named('Sums', z.object({ messages: z.int(), tokens: z.int(), input: z.int(), output: z.int() }))
 
-/** The event itself is one of the facts in docs/storage.md; one that a newer program wrote passes as it is. */
+/** `event` is one of the facts in docs/storage.md, or one that a newer program wrote. */
 export const RecordedEvent = named(
   'RecordedEvent',
   z.object({
@@ -73,7 +73,7 @@ const Ledger = named(
         range: z.object({ from: z.int(), to: z.int(), messages: z.int() }).optional(),
       }),
     ),
-    /** Whose limits the budget was made from; the window beyond the budget is kept for the answer. */
+    /** The model whose limits determine the budget; the rest of its window is for the answer. */
     model: z
       .object({
         name: z.string().optional(),
@@ -89,7 +89,7 @@ const Ledger = named(
 
 const Piece = z.object({ what: z.string(), versions: Numbers.optional(), text: z.string() })
 
-/** Both renderings in pieces that say where each comes from; put together they are the rendering. */
+/** Both renderings in pieces with their origin. */
 export const ExplainedRequest = named(
   'ExplainedRequest',
   z.object({

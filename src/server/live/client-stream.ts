@@ -46,7 +46,7 @@ export class ClientStream {
     return this.#end.signal
   }
 
-  /** Whether the client has yet to read the last chunk. */
+  /** The client has yet to read the last chunk. */
   get isUnread(): boolean {
     return !this.#isReading
   }

@@ -1,4 +1,4 @@
-/** This server among those that serve the same store: says every while that it is there and how it does. */
+/** Registers this server among those of the same store, with its metrics. */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -7,16 +7,16 @@ import type { LivingNode } from '../../log/nodes.ts'
 import type { Streams } from '../live/streams.ts'
 import { version } from '../version.ts'
 
-const everyMs = 10_000
-/** Three are missed before it counts as gone: a busy machine is not a dead one. */
-const holdsForMs = 35_000
+const announceEveryMs = 10_000
+/** Three announcements may be missed before it counts as gone: a busy machine is not a dead one. */
+const validForMs = 35_000
 
 export interface NodeRegister {
   list(): Promise<Array<LivingNode & { isHere: boolean }>>
   close(): Promise<void>
 }
 
-/** Which process of those that serve one store this is. */
+/** Names this process among those that serve one store. */
 export const nodeName = `${hostname()} ${process.pid}`
 
 export function nodeRegister({
@@ -51,7 +51,7 @@ export function nodeRegister({
 
   async function announce(): Promise<void> {
     const facts = { name: nodeName, version, startedAt, figures: figures() }
-    await colloquy.nodes.announceNode({ id: own, facts, forMs: holdsForMs })
+    await colloquy.nodes.announceNode({ id: own, facts, forMs: validForMs })
     delay.reset()
   }
 
@@ -59,7 +59,7 @@ export function nodeRegister({
   let announcing: Promise<void> = announce().catch(onFailure)
   const timer = setInterval(() => {
     announcing = announcing.then(() => (isClosed ? undefined : announce())).catch(onFailure)
-  }, everyMs).unref()
+  }, announceEveryMs).unref()
 
   return {
     async list() {

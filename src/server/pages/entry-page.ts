@@ -1,4 +1,4 @@
-/** What a browser is shown that nobody let in: what to do, and a place for the token. No scripts, nothing from outside. */
+/** The page for a browser without access: instructions, and a field for the token. It has no scripts. */
 import { escaped, page } from './docs-page.ts'
 
 export function entryPage({ basePath, reason }: { basePath: string; reason: string | undefined }): string {
@@ -6,10 +6,10 @@ export function entryPage({ basePath, reason }: { basePath: string; reason: stri
     'Colloquy – enter',
     `<main class="narrow"><h1>Colloquy</h1>
 ${reason === undefined ? '' : `<p role="alert">${escaped(reason)}</p>`}
-<p>This server shows its conversations to whoever started it. There are two ways in:</p>
+<p>This server shows its conversations to the person who started it. There are two ways in:</p>
 <ol>
-<li>Open the address that <code>npm start</code> or <code>colloquy serve</code> printed. It is good once, for ten minutes; each start prints a new one.</li>
-<li>Give the token. It is in the file that the same output names, <code>token</code> beside the store.</li>
+<li>Open the address that <code>npm start</code> or <code>colloquy serve</code> printed. It is valid once, for ten minutes; each start prints a new one.</li>
+<li>Enter the token. It is in the file that the same output names, <code>token</code> next to the store.</li>
 </ol>
 <form method="post" action="${escaped(basePath)}/enter">
 <label for="token">Token</label>

@@ -1,7 +1,7 @@
 /**
- * The UI over HTTP: its files for whoever was let in, the ways in, and a page that says so to whoever was not.
+ * The UI over HTTP: its files, the ways in, and the entry page for browsers without access.
  *
- * Nothing here is open but the way in and the stylesheet of its page: what a build contains is nobody else's business.
+ * Only the ways in and the stylesheet of the entry page are open.
  */
 import type { Context } from 'hono'
 import { setCookie } from 'hono/cookie'
@@ -12,19 +12,19 @@ import { docsStyle, page } from './docs-page.ts'
 import { entryPage } from './entry-page.ts'
 import { webFiles } from './web-files.ts'
 
-/** A token and its name; anything longer is none. */
-const formBytes = 4096
+/** Maximum size of the form: a token and its name. */
+const maxFormBytes = 4096
 
 interface Ui {
   /** `GET /`: with a ticket the cookie and an address without the ticket, with a cookie the UI. */
   home(context: Context): Promise<Response>
-  /** `POST /enter`: the form of the page for who was not let in. */
+  /** `POST /enter`: the form of the entry page. */
   enter(context: Context): Promise<Response>
-  /** `GET /api/docs.css`: the stylesheet of the pages that are no part of the build. Open. */
+  /** `GET /api/docs.css`: the stylesheet of the entry page and the API description. Open. */
   style(context: Context): Response
-  /** For a path that nothing is at: a file, or the way to the UI for a browser. */
+  /** Any other path: a file of the UI, or a redirect to the UI for a browser. */
   elsewhere(context: Context): Promise<Response | undefined>
-  /** The page for a browser that nobody let in, instead of a problem in JSON. */
+  /** The entry page for a browser without access, in place of a problem in JSON. */
   entry(error: unknown, context: Context): Response | undefined
 }
 
@@ -32,12 +32,12 @@ export function ui({ door, tickets, basePath }: { door: Gate; tickets: Tickets; 
   const files = webFiles()
   const home = `${basePath}/`
 
-  function letIn(context: Context): Response {
+  function admit(context: Context): Response {
     const { value, maxAgeSeconds } = tickets.cookie()
     setCookie(context, door.cookieName(context), value, {
       httpOnly: true,
       sameSite: 'Strict',
-      // Without the slash at its end, so that it is sent there, too.
+      // Without a slash at its end, so that the cookie is sent to that path, too.
       path: basePath || '/',
       maxAge: maxAgeSeconds,
     })
@@ -47,11 +47,11 @@ export function ui({ door, tickets, basePath }: { door: Gate; tickets: Tickets; 
   async function enter(context: Context): Promise<Response> {
     const isForm = /^application\/x-www-form-urlencoded(;|$)/i.test(context.req.header('content-type') ?? '')
     const size = Number(context.req.header('content-length') ?? Number.NaN)
-    // A page of another site may send a form, too; the gate has refused its origin by now, and a browser says one.
-    if (!isForm || !(size <= formBytes) || context.req.header('origin') === undefined) throw new AccessRequired()
+    // A page of another site can send a form, too. A browser names its origin, and the gate has checked that.
+    if (!isForm || !(size <= maxFormBytes) || context.req.header('origin') === undefined) throw new AccessRequired()
     const token = new URLSearchParams(await context.req.text()).get('token')?.trim() ?? ''
     if (!door.isOwners(token)) throw new AccessRequired('That is not the token of this server')
-    return letIn(context)
+    return admit(context)
   }
 
   return {
@@ -60,11 +60,11 @@ export function ui({ door, tickets, basePath }: { door: Gate; tickets: Tickets; 
     async home(context) {
       const ticket = context.req.query('ticket')
       if (ticket !== undefined) {
-        if (tickets.redeem(ticket)) return letIn(context)
+        if (tickets.redeem(ticket)) return admit(context)
         throw new AccessRequired('The ticket was used, or is too old. Start the server again')
       }
       if (!door.principalOf(context)) throw new AccessRequired()
-      // Its files are beside it: without the slash they would be looked for one folder up.
+      // Relative addresses of its files need the slash.
       if (basePath !== '' && new URL(context.req.url).pathname === basePath) return context.redirect(home, 302)
       return (await files.answer('/', context)) ?? context.html(withoutUi(basePath))
     },

@@ -1,7 +1,4 @@
-/**
- * The files of the UI, as the build left them beside this code. Their names are read once: what is not among them is not
- * there, whatever a path says.
- */
+/** The files of the built UI. Their names are read once, so that a path cannot name any other file. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -20,11 +17,11 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
-/** Formats that are small already. */
-const packed: ReadonlySet<string> = new Set(['.png', '.woff2'])
+/** Formats that are compressed already. */
+const compressed: ReadonlySet<string> = new Set(['.png', '.woff2'])
 
 interface WebFiles {
-  /** Whether the UI was built at all. */
+  /** False when the UI was not built. */
   readonly isThere: boolean
   /** The file at a path such as `/assets/index-x1y2.js`, or undefined when there is none. */
   answer(path: string, context: Context): Promise<Response | undefined>
@@ -34,7 +31,7 @@ interface WebFile {
   body: Uint8Array<ArrayBuffer>
   etag: string
   type: string
-  isPackable: boolean
+  isCompressible: boolean
   gzipped?: Promise<Uint8Array<ArrayBuffer>>
 }
 
@@ -46,14 +43,14 @@ export function webFiles(folder: string = builtUi): WebFiles {
   const read = new Map<string, WebFile>()
 
   function fileOf(name: string): WebFile {
-    const known = read.get(name)
-    if (known) return known
+    const cached = read.get(name)
+    if (cached) return cached
     const body = new Uint8Array(readFileSync(join(folder, name)))
     const file: WebFile = {
       body,
       etag: `"${createHash('sha1').update(body).digest('base64url')}"`,
       type: types[extname(name)] ?? 'application/octet-stream',
-      isPackable: !packed.has(extname(name)),
+      isCompressible: !compressed.has(extname(name)),
     }
     read.set(name, file)
     return file
@@ -73,7 +70,7 @@ export function webFiles(folder: string = builtUi): WebFiles {
         vary: 'accept-encoding',
       }
       if (context.req.header('if-none-match')?.includes(file.etag)) return new Response(null, { status: 304, headers })
-      if (!file.isPackable || !/\bgzip\b/.test(context.req.header('accept-encoding') ?? '')) {
+      if (!file.isCompressible || !/\bgzip\b/.test(context.req.header('accept-encoding') ?? '')) {
         return new Response(file.body, { headers })
       }
       file.gzipped ??= promisify(gzip)(file.body, { level: 9 }).then(body => new Uint8Array(body))
@@ -89,7 +86,7 @@ function namesIn(folder: string): string[] {
       .map(entry => join(entry.parentPath ?? entry.path, entry.name).slice(folder.length))
       .map(name => name.replaceAll('\\', '/').replace(/^\//, ''))
   } catch {
-    // Nobody built it: the API serves all the same.
+    // The UI was not built; the API works without it.
     return []
   }
 }

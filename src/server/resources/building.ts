@@ -1,9 +1,9 @@
-/** Teams over HTTP. A team belongs to the server once it has started: it goes on when the client leaves. */
+/** Teams over HTTP. A team goes on when the client disconnects. */
 import type { Colloquy } from '../../index.ts'
 import { withoutUndefined } from '../../log/commands/omit-undefined.ts'
 import type { Handlers } from '../handler.ts'
-import { atWork } from './accepted.ts'
-import { withDemo } from './demo-place.ts'
+import { startInBackground } from './background-work.ts'
+import { withDemo } from './demo-project.ts'
 
 export function buildingHandlers(): Handlers<'building'> {
   return {
@@ -11,7 +11,7 @@ export function buildingHandlers(): Handlers<'building'> {
       const { featureId } = params
       const colloquy = await withDemo(requested, server.settings)
       const team = await teamOf(colloquy)
-      await atWork(
+      await startInBackground(
         options => team.run(featureId, { ...withoutUndefined(body ?? {}), ...options }),
         error => server.settings.trace?.warn({ error, featureId }, 'a team could not go on'),
       )
@@ -20,7 +20,7 @@ export function buildingHandlers(): Handlers<'building'> {
     async ralph({ colloquy: requested, params: { featureId, taskId }, body, server }) {
       const colloquy = await withDemo(requested, server.settings)
       const team = await teamOf(colloquy)
-      await atWork(
+      await startInBackground(
         options => team.ralph({ featureId, taskId }, { ...withoutUndefined(body ?? {}), ...options }),
         error => server.settings.trace?.warn({ error, featureId, taskId }, 'a loop could not go on'),
       )

@@ -1,9 +1,9 @@
-/** The demo over HTTP. Like any team it belongs to the server once it is at work. */
+/** The demo over HTTP. Like any team it goes on when the client disconnects. */
 import { IllegalState, NotFound } from '../../errors.ts'
 import type { Colloquy } from '../../index.ts'
 import type { Handlers } from '../handler.ts'
-import { atWork } from './accepted.ts'
-import { demoFolder, usualPaceMs } from './demo-place.ts'
+import { startInBackground } from './background-work.ts'
+import { defaultPaceMs, demoFolder } from './demo-project.ts'
 
 export function demoHandlers(): Handlers<'demo'> {
   return {
@@ -15,21 +15,21 @@ export function demoHandlers(): Handlers<'demo'> {
       }
       const demo = await import('../../app/demo/index.ts')
       const folder = demoFolder(root, project)
-      const known = await knownFeature(colloquy, demo.demoFeature)
+      const existing = await existingFeature(colloquy, demo.demoFeature)
       if (colloquy.root !== undefined) {
         throw new IllegalState(`Project ${project} has a folder of its own. The demo needs a project without one.`, {
           project,
         })
       }
-      if (known?.state === 'done') {
-        const { featureId, conversationId, state } = known
+      if (existing?.state === 'done') {
+        const { featureId, conversationId, state } = existing
         return { project, featureId, conversationId, state, folder }
       }
-      await atWork(
+      await startInBackground(
         ({ onBegun }) =>
           server.jobs.perform('demo', project, async () => {
             await demo.demoRepository(folder)
-            const settings = await demo.demoSettings(folder, { paceMs: body?.paceMs ?? usualPaceMs })
+            const settings = await demo.demoSettings(folder, { paceMs: body?.paceMs ?? defaultPaceMs })
             const within = colloquy.as({}, settings)
             const { outcome, reason } = await demo.runDemo(within, { onBegun, retries: true })
             return { outcome, ...(reason !== undefined && { reason }) }
@@ -43,20 +43,20 @@ export function demoHandlers(): Handlers<'demo'> {
 }
 
 /**
- * The feature of the demo, where it is there already.
+ * Returns the feature of the demo, if it exists.
  *
  * @throws {IllegalState} when the project holds something else
  */
-async function knownFeature(colloquy: Colloquy, { featureId, goal }: { featureId: string; goal: string }) {
+async function existingFeature(colloquy: Colloquy, { featureId, goal }: { featureId: string; goal: string }) {
   try {
-    const found = await colloquy.work.getFeature(featureId)
-    if (found.goal === goal) return found
+    const feature = await colloquy.work.getFeature(featureId)
+    if (feature.goal === goal) return feature
   } catch (error) {
     if (!(error instanceof NotFound)) throw error
     if ((await colloquy.stats()).conversations === 0) return undefined
   }
   const { project } = colloquy
-  throw new IllegalState(`Project ${project} holds work of its own. The demo needs a project that is empty.`, {
+  throw new IllegalState(`Project ${project} has other work. The demo needs an empty project.`, {
     project,
   })
 }

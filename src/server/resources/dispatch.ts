@@ -1,4 +1,4 @@
-/** Giving work to agents over HTTP. What is started belongs to the server: no client's leaving ends it. */
+/** The dispatcher and the orchestrator over HTTP. They go on when the client disconnects. */
 import type { Handlers } from '../handler.ts'
 
 export function dispatchHandlers(): Handlers<'dispatch'> {
@@ -25,10 +25,10 @@ export function dispatchHandlers(): Handlers<'dispatch'> {
     },
     async orchestrate({ colloquy, params: { conversationId }, query, body, server }) {
       const { message, agents } = body ?? {}
-      // Said before it is answered: whoever leaves then has said it.
+      // Stored first, so that the message is kept when the client disconnects.
       if (message !== undefined) {
-        const said = typeof message === 'string' ? ({ role: 'user', content: message } as const) : message
-        await colloquy.conversations.addEvent(conversationId, said)
+        const input = typeof message === 'string' ? ({ role: 'user', content: message } as const) : message
+        await colloquy.conversations.addEvent(conversationId, input)
       } else await colloquy.conversations.getConversation(conversationId)
       await colloquy.agents.model('orchestrator')
       const routing = colloquy.orchestrate(conversationId, agents ? { agents } : {})

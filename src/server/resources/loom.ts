@@ -1,27 +1,27 @@
-/** Seed 003's endpoints: sessions under its names. */
+/** Endpoints of Loom: sessions under its names. */
 import type { z } from 'zod'
 import { NotFound } from '../../errors.ts'
 import type { Colloquy, Message, Session, WorkItem } from '../../index.ts'
-import type { SeedConversation } from '../contract/loom.ts'
+import type { LoomConversation } from '../contract/loom.ts'
 import type { Handlers } from '../handler.ts'
 
-export function seed003Handlers(): Handlers<'seed003'> {
+export function loomHandlers(): Handlers<'loom'> {
   return {
     async list({ colloquy, query: { limit = 50 } }) {
       const { items } = await colloquy.sessions.listSessions({ limit })
       const conversations = []
-      for (const session of items) conversations.push(await told(colloquy, session))
+      for (const session of items) conversations.push(await conversationOf(colloquy, session))
       return { project_id: colloquy.project, limit, conversations }
     },
     async get({ colloquy, params }) {
-      return told(colloquy, await colloquy.sessions.getSession(params.id))
+      return conversationOf(colloquy, await colloquy.sessions.getSession(params.id))
     },
     async ofBead({ colloquy, params }) {
       const workItem = { type: 'bead', beadId: params.id } as const
       const { items } = await colloquy.sessions.listSessions({ workItem, status: ['active'], limit: 1 })
       const [session] = items.length > 0 ? items : (await colloquy.sessions.listSessions({ workItem, limit: 1 })).items
-      if (!session) throw new NotFound('session', params.id, 'The bead has none yet.')
-      return told(colloquy, session)
+      if (!session) throw new NotFound('session', params.id, 'The bead has no session yet.')
+      return conversationOf(colloquy, session)
     },
     async delete({ colloquy, params, write }) {
       await colloquy.sessions.deleteSession(params.id, undefined, write)
@@ -32,7 +32,7 @@ export function seed003Handlers(): Handlers<'seed003'> {
       await colloquy.sessions.resetSession(params.id, { keepSystemMessage }, write)
       return {
         success: true,
-        message: 'The session starts anew; the log keeps what was said.',
+        message: 'The session is reset; the log keeps its messages.',
         session_id: params.id,
         keep_system_message: keepSystemMessage,
       }
@@ -40,13 +40,13 @@ export function seed003Handlers(): Handlers<'seed003'> {
   }
 }
 
-async function told(colloquy: Colloquy, session: Session): Promise<z.input<typeof SeedConversation>> {
+async function conversationOf(colloquy: Colloquy, session: Session): Promise<z.input<typeof LoomConversation>> {
   const messages = await colloquy.sessions.getAllMessages(session.id)
   return {
     session_id: session.id,
     bead_id: itemId(session.workItem),
     project_id: session.project,
-    messages: messages.map(seedMessage),
+    messages: messages.map(loomMessage),
     created_at: session.createdAt,
     updated_at: session.stats.lastActivityAt,
     expires_at: session.expiresAt,
@@ -56,11 +56,11 @@ async function told(colloquy: Colloquy, session: Session): Promise<z.input<typeo
   }
 }
 
-function seedMessage({ role, content, timestamp, tokens }: Message) {
+function loomMessage({ role, content, timestamp, tokens }: Message) {
   return { role, content, timestamp, ...(tokens.count > 0 && { token_count: tokens.count }) }
 }
 
-/** Features, tasks and threads stand where the seed knows beads only. */
+/** Features, tasks and threads take the place of beads, the only work items of Loom. */
 function itemId(item: WorkItem): string {
   switch (item.type) {
     case 'bead':

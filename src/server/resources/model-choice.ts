@@ -1,4 +1,4 @@
-/** Which models a caller may choose: a name can stand for a program to start, a file to read or an address to send to. */
+/** Restricts the models a caller may choose: a name can start a program, read a file or send to an address. */
 import { AccessRefused } from '../../errors.ts'
 import type { Colloquy } from '../../index.ts'
 import { isProvidersModel } from '../../models/providers.ts'

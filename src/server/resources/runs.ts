@@ -1,4 +1,4 @@
-/** Runs and questions over HTTP. A run belongs to the server once it is started: no client's leaving ends it. */
+/** Runs and questions over HTTP. A run goes on when the client disconnects. */
 import type { z } from 'zod'
 import type { RunTarget } from '../../agents/runs/run-options.ts'
 import { IllegalState, InvalidRequest } from '../../errors.ts'
@@ -40,7 +40,7 @@ export function runHandlers(): Handlers<'runs'> {
           ? (await colloquy.agents.questions()).find(one => one.id === questionId)
           : await colloquy.agents.question(named, questionId)
       if (!question) throw new IllegalState(`There is no open question ${questionId}.`, { questionId })
-      // What it is leave for may be any program on this machine.
+      // An approval may allow any program on this machine.
       if (question.kind === 'approval') demandScope(principal, 'admin')
       const { conversationId } = question
       const answered = await colloquy.agents.answer(questionId, answer, { ...write, conversationId })

@@ -1,7 +1,7 @@
 /** Sessions over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
-import { explained } from './explain.ts'
+import { explained } from './explained-request.ts'
 import { demandModel } from './model-choice.ts'
 import { demandWorkItem, workItemIn } from './work-item-query.ts'
 

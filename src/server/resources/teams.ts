@@ -1,7 +1,7 @@
 /** Teams over HTTP. */
 import { InvalidRequest } from '../../errors.ts'
 import type { Handlers } from '../handler.ts'
-import { explained } from './explain.ts'
+import { explained } from './explained-request.ts'
 
 export function teamHandlers(): Handlers<'teams'> {
   return {

@@ -164,7 +164,7 @@ describe('a store that is not there', () => {
     const { store } = await freshColloquy()
     const refused = await runCli(['list', '--store', store], { cwd: '/' })
     expect(refused.exitCode).toBe(1)
-    expect(refused.stderr).toContain('project: has to be given')
+    expect(refused.stderr).toContain('project: required')
     expect(await runCli(['list', '--store', store, '--project', 'shop'], { cwd: '/' })).toMatchObject({ exitCode: 0 })
   })
 

@@ -9,7 +9,7 @@ import { startServe } from '../../support/serve-process.ts'
 
 /** Called elsewhere, or no JSON document. */
 const elsewhere = new Set(['operations.events'])
-const resources = new Set(['projects', 'conversations', 'past', 'sessions', 'teams', 'runs', 'seed003', 'operations'])
+const resources = new Set(['projects', 'conversations', 'past', 'sessions', 'teams', 'runs', 'loom', 'operations'])
 
 /** The same client; each answer is held against the contract. */
 function checkedClient(client: Client, called: Set<string>, problems: string[]): Client {
@@ -62,7 +62,7 @@ describe.each(Object.entries(stores))('colloquy serve on %s', (_, storeIn) => {
     await teams(client, conversationId)
     await runs(client, { sessionId, conversationId })
     await projects(client)
-    await seed003(client)
+    await loom(client)
     expect(await client.operations.verify()).toMatchObject({ clean: true })
 
     expect(problems).toEqual([])
@@ -234,11 +234,11 @@ async function projects({ projects }: Client): Promise<void> {
   expect((await projects.search({ query: { text: 'paint' } })).messages).toHaveLength(1)
 }
 
-async function seed003({ seed003, sessions }: Client): Promise<void> {
+async function loom({ loom, sessions }: Client): Promise<void> {
   const { id } = await sessions.getOrCreate({ body: { type: 'bead', agentType: 'dev', beadId: 'b-1' } })
-  await seed003.list({ query: { project_id: 'shop' } })
-  await seed003.get({ id })
-  await seed003.ofBead({ id: 'b-1' })
-  await seed003.reset({ id, body: { keep_system_message: true } })
-  await seed003.delete({ id })
+  await loom.list({ query: { project_id: 'shop' } })
+  await loom.get({ id })
+  await loom.ofBead({ id: 'b-1' })
+  await loom.reset({ id, body: { keep_system_message: true } })
+  await loom.delete({ id })
 }

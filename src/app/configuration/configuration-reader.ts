@@ -1,4 +1,4 @@
-/** Reads a project's configuration: its file, and over it the environment. Nothing is read unless somebody asks. */
+/** Reads a project's configuration: its file, and over it the environment. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
@@ -20,9 +20,9 @@ export interface ReadConfiguration {
 }
 
 /**
- * Settings for `openColloquy`. Relative paths in a file are relative to it.
+ * Returns settings for `openColloquy`. Relative paths in a file are relative to it.
  *
- * @throws {ConfigurationInvalid} when it cannot be read, or says something nobody knows
+ * @throws {ConfigurationInvalid} when it cannot be read, or has an unknown or invalid setting
  */
 export async function readConfiguration(options: ReadConfiguration = {}): Promise<Configuration> {
   let configuration: Configuration = {}
@@ -36,13 +36,13 @@ export interface ConfigurationSource {
   settings: Configuration
 }
 
-/** One by one what `readConfiguration` puts together, the weakest first: the file, then the environment. */
+/** Returns the sources of `readConfiguration` one by one, the weakest first: the file, then the environment. */
 export async function configurationSources({
   file,
   env = process.env,
 }: ReadConfiguration = {}): Promise<ConfigurationSource[]> {
-  const named = file ?? env.COLLOQUY_CONFIG
-  const place = named === undefined ? inProjectRoot() : resolve(named)
+  const chosen = file ?? env.COLLOQUY_CONFIG
+  const place = chosen === undefined ? inProjectRoot() : resolve(chosen)
   const fromFile = place === undefined ? [] : [{ from: place, settings: await readFrom(place) }]
   return [...fromFile, ...environmentSources(env)]
 }
@@ -54,7 +54,7 @@ function merged(file: Configuration, environment: Configuration): Configuration 
   }
 }
 
-/** What stands over a file holds in all projects: also where the file has something else for one of them. */
+/** Removes from the projects of a file what `over` sets: that holds in all projects. */
 export function projectsUnder(projects: NonNullable<Configuration['projects']>, over: object) {
   return Object.fromEntries(
     Object.entries(projects).map(([project, own]) => [project, withoutOverridden(ProjectOptions, own, over)]),
@@ -87,7 +87,7 @@ async function readFrom(file: string): Promise<Configuration> {
     const [reason] = error.message.split('\n')
     throw new ConfigurationInvalid({ from: file, field: 'file', reason: `it is not YAML: ${reason}` })
   }
-  /** Of the setting, or of the nearest thing around it that stands in the file. */
+  /** Finds the line of a setting, or of the nearest group around it that is in the file. */
   const lineOf = (path: readonly string[]): number | undefined => {
     for (let depth = path.length; depth > 0; depth--) {
       const node = document.getIn(path.slice(0, depth), true)
@@ -119,7 +119,7 @@ function placedProjects(projects: NonNullable<Configuration['projects']>, folder
   return Object.fromEntries(placed) as typeof projects
 }
 
-/** Of the environment these are settings; other names are not ours to judge. */
+/** The variables that are settings. Other names are ignored. */
 const variables: Readonly<Record<string, (text: string) => unknown>> = {
   COLLOQUY_STORE: store => ({ store }),
   COLLOQUY_PROJECT: project => ({ project }),

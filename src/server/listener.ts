@@ -68,7 +68,7 @@ export async function listen(server: ColloquyServer, options: Listen): Promise<R
   }
 }
 
-/** How many requests each connection is at. Node's own count leaves out connections that never sent one. */
+/** Counts the requests of each connection. Node's own count leaves out connections that never sent one. */
 function tracked(http: Server): Map<Socket, number> {
   const connections = new Map<Socket, number>()
   http.on('connection', (socket: Socket) => {

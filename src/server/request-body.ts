@@ -1,11 +1,11 @@
-/** Takes in the body of a request: bounded, JSON, not nested too deep. */
+/** Reads the body of a request: JSON of limited size and nesting. */
 import type { IncomingMessage } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
 import type { Limits } from '../app/configuration/server-settings.ts'
 import { BodyTooLarge, InvalidInput, NotJson } from '../errors.ts'
 
-/** Undefined when there is none. */
+/** Returns undefined when there is no body. */
 export async function readBody(context: Context, { bodyBytes, depth }: Limits): Promise<unknown> {
   const text = await readText(context, bodyBytes)
   if (text === '') return undefined
@@ -21,7 +21,6 @@ async function readText(context: Context, limit: number): Promise<string> {
   const length = context.req.header('content-length')
   if (length !== undefined && Number(length) > limit) throw new BodyTooLarge(limit)
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>
-  // From the socket itself: a web stream around it would be built for a single piece of text.
   if (incoming) return incomingText(incoming as IncomingMessage, limit)
   const text = await context.req.text()
   if (Buffer.byteLength(text) > limit) throw new BodyTooLarge(limit)
@@ -41,23 +40,23 @@ function incomingText(incoming: IncomingMessage, limit: number): Promise<string>
       incoming.off('data', take)
       reject(new BodyTooLarge(limit))
     }
-    let isWhole = false
-    // A body that came whole is closed too: an error nobody sees would cost more than reading it.
-    const cutOff = () => {
-      if (!isWhole) reject(new NotJson('The body ended before it was whole.', 400))
+    let isComplete = false
+    // A complete body is closed, too.
+    const refuse = () => {
+      if (!isComplete) reject(new NotJson('The body is incomplete: the connection ended early.', 400))
     }
     incoming.on('data', take)
     incoming.on('end', () => {
-      isWhole = true
+      isComplete = true
       resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8'))
     })
-    incoming.on('error', cutOff)
-    incoming.on('close', cutOff)
+    incoming.on('error', refuse)
+    incoming.on('close', refuse)
   })
 }
 
-/** One pass over the text, before anything is built of it: a parser may run out of stack where this does not. */
-function refuseDepth(text: string, deepest: number): void {
+/** Runs before the parser, which runs out of stack on deep nesting. */
+function refuseDepth(text: string, maxDepth: number): void {
   let depth = 0
   let isInString = false
   for (let at = 0; at < text.length; at++) {
@@ -67,7 +66,7 @@ function refuseDepth(text: string, deepest: number): void {
       else if (character === 0x22) isInString = false
     } else if (character === 0x22) isInString = true
     else if (character === 0x7b || character === 0x5b) {
-      if (++depth > deepest) throw new InvalidInput('body', `must not be nested deeper than ${deepest} levels`)
+      if (++depth > maxDepth) throw new InvalidInput('body', `must not be nested deeper than ${maxDepth} levels`)
     } else if (character === 0x7d || character === 0x5d) depth--
   }
 }

@@ -1,7 +1,7 @@
-/** What is set to work and goes on by itself: whoever asks for it is answered when it has begun. */
+/** Work that goes on after its request is answered. */
 
-/** Until `work` says that it has begun; what goes wrong before is the caller's to know, and later `onFailure`'s. */
-export function atWork(
+/** Resolves when `work` has begun. Earlier errors reject, later ones go to `onFailure`. */
+export function startInBackground(
   work: (options: { onBegun: () => void }) => Promise<unknown>,
   onFailure: (error: unknown) => void,
 ): Promise<void> {

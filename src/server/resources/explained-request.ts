@@ -1,4 +1,4 @@
-/** A request that says of each of its words where it comes from. */
+/** A request with its explanation: both renderings in pieces with their origin. */
 import type { AgentRequest } from '../../index.ts'
 
 export function explained<R extends Pick<AgentRequest, 'explain'>>(
