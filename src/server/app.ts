@@ -24,7 +24,7 @@ import { nodeRegister } from './operation/nodes.ts'
 import { ui } from './pages/ui.ts'
 import { problemOf, problemResponse } from './problem.ts'
 import { readBody } from './request-body.ts'
-import { checkParts } from './request-check.ts'
+import { checkParts, writeOptions } from './request-check.ts'
 import { buildingHandlers } from './resources/building.ts'
 import { conversationHandlers } from './resources/conversations.ts'
 import { demoHandlers } from './resources/demo.ts'
@@ -40,7 +40,6 @@ import { workHandlers } from './resources/work.ts'
 import type { ServerParts } from './server-parts.ts'
 import { type ServerSettings, serverSettings } from './settings.ts'
 import { version } from './version.ts'
-import { writeOptions } from './write-options.ts'
 
 export interface CreateServer {
   colloquy: Colloquy

@@ -4,7 +4,6 @@ import type { RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Store } from '../../log/store.ts'
 import { type Update, type UpdateNamed, updateNames, updateOf } from '../../log/views/update.ts'
 import { checkAsked } from './input-schemas.ts'
-import { keepProcessAlive } from './keep-process-alive.ts'
 
 export interface UpdatesOptions<Name extends Update['name'] = Update['name']> {
   /** 'start', 'now' (default), or the position of the last update seen. */
@@ -69,5 +68,18 @@ async function* updatesOf<T extends Update>(
     if (done) return
     const update = sharedUpdate(value)
     if (isWanted(update)) yield update
+  }
+}
+
+/**
+ * Keeps the process alive while it waits, as a read of a socket does: a program that waits for the next update is not
+ * over.
+ */
+async function keepProcessAlive<T>(result: Promise<T>): Promise<T> {
+  const timer = setInterval(() => undefined, 2 ** 30)
+  try {
+    return await result
+  } finally {
+    clearInterval(timer)
   }
 }
