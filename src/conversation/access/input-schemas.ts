@@ -7,10 +7,10 @@ import { Id } from '../../log/events/id.ts'
 import { Role } from '../../log/events/message.ts'
 import { isDay } from '../../log/events/time.ts'
 import { BeadState, FeatureState, TaskState } from '../../log/events/work/work.ts'
-import { WorkItem } from '../../log/events/work-item.ts'
+import { WorkItem, WorkItemType } from '../../log/events/work-item.ts'
 import type { Progress } from '../../log/upkeep.ts'
-import type { ConversationStatus } from '../../log/views/conversation.ts'
-import type { SessionStatus } from '../../log/views/session.ts'
+import { ConversationStatus } from '../../log/views/conversation.ts'
+import { SessionStatus } from '../../log/views/session.ts'
 
 const Limit = z.int('must be a whole number').positive('must be a positive whole number')
 const Version = z.int('must be a whole number').nonnegative('must not be negative')
@@ -30,13 +30,13 @@ const Signal = z.custom<AbortSignal>(isSignal, 'must be an AbortSignal')
 const inputs = {
   conversations: z.strictObject({
     ...Page,
-    status: z.array(z.enum(['active', 'completed', 'archived'] satisfies ConversationStatus[])).optional(),
-    type: z.enum(['feature', 'task', 'bead', 'thread']).optional(),
+    status: z.array(ConversationStatus).optional(),
+    type: WorkItemType.optional(),
     branchesOf: z.string().optional(),
   }),
   sessions: z.strictObject({
     ...Page,
-    status: z.array(z.enum(['active', 'archived', 'expired', 'deleted'] satisfies SessionStatus[])).optional(),
+    status: z.array(SessionStatus).optional(),
     conversationId: Id.optional(),
     workItem: WorkItem.optional(),
     agentName: Id.optional(),

@@ -1,6 +1,7 @@
 /** A session as callers see it: its head, and the running sums of its messages. */
 import { z } from 'zod'
 import type { Engine } from '../../log/engine.ts'
+import { WorkItemType } from '../../log/events/work-item.ts'
 import { ownCopy } from '../../log/freeze.ts'
 import { expiryOf, SessionHead } from '../../log/views/session.ts'
 import { lifeOf, windowOf } from '../../log/windows.ts'
@@ -26,7 +27,7 @@ export const SessionStats = z
 export type SessionStats = z.infer<typeof SessionStats>
 
 export const Session = SessionHead.extend({
-  type: z.enum(['feature', 'task', 'bead', 'thread']),
+  type: WorkItemType,
   /** ISO time it ends without further use; null for never. */
   expiresAt: z.string().nullable(),
   stats: SessionStats,

@@ -2,13 +2,14 @@
 import { z } from 'zod'
 import { FeatureState, TaskState } from '../../log/events/work/work.ts'
 import { WorkItem } from '../../log/events/work-item.ts'
+import { ConversationStatus } from '../../log/views/conversation.ts'
 import { BeadWork, FeatureWork, GraphTask, WorkAttempts, WorkStanding, WorkState } from '../../log/views/work/work.ts'
 
 const ids = z.array(z.string()).readonly()
 
 const ofConversation = {
   conversationId: z.string(),
-  status: z.enum(['active', 'completed', 'archived']),
+  status: ConversationStatus,
   version: z.int(),
   createdAt: z.string(),
   /** ISO time of the newest event. */

@@ -10,6 +10,8 @@ export const WorkItem = z.discriminatedUnion('type', [
 ])
 export type WorkItem = z.infer<typeof WorkItem>
 
+export const WorkItemType = z.enum(['feature', 'task', 'bead', 'thread'])
+
 /** Returns one string per work item within a project. Used for look-up only and never parsed. */
 export function workItemKey(item: WorkItem): string {
   switch (item.type) {

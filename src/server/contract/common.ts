@@ -1,6 +1,7 @@
 /** Parts that many endpoints share: parameters of paths, pages, flags in queries. */
 import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
+import { WorkItemType } from '../../log/events/work-item.ts'
 
 export const Project = z.object({ project: Id })
 export const ConversationPath = z.object({ project: Id, conversationId: Id })
@@ -31,7 +32,6 @@ export function oneOrMore<T extends string>(choices: z.ZodEnum<{ [K in T]: K }>)
 
 export const Paging = { cursor: Cursor.optional(), limit: Limit.optional() }
 
-export const WorkItemType = z.enum(['feature', 'task', 'bead', 'thread'])
 /** A work item in a query: its type, and the ids that go with it. */
 export const WorkItemQuery = {
   type: WorkItemType.optional(),

@@ -4,7 +4,8 @@ import { ConversationInput } from '../../log/commands/conversation-input.ts'
 import { MessageInput } from '../../log/commands/message-input.ts'
 import { Id } from '../../log/events/id.ts'
 import { Metadata } from '../../log/events/metadata.ts'
-import { WorkItem } from '../../log/events/work-item.ts'
+import { WorkItem, WorkItemType } from '../../log/events/work-item.ts'
+import { ConversationStatus } from '../../log/views/conversation.ts'
 import { Message } from '../../log/views/message.ts'
 import { SessionHead } from '../../log/views/session.ts'
 import {
@@ -19,7 +20,6 @@ import {
   Project,
   QueryFlag,
   QueryNumber,
-  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Comparison, Conversation, RecordedEvent, Sums } from './shapes.ts'
@@ -39,7 +39,7 @@ export const conversations = {
     summary: 'Conversations, most recently active first',
     params: Project,
     query: z.object({
-      status: oneOrMore(z.enum(['active', 'completed', 'archived'])).optional(),
+      status: oneOrMore(ConversationStatus).optional(),
       type: WorkItemType.optional(),
       /** Only branches of this conversation. */
       branchesOf: Id.optional(),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Id } from '../../log/events/id.ts'
 import { Role } from '../../log/events/message.ts'
-import { WorkItem } from '../../log/events/work-item.ts'
+import { WorkItem, WorkItemType } from '../../log/events/work-item.ts'
 import { SearchHit, TitleHit } from '../../log/search.ts'
 import {
   api,
@@ -15,7 +15,6 @@ import {
   QueryNumber,
   Time,
   WorkItemQuery,
-  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { Conversation } from './shapes.ts'

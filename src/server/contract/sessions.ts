@@ -10,7 +10,9 @@ import { Id } from '../../log/events/id.ts'
 import { Metadata } from '../../log/events/metadata.ts'
 import { SessionConfigured } from '../../log/events/session.ts'
 import { Strategy } from '../../log/events/strategy.ts'
+import { WorkItemType } from '../../log/events/work-item.ts'
 import { Message } from '../../log/views/message.ts'
+import { SessionStatus } from '../../log/views/session.ts'
 import { CheckpointDiff } from '../../request/compaction/diff.ts'
 import {
   ConversationPath,
@@ -26,7 +28,6 @@ import {
   QueryNumber,
   SessionPath,
   WorkItemQuery,
-  WorkItemType,
 } from './common.ts'
 import { endpoint } from './endpoint.ts'
 import { AgentRequest, CompactOutcome, SessionMetrics } from './shapes.ts'
@@ -55,7 +56,7 @@ export const sessions = {
       conversationId: Id.optional(),
       agentName: Id.optional(),
       ...WorkItemQuery,
-      status: oneOrMore(z.enum(['active', 'archived', 'expired', 'deleted'])).optional(),
+      status: oneOrMore(SessionStatus).optional(),
       ...Paging,
     }),
     answer: listOf(Session),

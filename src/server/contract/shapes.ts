@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Checkpoint } from '../../log/events/checkpoint.ts'
 import { Metadata } from '../../log/events/metadata.ts'
 import { WorkItem } from '../../log/events/work-item.ts'
+import { ConversationStatus } from '../../log/views/conversation.ts'
 import { Message } from '../../log/views/message.ts'
 import { RunsState } from '../../log/views/runs.ts'
 import { named } from './common.ts'
@@ -15,7 +16,7 @@ export const Conversation = named(
     id: z.string(),
     project: z.string(),
     title: z.string(),
-    status: z.enum(['active', 'completed', 'archived']),
+    status: ConversationStatus,
     workItem: WorkItem,
     tracingId: z.string().optional(),
     metadata: Metadata,
