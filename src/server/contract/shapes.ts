@@ -6,6 +6,7 @@ import { WorkItem } from '../../log/events/work-item.ts'
 import { ConversationStatus } from '../../log/views/conversation.ts'
 import { Message } from '../../log/views/message.ts'
 import { RunsState } from '../../log/views/runs.ts'
+import { Ledger } from '../../request/assembly/ledger.ts'
 import { named } from './common.ts'
 
 const Numbers = z.array(z.int()).readonly()
@@ -55,38 +56,6 @@ export const RecordedEvent = named(
 )
 
 export const RequestMessage = z.object({ role: z.enum(['user', 'assistant']), content: z.unknown() })
-
-const Ledger = named(
-  'Ledger',
-  z.object({
-    budget: z.number(),
-    used: z.number(),
-    free: z.number(),
-    calibrated: z.number(),
-    isMeasured: z.boolean(),
-    entries: z.array(
-      z.object({
-        what: z.string(),
-        fate: z.enum(['kept', 'trimmed', 'summarised', 'left-out']),
-        tokens: z.number(),
-        why: z.string(),
-        versions: Numbers.optional(),
-        range: z.object({ from: z.int(), to: z.int(), messages: z.int() }).optional(),
-      }),
-    ),
-    /** The model whose limits determine the budget; the rest of its window is for the answer. */
-    model: z
-      .object({
-        name: z.string().optional(),
-        known: z.boolean(),
-        contextWindow: z.number(),
-        outputLimit: z.number(),
-        inputLimit: z.number().optional(),
-      })
-      .optional(),
-    notes: z.array(z.string()),
-  }),
-)
 
 const Piece = z.object({ what: z.string(), versions: Numbers.optional(), text: z.string() })
 
