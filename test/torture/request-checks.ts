@@ -1,6 +1,13 @@
 /** Promises 5, 6, 7, 8 and 12 about any request, checked from outside. Each broken one is a sentence. */
 import { isDeepStrictEqual } from 'node:util'
-import { type AgentRequest, type Checkpoint, type RequestMessage, type RequestPart, requestFor } from 'colloquy'
+import {
+  type AgentRequest,
+  type Checkpoint,
+  type Message,
+  type RequestMessage,
+  type RequestPart,
+  requestFor,
+} from 'colloquy'
 import type { BudgetTooSmall } from 'colloquy/errors'
 import { ruleBreaks } from '../support/provider-rules.ts'
 import type { Ask } from './request-cases.ts'
@@ -21,7 +28,14 @@ interface Checking {
 }
 
 export function checkRequest(checking: Checking): string[] {
-  return [...budget(checking), ...coverage(checking), ...legality(checking), ...forms(checking), ...content(checking)]
+  return [
+    ...budget(checking),
+    ...coverage(checking),
+    ...instruction(checking),
+    ...legality(checking),
+    ...forms(checking),
+    ...content(checking),
+  ]
 }
 
 /** [P5] Inside the budget, by the ledger and by counting what is really sent, in both renderings. */
@@ -50,7 +64,9 @@ function placesOf({ ledger }: AgentRequest) {
   const versionsOf = (wanted: (why: string) => boolean) =>
     ledger.entries.flatMap(one => (one.what === 'message' && wanted(one.why) ? (one.versions ?? []) : []))
   const range = ledger.entries.find(one => one.fate === 'summarised')?.range
-  return { pinned: versionsOf(why => why === 'pinned'), kept: versionsOf(why => why !== 'pinned'), range }
+  // The person's instruction stays like a pinned message, wherever it stands.
+  const isStanding = (why: string) => why === 'pinned' || why.startsWith('the person’s instruction')
+  return { pinned: versionsOf(isStanding), kept: versionsOf(why => !isStanding(why)), range }
 }
 
 /** [P6] Every visible version in exactly one of pinned, checkpointed, kept, omitted; and omitted is counted. */
@@ -84,6 +100,25 @@ function coverage({ table, seat, request, asked }: Checking): string[] {
   const said = request.omitted > 0 ? `${request.omitted} older messages are left out` : ''
   if (!request.systemPrompt.includes(said)) problems.push('[P6] what was left out is not said')
   return problems
+}
+
+/** [P10] The newest instruction of a person, and the one that opened the turn, whatever was left out. */
+function instruction({ table, seat, request, asked }: Checking): string[] {
+  const { pinned, kept } = placesOf(request)
+  const sent = new Set([...pinned, ...kept, ...caughtUp(request)])
+  const isPerson = ({ message }: Said) => isInstruction(message) && message.version !== asked.stored?.message.version
+  const newest = table.window(seat).findLast(isPerson)?.message.version
+  const isAnswer = asked.stored && isInstruction(asked.stored.message)
+  return newest === undefined || isAnswer || sent.has(newest) ? [] : [`[P10] the instruction ${newest} is not in it`]
+}
+
+function isInstruction({ role, internal, parts }: Message): boolean {
+  if (role !== 'user' || internal || parts.some(part => part.type === 'tool-result')) return false
+  return parts.some(part => (part.type === 'text' ? part.text.trim() !== '' : part.type === 'file'))
+}
+
+function caughtUp({ ledger }: AgentRequest): number[] {
+  return ledger.entries.flatMap(one => (one.what === 'catch-up' ? (one.versions ?? []) : []))
 }
 
 /** [P7] What providers accept: alternation, a user first and last, results right behind their calls, nothing invented. */
@@ -261,7 +296,7 @@ export function checkRefusal({
 
 /** Tokens of a description with its heading; and of the shortest form of a message, with the notice of an omission. */
 const largestDescription = 250
-const leastMessage = 190
+const leastMessage = 190 + 2 * 100
 
 function partsOf(messages: readonly RequestMessage[]): RequestPart[] {
   return messages.flatMap(message => message.content)

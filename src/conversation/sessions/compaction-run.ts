@@ -11,6 +11,7 @@ import type { Engine, Scope } from '../../log/engine.ts'
 import type { Checkpoint, CheckpointItem, CompactionReason } from '../../log/events/checkpoint.ts'
 import type { ConversationEvent } from '../../log/events/event.ts'
 import type { Lease } from '../../log/leases.ts'
+import { isInstruction } from '../../log/views/instructions.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import { type Window, windowOf } from '../../log/windows.ts'
@@ -119,7 +120,12 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       tokensBefore: before,
       author,
     })
-    const summary = await summarise(engine, input, covered, upTo)
+    const next = messages[covered.length]
+    const summary = await summarise(engine, input, {
+      covered,
+      upTo,
+      endsInsideTurn: next !== undefined && !isInstruction(next),
+    })
     cost = summary.cost
     if ('problem' in summary) return await fail(summary.problem, input.isSecondFailure)
     const { checkpoint } = summary
@@ -207,8 +213,7 @@ function cutOf(messages: readonly Message[], keep: CompactInput['keep']): number
 async function summarise(
   engine: Engine,
   input: CompactInput,
-  covered: readonly Message[],
-  upTo: number,
+  { covered, upTo, endsInsideTurn }: { covered: readonly Message[]; upTo: number; endsInsideTurn: boolean },
 ): Promise<({ checkpoint: Checkpoint } | { problem: string }) & { cost?: number | undefined }> {
   const { base, computed, estimator, model, modelWindow, maxCheckpointTokens } = input
   const carried = boundCarried(computed.carried, foldCarried(computed.carried, base?.carried, covered), {
@@ -232,6 +237,7 @@ async function summarise(
           delta: summariseOffline({
             items,
             messages: chunk,
+            endsInsideTurn,
             maxTokens: Math.floor(maxCheckpointTokens / 2),
             estimator,
           }),

@@ -28,6 +28,7 @@ import { eventAt } from '../access/session-access.ts'
 import { recallQuotes } from './recall-quotes.ts'
 import { firstSystemMessage } from './session-messages.ts'
 import { sharedKnowledge } from './shared-knowledge.ts'
+import { standingInstructions } from './standing-instructions.ts'
 import { messagesAt, newestStretch } from './window-messages.ts'
 
 /** The heads that a request is built from, as they are now or were at an earlier version. */
@@ -78,12 +79,14 @@ export async function loadInputs({ engine, project, heads, trigger, options, dra
   const { known, unseen } = await newestOf(engine, session, { window, strategy, budget })
   const messages = [...known.messages, ...(unseen?.messages ?? [])]
   const message = await triggerMessage(engine, session, trigger, messages)
+  const instructions = await standingInstructions(store, { session, conversation, end, messages, trigger: message })
   const outside = await messagesOutside(engine, session, {
     window,
     conversation,
     messages,
     trigger: message?.version,
     systemMessage,
+    instructions: instructions.unread,
   })
   const inputs: RequestInputs = {
     session,
@@ -102,6 +105,8 @@ export async function loadInputs({ engine, project, heads, trigger, options, dra
     known,
     unseen,
     trigger: message ?? (trigger as string),
+    instructions: instructions.versions,
+    unreadInstructions: instructions.unread,
     ...outside,
     systemMessage,
     quotes: [],
@@ -119,7 +124,7 @@ async function quotesFor(store: Store, request: FittedRequest): Promise<QuotedMe
     session: inputs.session,
     text: sections.trigger.text,
     before: Math.min(oldest, inputs.end + 1),
-    except: [...inputs.pinned.map(({ version }) => version), sections.trigger.version],
+    except: [...inputs.pinned.map(({ version }) => version), ...inputs.instructions, sections.trigger.version],
   })
 }
 
@@ -180,12 +185,15 @@ async function messagesOutside(
     messages,
     trigger,
     systemMessage,
+    instructions,
   }: {
     window: Window
     conversation: ConversationInfo | undefined
     messages: readonly Message[]
     trigger: number | undefined
     systemMessage: number | undefined
+    /** Instructions that were read apart from the others. */
+    instructions: readonly Message[]
   },
 ): Promise<Pick<RequestInputs, 'contents' | 'pinned' | 'readElsewhere'>> {
   const versions = new Set(messages.map(message => message.version))
@@ -195,8 +203,9 @@ async function messagesOutside(
       ({ version, of }) => version > window.start && !versions.has(version) && (versions.has(of) || of === trigger),
     )
     .map(({ version }) => version)
+  const elsewhere = new Set([trigger, ...versions, ...instructions.map(message => message.version)])
   const pinnedVersions = [...kept, ...(conversation?.pins ?? []).filter(version => version > windowStart)].filter(
-    version => version !== trigger && !versions.has(version),
+    version => !elsewhere.has(version),
   )
   if (systemMessage !== undefined) pinnedVersions.push(systemMessage)
   const isFarTrigger = trigger !== undefined && trigger > window.start && !versions.has(trigger)
@@ -209,7 +218,7 @@ async function messagesOutside(
   return {
     contents: contents.filter(message => message.resolves),
     pinned,
-    readElsewhere: [...pinned.filter(message => !versions.has(message.version)), ...farTrigger],
+    readElsewhere: [...pinned.filter(message => !versions.has(message.version)), ...instructions, ...farTrigger],
   }
 }
 

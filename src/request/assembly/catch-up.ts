@@ -29,11 +29,11 @@ function handOffSize(handOff: HandOff | undefined): number {
   return handOff ? handOff.tokens + overhead.message : 0
 }
 
-/** `keepPinned` gets the messages that leave the block: pinned ones stay in the request. */
+/** `keep` gets the messages that leave the block, and returns those that leave the request too. */
 export function fitCatchUp(
   catchUp: CatchUp | undefined,
   most: number,
-  keepPinned: (leaving: readonly Message[]) => void,
+  keep: (leaving: readonly Message[]) => readonly Message[],
 ): PackedCatchUp | undefined {
   if (!catchUp) return undefined
   const { messages, earlier, since, handOff } = catchUp
@@ -41,9 +41,7 @@ export function fitCatchUp(
   let size = overhead.section + noticeTokens + handOffSize(handOff)
   while (first > 0 && size + messageSize(messages[first - 1]!) <= most) size += messageSize(messages[--first]!)
   if (first > 0) first = cutBehindContents(messages, first)
-  const left = messages.slice(0, first)
-  keepPinned(left)
-  const dropped = left.filter(message => !message.pinned)
+  const dropped = keep(messages.slice(0, first))
   return {
     messages: messages.slice(first),
     omitted: {

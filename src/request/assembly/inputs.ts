@@ -37,6 +37,10 @@ export interface RequestInputs {
   unseen: Stretch | undefined
   /** The text, or the stored message, that the request answers. */
   trigger: string | Message
+  /** Versions of the person's instructions that stay in the request: the newest, and the one that opened the turn. */
+  instructions: ReadonlySet<number>
+  /** Those of them that are outside the stretches that were read. */
+  unreadInstructions: readonly Message[]
   /** Contents of references that are recorded outside the stretches that were read. */
   contents: readonly Message[]
   /** Messages that stay in the request although they are outside the stretches: pinned, kept by a reset, the system message. */

@@ -13,6 +13,7 @@ export function account({
   changes,
   recall,
   pinned,
+  standing,
   history,
   omitted,
   catchUp,
@@ -23,6 +24,7 @@ export function account({
   changes: TextSection
   recall: readonly Quote[]
   pinned: readonly Message[]
+  standing: readonly Message[]
   history: readonly Message[]
   omitted: { messages: number; tokens: number }
   catchUp: PackedCatchUp | undefined
@@ -65,6 +67,17 @@ export function account({
       range: { from: (sections.checkpoint?.upTo ?? 0) + 1, to: Math.max(1, first - 1), messages: omitted.messages },
     })
   }
+  const given = [...sections.history, ...sections.standing, ...(sections.catchUp?.messages ?? [])]
+  for (const message of standing) {
+    const isWhole = given.includes(message)
+    note({
+      what: 'message',
+      fate: isWhole ? 'kept' : 'trimmed',
+      tokens: messageSize(message),
+      why: isWhole ? standingReason : `${standingReason}; it alone is larger than a quarter of the budget`,
+      versions: [message.version],
+    })
+  }
   // The kept messages are the newest of the given ones.
   const left = sections.history.length - history.length
   for (const [index, message] of history.entries()) {
@@ -101,3 +114,6 @@ export function account({
   })
   return entries
 }
+
+/** Why a message is in the request although its place in the history is left out. */
+const standingReason = 'the person’s instruction stays'

@@ -84,7 +84,10 @@ function promptPieces(packed: Packed, options: TranscriptOptions): Piece[] {
     pinnedPieces(packed.pinned, options),
     titled(
       'Recent conversation',
-      paragraphs([piece('notice', noticeOf(packed)), conversation('history', packed.history, options)]),
+      paragraphs([
+        piece('notice', noticeOf(packed)),
+        conversation('history', [...packed.standing, ...packed.history], options),
+      ]),
     ),
     behindHistory(packed, options),
   ])
@@ -93,7 +96,8 @@ function promptPieces(packed: Packed, options: TranscriptOptions): Piece[] {
 /** `origins` takes in what the parts that are no message's own are made of. */
 function messagesOf(packed: Packed, options: TranscriptOptions, origins?: Map<RequestPart, Piece[]>): RequestMessage[] {
   const { message: whole } = packed.trigger
-  const messages = transcript(whole ? [...packed.history, whole] : packed.history, {
+  const history = [...packed.standing, ...packed.history]
+  const messages = transcript(whole ? [...history, whole] : history, {
     ...options,
     goesOn: whole !== undefined,
   })

@@ -74,6 +74,9 @@ export function renderSections(inputs: RequestInputs, tools: RenderTools): Rende
       pinned: inputs.pinned,
       history: inPlace(known),
       earlier: unreadIn(inputs.known, inputs.readElsewhere),
+      tokensBefore: tokensBefore(inputs.known),
+      instructions: inputs.instructions,
+      standing: inputs.unreadInstructions,
       ...(unseen && { catchUp: catchUpOf(inputs, unseen, news, estimator) }),
       state: count(renderState(computed.state, facts, { maxTokens, estimator })),
       changes: count(context ? renderVolatileContext(context) : ''),
@@ -139,6 +142,10 @@ function catchUpOf(
     since,
     ...(handOff && { handOff }),
   }
+}
+
+function tokensBefore({ sums, messages }: Stretch): number {
+  return sums.tokens - messages.reduce((sum, message) => sum + message.tokens.count, 0)
 }
 
 /** The rest of a stretch, which is known by its sums alone. */

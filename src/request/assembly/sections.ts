@@ -78,6 +78,12 @@ export interface Sections {
   /** The newest messages of the window, oldest first, without the trigger and without pinned ones. */
   history: readonly Message[]
   earlier: Earlier
+  /** Tokens of the window before the first message of the history, whatever became of them. */
+  tokensBefore: number
+  /** Versions of the person's instructions that stay in the request, wherever they stand. */
+  instructions: ReadonlySet<number>
+  /** Those of them that are not in the history or the catch-up: behind the checkpoint, or older than what was read. */
+  standing: readonly Message[]
   /** Absent for an agent that never acknowledged anything: then everything is history. */
   catchUp?: CatchUp
   /** The computed state: open calls, loops, delegations, shared knowledge. */

@@ -36,9 +36,20 @@ describe('cutPoint', () => {
     expect(cutPoint({ messages: [], keepTokens: 0 })).toBeUndefined()
   })
 
-  it('keeps the current turn whole, however large', () => {
-    expect(cutPoint({ messages: log('u', 'a', 'u', 'a:1', 'r:1', 'a'), keepTokens: 0 })).toBe(20)
-    expect(cutPoint({ messages: log('u', 'a:1', 'r:1', 'a'), keepTokens: 0 })).toBeUndefined()
+  it('cuts a turn that is too large inside, at whole pairs', () => {
+    const messages = log('u', 'a', 'u', 'a:1', 'r:1', 'a')
+    expect(cutPoint({ messages, keepTokens: 0 })).toBe(60)
+    expect(cutPoint({ messages, keepTokens: 250 })).toBe(50)
+    expect(cutPoint({ messages, keepTokens: 400 })).toBe(20)
+  })
+
+  it('keeps an instruction that nobody has answered yet', () => {
+    expect(cutPoint({ messages: log('u', 'a', 'u'), keepTokens: 0 })).toBe(20)
+    expect(cutPoint({ messages: log('u'), keepTokens: 0 })).toBeUndefined()
+  })
+
+  it('keeps calls that still run', () => {
+    expect(cutPoint({ messages: log('u', 'a', 'a:1', 'r:1', 'a:2'), keepTokens: 0 })).toBe(40)
   })
 
   it('7: parts no tool call from its result, whether parallel, far apart or across a user message', () => {
@@ -55,7 +66,7 @@ describe('cutPoint', () => {
     expect(cutPoint({ messages: log('a', 'a:1', 'r:1'), keepTokens: 0 })).toBe(30)
   })
 
-  it('7: never splits a pair or a turn in any log', () => {
+  it('7: never splits a pair, and keeps an unanswered instruction, in any log', () => {
     const entry = fc.record({
       role: fc.constantFrom('user', 'assistant'),
       parts: fc.array(
@@ -79,8 +90,9 @@ describe('cutPoint', () => {
         }))
         const upTo = cutPoint({ messages, keepTokens })
         if (upTo === undefined) return
-        const newestUser = messages.findLast(({ role, parts }) => role === 'user' && parts.includes(text))
-        expect(upTo).toBeLessThan(newestUser?.version ?? Number.POSITIVE_INFINITY)
+        const newest = messages.findLastIndex(({ role, parts }) => role === 'user' && parts.includes(text))
+        const isAnswered = messages.slice(newest + 1).some(({ role }) => role === 'assistant')
+        if (newest >= 0 && !isAnswered) expect(upTo).toBeLessThan(messages[newest]!.version)
         // A result belongs to the newest call of its id before it.
         const calls = new Map<string, number>()
         for (const { version, parts } of messages) {

@@ -23,17 +23,18 @@ interface CutInput {
  * Returns the version up to which to summarise, so that as much stays as `keepTokens` holds, or as little as possible
  * if it cannot. Undefined if there is nothing to summarise.
  *
- * Never cuts between a tool call and its result, nor inside the current turn: everything from the newest user message
- * on stays. A call without a result in an earlier turn does not hold up the cut; it is carried on by name.
+ * Never between a tool call and its result. A turn that is too large is cut inside: its instruction stays in every
+ * request, wherever it stands. An instruction that waits for its answer stays, and so do calls that still run. A call that
+ * was left without a result earlier does not hold up the cut, or one aborted tool would do so for good; the request names it.
  */
 export function cutPoint({ messages, keepTokens }: CutInput): number | undefined {
   const mayCutAfter = cutsBetweenPairs(messages)
-  const turn = startOfTurn(messages)
+  const end = Math.min(waitingInstruction(messages), runningCalls(messages))
   let kept = 0
   for (const message of messages) kept += messageSize(message)
   if (kept <= keepTokens) return undefined
   let last: number | undefined
-  for (let at = 0; at < turn; at++) {
+  for (let at = 0; at < end; at++) {
     kept -= messageSize(messages[at]!)
     if (!mayCutAfter[at]) continue
     last = messages[at]!.version
@@ -42,18 +43,25 @@ export function cutPoint({ messages, keepTokens }: CutInput): number | undefined
   return last
 }
 
-/** The start of the current turn: the newest user message, or else the newest calls that still run. */
-function startOfTurn(messages: readonly CuttableMessage[]): number {
-  const newest = messages.findLastIndex(message => message.role === 'user' && saysSomething(message.parts))
-  if (newest >= 0) return newest
-  const callsAt = messages.findLastIndex(({ parts }) => parts.some(part => part.type === 'tool-call'))
-  if (callsAt < 0) return messages.length
+/** Index of the newest user message, if nothing of an agent came after it. */
+function waitingInstruction(messages: readonly CuttableMessage[]): number {
+  const newest = messages.findLastIndex(({ role, parts }) => role === 'user' && saysSomething(parts))
+  const isAnswered = messages.slice(newest + 1).some(({ role }) => role === 'assistant')
+  return newest >= 0 && !isAnswered ? newest : messages.length
+}
+
+/** Index of the newest message with calls, if one of them still runs: it has no result, and its agent has not gone on. */
+function runningCalls(messages: readonly CuttableMessage[]): number {
+  const newest = messages.findLastIndex(({ parts }) => parts.some(part => part.type === 'tool-call'))
+  if (newest < 0) return messages.length
+  const { author, parts: calls } = messages[newest]!
+  const later = messages.slice(newest + 1)
+  if (later.some(message => message.role === 'assistant' && message.author === author)) return messages.length
   const answered = new Set<string>()
-  for (const { parts } of messages.slice(callsAt)) {
+  for (const { parts } of messages.slice(newest))
     for (const part of parts) if (part.type === 'tool-result') answered.add(part.callId)
-  }
-  const running = messages[callsAt]!.parts.some(part => part.type === 'tool-call' && !answered.has(part.callId))
-  return running ? callsAt : messages.length
+  const isRunning = calls.some(part => part.type === 'tool-call' && !answered.has(part.callId))
+  return isRunning ? newest : messages.length
 }
 
 /** Tool results come in user messages too; those open no turn. */

@@ -22,6 +22,8 @@ interface OfflineInput {
   /** Items of the last checkpoint. */
   items: readonly CheckpointItem[]
   messages: readonly Message[]
+  /** The messages end inside a turn: its work is in progress, however it sounds. */
+  endsInsideTurn?: boolean
   /** Default: a tenth of the messages' tokens, and never more than {@link largestSummary}. */
   maxTokens?: number
   estimator?: TokenEstimator
@@ -32,10 +34,11 @@ const largestSummary = 6_000
 export function summariseOffline({
   items,
   messages,
+  endsInsideTurn = false,
   maxTokens,
   estimator = fastEstimator,
 }: OfflineInput): CheckpointDelta {
-  const turns = turnsOf(messages)
+  const turns = turnsOf(messages, endsInsideTurn)
   const mentions = mentionsIn(messages)
   const said = sentencesIn(messages)
   const open = items.filter(item => !item.resolved)

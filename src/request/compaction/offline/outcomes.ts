@@ -16,8 +16,9 @@ export function goalOf(turns: readonly Turn[], open: readonly CheckpointItem[]):
   return [{ section: 'goal', text: gist(first.content, 420), sources: [first.version], rank: 1 }]
 }
 
-/** A turn that ended in tool calls, or in nothing at all, goes on after the range. */
+/** A turn that ended in tool calls, or in nothing at all, goes on after the range. So does one that was cut inside. */
 function isUnfinished(turn: Turn): boolean {
+  if (turn.isCut) return true
   const last = turn.work.at(-1)
   return last?.role !== 'assistant' || last.parts.some(part => part.type === 'tool-call')
 }

@@ -6,9 +6,12 @@ export interface Turn {
   request?: Message
   /** Messages after the request. */
   work: Message[]
+  /** The range ends inside of it: more of it follows. */
+  isCut?: boolean
 }
 
-export function turnsOf(messages: readonly Message[]): Turn[] {
+/** `endsInsideTurn`: the messages behind the range belong to its last turn. */
+export function turnsOf(messages: readonly Message[], endsInsideTurn = false): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {
     if (message.missing) continue
@@ -16,6 +19,8 @@ export function turnsOf(messages: readonly Message[]): Turn[] {
     else if (turns.length > 0) turns.at(-1)!.work.push(message)
     else turns.push({ work: [message] })
   }
+  const last = turns.at(-1)
+  if (last && endsInsideTurn) last.isCut = true
   return turns
 }
 
