@@ -50,6 +50,8 @@ export interface CompactInput {
   answerWithinMs: number
   /** The newest messages that stay as they are: tokens of them, or their number. */
   keep: { tokens: number } | { messages: number }
+  /** Version of the stored message that the request answers. It stays. */
+  trigger: number | undefined
   /** Max tokens of the items of the checkpoint, and of its carried sections. */
   maxCheckpointTokens: number
   maxCarriedTokens: number
@@ -101,7 +103,7 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
   const startedAt = engine.clock()
   const seen = (await engine.store.conversation(head.project, head.conversationId))?.version ?? 0
   const messages = await uncovered(engine, head, base)
-  const upTo = cutOf(messages, input.keep)
+  const upTo = cutOf(messages, input)
   const covered = upTo === undefined ? [] : messages.filter(message => message.version <= upTo)
   if (upTo === undefined || covered.length === 0) return { outcome: 'nothing-to-do' }
   const compactionId = engine.newId()
@@ -204,10 +206,10 @@ async function uncovered(engine: Engine, head: SessionHead, base: Checkpoint | u
   }
 }
 
-function cutOf(messages: readonly Message[], keep: CompactInput['keep']): number | undefined {
-  if ('tokens' in keep) return cutPoint({ messages, keepTokens: keep.tokens })
+function cutOf(messages: readonly Message[], { keep, trigger }: CompactInput): number | undefined {
+  if ('tokens' in keep) return cutPoint({ messages, keepTokens: keep.tokens, trigger })
   const tail = keep.messages === 0 ? [] : messages.slice(-keep.messages)
-  return cutPoint({ messages, keepTokens: sizeOf(tail) })
+  return cutPoint({ messages, keepTokens: sizeOf(tail), trigger })
 }
 
 async function summarise(

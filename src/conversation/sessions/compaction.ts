@@ -3,12 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { CompactionReason } from '../../log/events/checkpoint.ts'
 import type { Model } from '../../models/model.ts'
 import { catchUpSize } from '../../request/assembly/catch-up.ts'
+import { instructionShare } from '../../request/assembly/draft.ts'
 import type { FittedRequest } from '../../request/assembly/fitted-request.ts'
 import { modelLimits } from '../../request/assembly/model-limits.ts'
 import { defaultShares } from '../../request/assembly/pack.ts'
 import type { RequestSettings } from '../../request/assembly/settings.ts'
 import type { ComputedSections } from '../../request/compaction/computed-sections.ts'
-import { overhead, sectionSize, sizeOf } from '../../request/text/sizes.ts'
+import { messageSize, overhead, sectionSize, sizeOf } from '../../request/text/sizes.ts'
 import type { TokenEstimator } from '../../request/text/tokens.ts'
 import type { SessionAccess } from '../access/session-access.ts'
 import { type CompactInput, type CompactOutcome, compact, compactionLease } from './compaction-run.ts'
@@ -56,6 +57,7 @@ export function sessionCompaction({
       sectionSize(sections.changes.tokens) +
       catchUpSize(packed.catchUp) +
       sections.trigger.tokens +
+      instructionsSize(request, budget) +
       overhead.message
     const maxCheckpointTokens = Math.floor(budget * checkpointShare)
     const maxCarriedTokens = Math.floor(budget * carriedShare)
@@ -70,6 +72,7 @@ export function sessionCompaction({
       model: author,
       isSecondFailure: reason !== 'forced' && (session.failed?.times ?? 0) > 0,
       modelWindow: modelLimits(author?.name ?? '', settings.models).contextWindow,
+      trigger: reason === 'forced' ? undefined : packed.trigger.version,
       keep: keep ?? usualKeep(settings, reason, Math.max(0, target), budget),
       maxCheckpointTokens,
       maxCarriedTokens,
@@ -140,4 +143,11 @@ function usualKeep(
   // Some of them go however small they are, or the next request would be due again.
   if (reason === 'every-n' && everyMessages !== null) return { messages: Math.floor(everyMessages / 3) }
   return { tokens: reason === 'forced' ? Math.min(Math.floor(budget * 0.1), target) : target }
+}
+
+/** Instructions stay whole, up to their share, although a checkpoint stands for them. */
+function instructionsSize({ inputs, messages }: FittedRequest, budget: number): number {
+  return [...messages, ...inputs.unreadInstructions]
+    .filter(({ version }) => inputs.instructions.has(version))
+    .reduce((sum, message) => sum + Math.min(messageSize(message), budget * instructionShare), 0)
 }

@@ -8,7 +8,7 @@ import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import { blockStarts, positionsIn } from './history-blocks.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { cutBehindContents } from './reference-contents.ts'
-import type { Sections, Quote, TextSection, Trigger } from './sections.ts'
+import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 import { shortenResults } from './shorten-results.ts'
 import { earliestWholeCut } from './tool-pairs.ts'
 
@@ -25,7 +25,7 @@ const freshMessages = 4
 const shortResultTokens = 200
 const minTriggerTokens = 40
 /** An instruction that stays although its place is left out may take this share of the budget whole. */
-const instructionShare = 0.25
+export const instructionShare = 0.25
 const minInstructionTokens = 40
 
 export class Draft {

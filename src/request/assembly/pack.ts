@@ -15,7 +15,7 @@ import type { PackedCatchUp } from './catch-up.ts'
 import { Draft, type Shares } from './draft.ts'
 import type { LedgerEntry, PackedLedger } from './ledger.ts'
 import { account } from './ledger-entries.ts'
-import type { Sections, Quote, TextSection, Trigger } from './sections.ts'
+import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 
 export interface PackOptions {
   budget: number

@@ -48,6 +48,12 @@ describe('cutPoint', () => {
     expect(cutPoint({ messages: log('u'), keepTokens: 0 })).toBeUndefined()
   })
 
+  it('keeps the result that the next request answers, with its call', () => {
+    const messages = log('u', 'a', 'a:1', 'r:1')
+    expect(cutPoint({ messages, keepTokens: 0, trigger: 40 })).toBe(20)
+    expect(cutPoint({ messages, keepTokens: 0 })).toBe(40)
+  })
+
   it('keeps calls that still run', () => {
     expect(cutPoint({ messages: log('u', 'a', 'a:1', 'r:1', 'a:2'), keepTokens: 0 })).toBe(40)
   })

@@ -17,6 +17,8 @@ interface CutInput {
   messages: readonly CuttableMessage[]
   /** Max size of the newest messages that stay word for word, by `messageSize`. */
   keepTokens: number
+  /** Version of the message that the next request answers: it stays, and with a result its call. */
+  trigger?: number | undefined
 }
 
 /**
@@ -27,14 +29,14 @@ interface CutInput {
  * request, wherever it stands. An instruction that waits for its answer stays, and so do calls that still run. A call that
  * was left without a result earlier does not hold up the cut, or one aborted tool would do so for good; the request names it.
  */
-export function cutPoint({ messages, keepTokens }: CutInput): number | undefined {
+export function cutPoint({ messages, keepTokens, trigger = Number.MAX_SAFE_INTEGER }: CutInput): number | undefined {
   const mayCutAfter = cutsBetweenPairs(messages)
   const end = Math.min(waitingInstruction(messages), runningCalls(messages))
   let kept = 0
   for (const message of messages) kept += messageSize(message)
   if (kept <= keepTokens) return undefined
   let last: number | undefined
-  for (let at = 0; at < end; at++) {
+  for (let at = 0; at < end && messages[at]!.version < trigger; at++) {
     kept -= messageSize(messages[at]!)
     if (!mayCutAfter[at]) continue
     last = messages[at]!.version
