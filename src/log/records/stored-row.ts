@@ -25,11 +25,6 @@ export function checksum(row: ChecksumInput): number {
   return crc32(typeof body === 'string' ? body : String(body ?? ''), place >>> 0)
 }
 
-/** A checksum that is never right, for the copy of a record that was damaged already. */
-export function wrongChecksum(row: ChecksumInput): number {
-  return checksum(row) + 0x1_0000_0000
-}
-
 /** True when a row is still what was written. */
 export function isIntact(row: ChecksumInput & { crc: number }): boolean {
   return row.crc === checksum(row)
