@@ -8,7 +8,7 @@ describe('a time on the command line', () => {
     ['2026-03-01 14:00:05', '2026-03-01T14:00:05.000', '2026-03-01T14:00:05.000'],
     ['2026-03-01t14:00:05.25z', '2026-03-01T14:00:05.250Z', '2026-03-01T14:00:05.250Z'],
     ['2026-03-01T14:00+02:00', '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000Z'],
-  ])('%s is where the person is, unless it says otherwise', (text, from, to) => {
+  ])('the time %s on the command line is in the local zone, unless it says otherwise', (text, from, to) => {
     expect(since(text)).toBe(new Date(from).toISOString())
     expect(until(text)).toBe(new Date(to).toISOString())
   })
@@ -25,7 +25,7 @@ describe('a time on the command line', () => {
     '12/31/2026',
     'Mar 1 2026',
     '999999d',
-  ])('%s is none', text => {
+  ])('%s is no time on the command line', text => {
     expect(() => since(text)).toThrow(/Give a date/)
     expect(() => until(text)).toThrow(/Give a date/)
   })

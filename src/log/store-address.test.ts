@@ -11,6 +11,6 @@ it.each([
   ['postgre://ada:swordfish@db/colloquy', 'postgre://ada:***@db/colloquy'],
   ['postgres://ada@db/colloquy', 'postgres://ada@db/colloquy'],
   ['sqlite:/home/a:b@c/colloquy.db?password=x', 'sqlite:/home/a:b@c/colloquy.db?password=x'],
-])('shows %s as %s', (url, shown) => {
+])('the address %s is shown as %s', (url, shown) => {
   expect(withoutPassword(url)).toBe(shown)
 })

@@ -8,7 +8,7 @@ const collected = (...parts: ModelPart[]) => {
   return collector.answer()
 }
 
-it('puts blocks in the order in which they began, however they overlap', () => {
+it('an answer puts blocks in the order in which they began, however they overlap', () => {
   const answer = collected(
     { type: 'start', model: 'm' },
     { type: 'text-start', id: '1' },
@@ -33,7 +33,7 @@ it('puts blocks in the order in which they began, however they overlap', () => {
   })
 })
 
-it('counts only what came after the last start', () => {
+it('an answer counts only what came after the last start', () => {
   const answer = collected(
     { type: 'start', model: 'm' },
     { type: 'text-start', id: '1' },
@@ -46,7 +46,7 @@ it('counts only what came after the last start', () => {
   expect(answer.text).toBe('Second try')
 })
 
-it('is a failure as long as no end has come, with what was said and without calls', () => {
+it('an answer is a failure as long as no end has come, with its text and without calls', () => {
   const answer = collected(
     { type: 'start', model: 'm' },
     { type: 'text-start', id: '1' },
@@ -57,7 +57,7 @@ it('is a failure as long as no end has come, with what was said and without call
   expect(answer).toMatchObject({ ok: false, text: 'Half', content: [{ type: 'text' }], failure: { kind: 'network' } })
 })
 
-it('keeps reasoning that has only a signature, and drops what is nothing', () => {
+it('an answer keeps reasoning that has only a signature, and drops empty parts', () => {
   const answer = collected(
     { type: 'reasoning-start', id: '1' },
     { type: 'reasoning-end', id: '1', signature: 's' },

@@ -21,25 +21,25 @@ async function run(answers: ScriptedAnswer[], settings: Partial<RetrySettings> =
   return { parts, waits }
 }
 
-it('asks again until an answer comes, at growing distances', async () => {
+it('a retried call is repeated until an answer comes, at growing distances', async () => {
   const { parts, waits } = await run([busy, busy, busy, 'There you are.'])
   expect(parts.at(-1)).toMatchObject({ type: 'finish' })
   expect(waits).toEqual([750, 1500, 3000])
 })
 
-it('gives the last failure when the attempts are used up', async () => {
+it('a retried call gives the last failure when the attempts are used up', async () => {
   const { parts, waits } = await run([busy], { attempts: 3 })
   expect(parts.at(-1)).toMatchObject({ type: 'failure', kind: 'overloaded' })
   expect(waits).toHaveLength(2)
 })
 
-it('asks once where asking again cannot help', async () => {
+it('a failure that a retry cannot help is returned at once', async () => {
   const { parts, waits } = await run([{ failure: { kind: 'context-too-long' } }, 'never asked'])
   expect(parts.at(-1)).toMatchObject({ type: 'failure', kind: 'context-too-long' })
   expect(waits).toEqual([])
 })
 
-it('waits at least as long as the provider asks, and gives up where that is too long', async () => {
+it('a retry waits at least as long as the provider wants, and gives up where that is too long', async () => {
   const after = (retryAfterMs: number): ScriptedAnswer => ({ failure: { kind: 'rate-limited', retryAfterMs } })
   const { waits } = await run([after(20_000), 'Here.'])
   expect(waits[0]).toBeGreaterThanOrEqual(20_000)
@@ -48,7 +48,7 @@ it('waits at least as long as the provider asks, and gives up where that is too 
   expect(impatient.parts.at(-1)).toMatchObject({ kind: 'rate-limited', retryAfterMs: 90_000 })
 })
 
-it('says that it waits and why, and begins the answer anew', async () => {
+it('a retry says that it waits and why, and begins the answer again', async () => {
   const answers: ScriptedAnswer[] = [{ text: 'Half of', failure: { kind: 'network' } }, 'The whole.']
   const { parts } = await run(answers)
   expect(parts.map(part => part.type).filter(type => !type.startsWith('text'))).toEqual([
@@ -61,7 +61,7 @@ it('says that it waits and why, and begins the answer anew', async () => {
   expect((await answerOf(model, request)).text).toBe('The whole.')
 })
 
-it('keeps what was said when it is cancelled while it waits', async () => {
+it('a retried call keeps its text when it is cancelled while it waits', async () => {
   const controller = new AbortController()
   const model = retrying(scriptedModel([{ text: 'Half of', failure: { kind: 'network' } }, 'never asked']))
   const waiting = answerOf(
@@ -79,7 +79,7 @@ it('keeps what was said when it is cancelled while it waits', async () => {
   expect(await waiting).toMatchObject({ ok: false, text: 'Half of', failure: { kind: 'cancelled' } })
 })
 
-it('never waits longer than the longest wait, nor less than the hint, whatever chance says', async () => {
+it('a retry never waits longer than the longest wait, nor less than the hint, whatever the random number', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.double({ min: 0, max: 0.999, noNaN: true }),

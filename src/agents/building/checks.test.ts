@@ -8,7 +8,7 @@ import { findChecks } from './find-checks.ts'
 const scripts = (scripts: Record<string, string>) => JSON.stringify({ scripts })
 
 describe('checks are found', () => {
-  it('by the scripts of package.json, what fails fastest first, and by the lock file which runner', () => {
+  it('checks are found by the scripts of package.json, what fails fastest first, and the lock file names the runner', () => {
     const root = folderWith({ 'package.json': scripts({ test: 'node --test', lint: 'x', build: 'y', start: 'z' }) })
     expect(findChecks(root)).toEqual({
       checks: [
@@ -22,7 +22,7 @@ describe('checks are found', () => {
     expect(findChecks(pnpm).checks).toEqual([{ name: 'test', command: 'pnpm test' }])
   })
 
-  it('not where they would fail by design, or do all the others once more', () => {
+  it('checks are not found where they would fail by design, or repeat all the others', () => {
     const root = folderWith({
       'package.json': scripts({ test: 'echo "Error: no test specified" && exit 1', check: 'x' }),
     })
@@ -34,7 +34,7 @@ describe('checks are found', () => {
     expect(findChecks(folderWith({ 'a.txt': '' }))).toEqual({ checks: [], commands: [] })
   })
 
-  it('of a project of several kinds under names of their own', () => {
+  it('checks of a project of several kinds have names of their own', () => {
     const root = folderWith({ 'go.mod': '', 'Cargo.toml': '', 'pytest.ini': '', Makefile: 'all:\n\ntest:\n\tpytest\n' })
     const { checks, commands } = findChecks(root)
     expect(checks).toEqual([
@@ -53,7 +53,7 @@ describe('checks are found', () => {
 describe('checks are run', () => {
   const folder = () => folderWith({ 'here.txt': 'here' })
 
-  it('in their folder, all of them, each with how it ended and what it said', async () => {
+  it('checks run in their folder, all of them, each with its outcome and its output', async () => {
     const results = await runChecks(
       [
         { name: 'look', command: 'cat here.txt' },
@@ -71,7 +71,7 @@ describe('checks are run', () => {
     ])
   })
 
-  it('with the end of what they said, where it is long', async () => {
+  it('checks keep the end of a long output', async () => {
     const [result] = await runChecks([{ name: 'much', command: 'seq 1 100000 && exit 1' }], {
       folder: folder(),
       characters: 500,
@@ -81,7 +81,7 @@ describe('checks are run', () => {
     expect(result!.output.endsWith('99999\n100000')).toBe(true)
   })
 
-  it('no longer than they may, with all they started', async () => {
+  it('checks run no longer than allowed, with all they started', async () => {
     const [result] = await runChecks([{ name: 'slow', command: 'sleep 60 & echo $!; wait' }], {
       folder: folder(),
       timeMs: 200,
@@ -91,7 +91,7 @@ describe('checks are run', () => {
     expect(await isGone(Number.parseInt(result!.output, 10))).toBe(true)
   })
 
-  it('until somebody stops them; those behind are not run', async () => {
+  it('checks run until they are stopped; later ones are not run', async () => {
     const stopping = new AbortController()
     const results = await runChecks(
       [
@@ -103,7 +103,7 @@ describe('checks are run', () => {
     expect(results).toMatchObject([{ name: 'slow', passed: false }])
   })
 
-  it('without the keys of this process', async () => {
+  it('checks run without the keys of this process', async () => {
     process.env.COLLOQUY_TEST_API_KEY = 'secret'
     const [result] = await runChecks([{ name: 'env', command: 'env' }], { folder: folder(), characters: 100_000 })
     delete process.env.COLLOQUY_TEST_API_KEY

@@ -40,7 +40,7 @@ describe('looks like what it is', () => {
     ['[docs](https://a.b) and [https://a.b](https://a.b)', '<u>docs</u> <dim>(https://a.b)</> and <u>https://a.b</u>'],
     ['Run:\n```sh\nnpm test # *all*\n```\nDone', 'Run:\n  <dim>sh</>\n  <cyan>npm test # *all*</c>\nDone'],
     ['before\n---\nafter', `before\n<dim>${'─'.repeat(40)}</>\nafter`],
-  ])('%j', (source, shown) => {
+  ])('the Markdown %j looks like what it is', (source, shown) => {
     expect(tagged(renderedText([source]))).toBe(shown)
   })
 
@@ -51,15 +51,15 @@ describe('looks like what it is', () => {
     '[not a link] and [half](',
     '#hashtag, -5, 1984 was a year',
     'C:\\path and __init__.py',
-  ])('%j is no mark', source => {
+  ])('%j is no Markdown mark', source => {
     expect(renderedText([source])).toBe(source)
   })
 
-  it('keeps what a backslash protects', () => {
+  it('Markdown keeps what a backslash protects', () => {
     expect(renderedText(['\\*no\\* \\`tick\\`'])).toBe('*no* `tick`')
   })
 
-  it('puts a table into columns, wide characters included', () => {
+  it('Markdown puts a table into columns, wide characters included', () => {
     const source = 'See:\n| name | does |\n|---|:-:|\n| `a|b` | 登录 |\n| long name | x \\| y |\n\nend'
     expect(plain(renderedText([source])).split('\n')).toEqual([
       'See:',
@@ -72,7 +72,7 @@ describe('looks like what it is', () => {
     ])
   })
 
-  it('tells a table row by row where it does not fit', () => {
+  it('Markdown shows a table row by row where it does not fit', () => {
     const source = '| name | does |\n|---|---|\n| form | shows the fields |\n| tests | prove it |'
     expect(plain(renderedText([source], 16))).toBe(
       '\n• name: form\n  does: shows the fields\n• name: tests\n  does: prove it\n',
@@ -81,7 +81,7 @@ describe('looks like what it is', () => {
 })
 
 describe('while it comes', () => {
-  it('shows a word as soon as it is one, and holds back only what may become a mark', () => {
+  it('streamed Markdown shows a word as soon as it is one, and holds back only what may become a mark', () => {
     const stream = markdownStream(style, () => 80)
     expect(stream.write('Hello wor')).toBe('Hello wor')
     expect(stream.write('ld, **bo')).toBe('ld, ')
@@ -115,7 +115,7 @@ describe('while it comes', () => {
     ),
   )
 
-  it('looks the same however it is cut', () => {
+  it('streamed Markdown looks the same however it is cut', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), fc.array(fc.nat(60), { maxLength: 20 }), (source, cuts) => {
         const text = source.join('')
@@ -127,7 +127,7 @@ describe('while it comes', () => {
     )
   })
 
-  it('loses no word', () => {
+  it('streamed Markdown loses no word', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), source => {
         const words = (text: string) => plain(text).match(/word/g)?.length ?? 0
@@ -136,7 +136,7 @@ describe('while it comes', () => {
     )
   })
 
-  it('puts characters and line breaks together that were cut in two', () => {
+  it('streamed Markdown joins characters and line breaks that were cut in two', () => {
     const safe = safePieces()
     expect(['a\r', '\nb \ud83d', '\udc4d'].map(safe).join('')).toBe('a\nb 👍')
   })

@@ -11,7 +11,7 @@ const shape: ReadonlyArray<Column<Row>> = [
 ]
 
 describe('a table', () => {
-  it('stays on its lines however long what stands in its columns is', () => {
+  it('a table stays on its lines however long its cells are', () => {
     const rows: Row[] = [
       ['1', 'an agent with a very long name indeed', 'x'],
       ['2', '開発者'.repeat(20), 'something that takes a lot of room'.repeat(9)],
@@ -21,13 +21,13 @@ describe('a table', () => {
     }
   })
 
-  it('takes room from the widest first', () => {
+  it('a table takes room from the widest column first', () => {
     const lines = table([['1', 'developer', 'a long story about something']] as Row[], shape, 30)
     expect(lines[1]).toContain('developer')
     expect(lines[1]).toMatch(/a long s.*…$/)
   })
 
-  it('cuts nothing where there is room', () => {
+  it('a table cuts nothing where there is room', () => {
     const long = 'x'.repeat(500)
     expect(table([['1', long, long]] as Row[], shape, Number.POSITIVE_INFINITY)[1]).toBe(`1   ${long}  ${long}`)
   })

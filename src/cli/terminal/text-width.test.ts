@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { cut, textWidth, wrap } from './text-width.ts'
 
-it('measures what is cut into pieces on the way as what it is: no picture and no letter is torn', () => {
+it('text that arrives in pieces is measured as a whole: no picture and no letter is torn', () => {
   const family = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}'
   for (let before = 480; before < 520; before++) {
     const text = `${'é'.repeat(before)}${family}${'漢'.repeat(600)}`
@@ -11,7 +11,7 @@ it('measures what is cut into pieces on the way as what it is: no picture and no
   }
 })
 
-it('loses nothing of a text, and makes no line too wide', () => {
+it('wrapping loses nothing of a text, and makes no line too wide', () => {
   const piece = fc.constantFrom(
     'a',
     ' ',
@@ -34,6 +34,6 @@ it('loses nothing of a text, and makes no line too wide', () => {
   )
 })
 
-it('comes to the end of a very long line without spaces', () => {
+it('wrapping comes to the end of a very long line without spaces', () => {
   expect(wrap('漢'.repeat(200_000), 80)).toHaveLength(5000)
 })

@@ -21,7 +21,7 @@ it.each([
   ['colloquy-token', key('clq_', 43)],
   ['json-web-token', `${key('eyJ', 20)}.${key('', 20)}.${key('', 20)}`],
   ['private-key', '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----'],
-])('takes out a %s', (kind, secret) => {
+])('redaction removes a %s', (kind, secret) => {
   expect(textOf(`Use "${secret}", please.`)).toBe(`Use "[redacted ${kind}]", please.`)
   const call = { type: 'tool-call', callId: 'c', name: 'sh', input: { args: [`echo ${secret}`] } } as const
   const message = redactMessage({ role: 'assistant', parts: [call], metadata: { note: secret } })
@@ -29,7 +29,7 @@ it.each([
   expect(message.redacted).toEqual([{ kind, count: 2 }])
 })
 
-it('leaves everything else as it is', () => {
+it('redaction leaves everything else as it is', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), text => {
       fc.pre(!/sk-|gh[pousr]_|github_pat|AKIA|ASIA|AIza|xox|clq_|eyJ|PRIVATE KEY/.test(text))
@@ -39,7 +39,7 @@ it('leaves everything else as it is', () => {
   )
 })
 
-it('goes through hostile text of a megabyte', () => {
+it('redaction handles hostile text of a megabyte', () => {
   for (const piece of ['-eyJ', 'sk-', 'eyJaaaaaaaaaa.', '-----BEGIN PRIVATE KEY-----', 'AKIA', 'xoxb']) {
     expect(textOf(piece.repeat(1_000_000 / piece.length))).toBeTypeOf('string')
   }

@@ -10,25 +10,25 @@ const casts: Upcasts = {
 }
 
 describe('reading back a stored event', () => {
-  it('takes an event of today as it is', () => {
+  it('reading an event takes one of today as it is', () => {
     expect(revive('conversation.completed', 1, { summary: 'done' })).toEqual({
       type: 'conversation.completed',
       summary: 'done',
     })
   })
 
-  it('upcasts an old one step by step, from the version it was written with', () => {
+  it('reading an event upcasts an old one step by step, from the version it was written with', () => {
     const today = { type: 'conversation.completed', summary: 'done.' }
     expect(revive('conversation.completed', 1, { text: 'done' }, casts)).toEqual(today)
     expect(revive('conversation.completed', 2, { remark: 'done' }, casts)).toEqual(today)
     expect(revive('conversation.completed', 3, { summary: 'done.' }, casts)).toEqual(today)
   })
 
-  it('leaves other types alone', () => {
+  it('reading an event leaves other types alone', () => {
     expect(revive('conversation.reopened', 1, {}, casts)).toEqual({ type: 'conversation.reopened' })
   })
 
-  it('passes a type it does not know through, untouched', () => {
+  it('reading an event passes an unknown type through, untouched', () => {
     const data = { question: 'lunch?', type: 'poll' }
     expect(revive('poll.opened', 1, data)).toEqual({
       type: 'unknown',
@@ -38,7 +38,7 @@ describe('reading back a stored event', () => {
     })
   })
 
-  it('passes a newer schema of a type it knows through, untouched', () => {
+  it('reading an event passes a newer schema of a known type through, untouched', () => {
     const data = { summary: { de: 'fertig' } }
     for (const schema of [4, 9]) {
       expect(revive('conversation.completed', schema, data, casts)).toEqual({
@@ -50,18 +50,18 @@ describe('reading back a stored event', () => {
     }
   })
 
-  it('passes what is no object through', () => {
+  it('reading an event passes what is no object through', () => {
     for (const data of [null, 7, 'text', true]) {
       expect(revive('conversation.completed', 1, data)).toMatchObject({ type: 'unknown', data })
     }
   })
 
-  it('does not believe an upcast that makes something impossible', () => {
+  it('reading an event rejects an upcast that makes something impossible', () => {
     const wrong: Upcasts = { 'conversation.completed': [() => ({ summary: 7 })] }
     expect(() => revive('conversation.completed', 1, {}, wrong)).toThrow()
   })
 
-  it('does not change what it was given when it upcasts', () => {
+  it('reading an event does not change its input when it upcasts', () => {
     const data = Object.freeze({ text: 'done' })
     revive('conversation.completed', 1, data, casts)
     expect(data).toEqual({ text: 'done' })
@@ -69,7 +69,7 @@ describe('reading back a stored event', () => {
 })
 
 describe('the schema that is written today', () => {
-  it('is one more than the upcasts there are', () => {
+  it('the current schema number is one more than the number of upcasts', () => {
     expect(schemaOf('conversation.completed', casts)).toBe(3)
     expect(schemaOf('conversation.created', casts)).toBe(1)
     expect(schemaOf('message.added')).toBe(1)

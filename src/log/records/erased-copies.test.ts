@@ -8,7 +8,7 @@ const erased = (rewritten: Array<{ version: number; digest: string }>) =>
   ({ type: 'message.erased', messageId: 'm', version: 3, rewritten }) as const
 
 describe('a fact that is not what its digest says', () => {
-  it('is proved by the erasure that names what it says now', () => {
+  it('a fact that differs from its digest is proved by the erasure that names its present content', () => {
     const proof = new RewrittenProof()
     expect(proof.defers(row)).toBe(true)
     expect(proof.unproved).toEqual([7])
@@ -16,7 +16,7 @@ describe('a fact that is not what its digest says', () => {
     expect(proof.unproved).toEqual([])
   })
 
-  it('may be written anew more than once: the last time counts', () => {
+  it('a fact that differs from its digest may be rewritten more than once: the last time counts', () => {
     const proof = new RewrittenProof()
     proof.defers(row)
     proof.take(erased([{ version: 7, digest: rewrittenRow({ version: 7, event: described }).digest }]))
@@ -25,7 +25,7 @@ describe('a fact that is not what its digest says', () => {
     expect(proof.unproved).toEqual([])
   })
 
-  it('is not proved by an erasure of something else, nor with other words', () => {
+  it('a fact that differs from its digest is not proved by an erasure of something else, nor with other words', () => {
     const proof = new RewrittenProof()
     proof.defers({ ...row, body: row.body.replace('r', 'R') })
     proof.take(erased([{ version: 7, digest: row.digest }]))
@@ -33,7 +33,7 @@ describe('a fact that is not what its digest says', () => {
     expect(proof.unproved).toEqual([7])
   })
 
-  it('of a kind that is never written anew is damage at once', () => {
+  it('a fact of a kind that is never rewritten is damage at once when it differs from its digest', () => {
     expect(new RewrittenProof().defers({ ...row, type: 'message.added' })).toBe(false)
   })
 })

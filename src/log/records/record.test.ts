@@ -96,7 +96,7 @@ function encodedRow({ type, schema, body, messageId }: ReturnType<typeof encode>
 }
 
 describe('encoding an event', () => {
-  it('any message comes back as it was', () => {
+  it('any message comes back from its encoding as it was', () => {
     fc.assert(
       fc.property(message, event => {
         const asJson = JSON.parse(JSON.stringify(event))
@@ -106,7 +106,7 @@ describe('encoding an event', () => {
     )
   })
 
-  it('the body is well-formed text without NUL bytes, whatever was said', () => {
+  it('the body is well-formed text without NUL bytes, whatever the message', () => {
     fc.assert(
       fc.property(message, event => {
         const { body, blobs } = roundTrip(event).encoded
@@ -118,7 +118,7 @@ describe('encoding an event', () => {
     )
   })
 
-  it('what is stored apart is large, and the body says where it is', () => {
+  it('parts that are stored apart are large, and the body says where they are', () => {
     fc.assert(
       fc.property(message, event => {
         const { body, blobs } = roundTrip(event).encoded
@@ -128,7 +128,7 @@ describe('encoding an event', () => {
     )
   })
 
-  it('every other event comes back as it was', () => {
+  it('every other event comes back from its encoding as it was', () => {
     const events: ConversationEvent[] = [
       {
         type: 'conversation.created',
@@ -190,7 +190,7 @@ describe('the hash chain', () => {
   }
   const digest = digestOf(Buffer.alloc(16), 'body')
 
-  it('[P13] changes with everything it covers', () => {
+  it('[P13] a hash changes with everything it covers', () => {
     const before = genesis('shop', 'c')
     const hash = hashOf(before, header, digest).toString('hex')
     const changes: Array<Partial<Header>> = [
@@ -218,7 +218,7 @@ describe('the hash chain', () => {
     expect(new Set([hash, ...others]).size).toBe(others.length + 1)
   })
 
-  it('is the same on every machine and in every version of this program', () => {
+  it('a hash is the same on every machine and in every version of this program', () => {
     expect(genesis('shop', 'c').toString('hex')).toMatchInlineSnapshot(
       `"1ee25dd45157d71b9fc6877430c4eabaec678211eae7cf90cf0cd7ccef0fa78c"`,
     )
@@ -227,7 +227,7 @@ describe('the hash chain', () => {
     )
   })
 
-  it('every salt is its own', () => {
+  it('every salt is different', () => {
     const salts = Array.from({ length: 1000 }, () => Buffer.from(freshSalt()).toString('hex'))
     expect(new Set(salts).size).toBe(1000)
   })

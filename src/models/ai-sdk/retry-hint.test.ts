@@ -13,6 +13,6 @@ it.each([
   [{}, 'Please retry after 20ms', 20],
   [{ 'retry-after': 'soon' }, '', undefined],
   [{}, 'Overloaded', undefined],
-])('%j %s', (headers, message, expected) => {
+])('the retry hint %j %s', (headers, message, expected) => {
   expect(retryHint(headers, message, now).retryAfterMs).toBe(expected)
 })

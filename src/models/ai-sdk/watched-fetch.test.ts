@@ -32,7 +32,7 @@ async function streaming() {
   return { reply, reader }
 }
 
-it('is patient as long as signs of life come, however long that takes', async () => {
+it('a watched fetch waits as long as signs of life come, however long that takes', async () => {
   const { reply, reader } = await streaming()
   for (let sign = 0; sign < 5; sign++) {
     const reading = reader.read()
@@ -44,7 +44,7 @@ it('is patient as long as signs of life come, however long that takes', async ()
   expect((await reader.read()).done).toBe(true)
 })
 
-it('gives up when nothing comes for too long', async () => {
+it('a watched fetch gives up when nothing comes for too long', async () => {
   const { reader } = await streaming()
   const reading = reader.read()
   const failing = expect(reading).rejects.toThrow(FellSilent)
@@ -52,7 +52,7 @@ it('gives up when nothing comes for too long', async () => {
   await failing
 })
 
-it('does not count the time that its reader takes', async () => {
+it('a watched fetch does not count the time that its reader takes', async () => {
   const { reply, reader } = await streaming()
   reply.write(': one\n\n')
   await reader.read()

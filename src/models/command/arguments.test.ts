@@ -11,17 +11,17 @@ it.each([
   ['/opt/my\\ agent/run', ['/opt/my agent/run']],
   [`a'b'"c"d`, ['abcd']],
   ['agent $HOME *.ts ; rm -rf / | tee `id`', ['agent', '$HOME', '*.ts', ';', 'rm', '-rf', '/', '|', 'tee', '`id`']],
-])('cuts %s into words', (line, words) => {
+])('a command line cuts %s into words', (line, words) => {
   expect(argumentsIn(line)).toEqual(words)
 })
 
-it('refuses a quote left open, and no command at all', () => {
+it('a command line with an open quote, or without a command, is refused', () => {
   expect(() => argumentsIn("agent 'oops")).toThrow(ModelUnknown)
   expect(() => argumentsIn('   ')).toThrow(ModelUnknown)
   expect(() => argumentsIn("''")).toThrow(ModelUnknown)
 })
 
-it('gives back any words that were quoted', () => {
+it('quoted words come back as they were', () => {
   const word = fc.string({ unit: 'binary' })
   fc.assert(
     fc.property(fc.array(word, { minLength: 1 }), words => {

@@ -9,25 +9,28 @@ const tools =
   )
 
 describe('the built-in descriptions', () => {
-  it('are there for the five agents of the seeds', () => {
+  it('built-in descriptions exist for the five documented agents', () => {
     expect(builtInDescriptions.map(one => one.agentType)).toEqual(['pm', 'dev', 'qa', 'harness', 'merge'])
   })
 
-  it.each(builtInDescriptions)('$agentType: is valid, has five to nine instructions and only tools that exist', one => {
-    expect(AgentDescription.parse(one)).toEqual(one)
-    expect(one.instructions.length).toBeGreaterThanOrEqual(5)
-    expect(one.instructions.length).toBeLessThanOrEqual(9)
-    expect(tools).toEqual(expect.arrayContaining(one.allowedTools))
-    expect(new Set(one.allowedTools).size).toBe(one.allowedTools.length)
-  })
+  it.each(builtInDescriptions)(
+    'the description of $agentType is valid, has five to nine instructions and only tools that exist',
+    one => {
+      expect(AgentDescription.parse(one)).toEqual(one)
+      expect(one.instructions.length).toBeGreaterThanOrEqual(5)
+      expect(one.instructions.length).toBeLessThanOrEqual(9)
+      expect(tools).toEqual(expect.arrayContaining(one.allowedTools))
+      expect(new Set(one.allowedTools).size).toBe(one.allowedTools.length)
+    },
+  )
 
-  it('lets only those write who are there to write', () => {
+  it('built-in descriptions let only the writing agents write', () => {
     const writers = builtInDescriptions.filter(one => one.allowedTools.some(tool => /write|edit|commit/.test(tool)))
     expect(writers.map(one => one.agentType)).toEqual(['dev', 'merge'])
   })
 })
 
-it('gives a plain description to any other agent, which changes nothing', () => {
+it('any other agent has a plain description, which changes nothing', () => {
   const description = descriptionFor('translator')
   expect(AgentDescription.parse(description)).toEqual(description)
   expect(description.role).toContain('"translator"')
@@ -36,7 +39,7 @@ it('gives a plain description to any other agent, which changes nothing', () => 
 })
 
 describe('a rendered description', () => {
-  it('says role, instructions, tools and how to use them', () => {
+  it('a rendered description has role, instructions, tools and how to use them', () => {
     const description: AgentDescription = {
       agentType: 'x',
       role: 'You check.',
@@ -49,7 +52,7 @@ describe('a rendered description', () => {
     )
   })
 
-  it('leaves out what is empty', () => {
+  it('a rendered description leaves out what is empty', () => {
     expect(renderDescription({ agentType: 'x', role: 'You check.', instructions: [], allowedTools: [] })).toBe(
       'You check.',
     )

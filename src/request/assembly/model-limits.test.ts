@@ -31,17 +31,17 @@ describe('a model is found', () => {
     ['ollama:llama3.1:8b', 131_072, 8_192],
     ['llama3:8b', 8_192, 4_096],
     ['qwen2.5-coder:7b', 32_768, 8_192],
-  ])('%s', (name, contextWindow, outputLimit) => {
+  ])('a model is found: %s', (name, contextWindow, outputLimit) => {
     expect(modelLimits(name)).toMatchObject({ contextWindow, outputLimit, known: true })
   })
 })
 
-it('says how much a request may take where that is bounded by itself', () => {
+it('the input limit of a model is given where it has one of its own', () => {
   expect(modelLimits('gpt-5').inputLimit).toBe(272_000)
   expect(modelLimits('claude-opus-4-5').inputLimit).toBeUndefined()
 })
 
-it('gives an unknown model the stated default and says so', () => {
+it('an unknown model has the stated default, and says so', () => {
   const unknown = { contextWindow: 128_000, outputLimit: 4_096, known: false }
   for (const name of ['somebody:new-model', 'o100', 'claudette', '', 'constructor']) {
     expect(modelLimits(name)).toEqual(unknown)
@@ -51,17 +51,17 @@ it('gives an unknown model the stated default and says so', () => {
 describe('configuration', () => {
   const ours = { contextWindow: 32_000, outputLimit: 1_000 }
 
-  it('adds a model, by exact name or by its beginning', () => {
+  it('configuration adds a model, by exact name or by its beginning', () => {
     expect(modelLimits('house:ours-large', { 'ours-large': ours })).toEqual({ ...ours, known: true })
     expect(modelLimits('house:ours-large-q4', { 'house:ours-large': ours })).toEqual({ ...ours, known: true })
   })
 
-  it('wins over the built-in list', () => {
+  it('configuration overrides the built-in list', () => {
     expect(modelLimits('ollama:llama3.1:8b', { 'llama3.1': ours }).contextWindow).toBe(32_000)
   })
 })
 
-it('has an answer for any name', () => {
+it('any model name has limits', () => {
   fc.assert(
     fc.property(fc.string(), name => {
       const { contextWindow, outputLimit } = modelLimits(name)

@@ -23,15 +23,15 @@ function at(version: number, of?: number): Message {
 const versions = (messages: readonly Message[]) => messages.map(({ version }) => version)
 
 describe('contents among messages', () => {
-  it('stand right behind their message, in their own order', () => {
+  it('reference contents come right behind their message, in their own order', () => {
     expect(versions(inPlace([at(1), at(2), at(3), at(4, 1), at(5, 2), at(6, 1)]))).toEqual([1, 4, 6, 2, 5, 3])
   })
 
-  it('stand where they were recorded when their message is not there', () => {
+  it('reference contents come where they were recorded when their message is not there', () => {
     expect(versions(inPlace([at(3), at(4, 1), at(5)]))).toEqual([3, 4, 5])
   })
 
-  it('leave together with their message, and alone when it is not there', () => {
+  it('reference contents leave together with their message, and alone when it is not there', () => {
     const messages = inPlace([at(1), at(2), at(4, 1), at(5, 1)])
     expect(cutBehindContents(messages, 1)).toBe(3)
     expect(cutBehindContents(messages, 2)).toBe(3)
@@ -39,7 +39,7 @@ describe('contents among messages', () => {
     expect(cutBehindContents([at(3), at(4, 1), at(5)], 1)).toBe(1)
   })
 
-  it('any order: nothing is lost or doubled, and no cut parts a content from its message', () => {
+  it('reference contents in any order: nothing is lost or doubled, and no cut parts a content from its message', () => {
     const arbitrary = fc.array(fc.option(fc.nat(20), { nil: undefined }), { maxLength: 20 })
     fc.assert(
       fc.property(arbitrary, fc.nat(20), (ofs, wanted) => {

@@ -7,7 +7,7 @@ import { findReferences, longestSearched, mostPerMessage, referenceText } from '
 const referencesIn = (text: string) => findReferences([{ type: 'text', text }]).map(referenceText)
 
 describe('bech32', () => {
-  it('takes an entity that others made, and none with a letter changed', () => {
+  it('bech32 takes an entity that other programs made, and none with a letter changed', () => {
     const known = 'npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6'
     expect(isBech32(known)).toBe(true)
     expect(isBech32(known.toUpperCase())).toBe(true)
@@ -21,7 +21,7 @@ describe('references in a text', () => {
   const note = entity('note', 'a note')
   const article = entity('naddr', '30023:an article')
 
-  it('finds nostr entities with and without their scheme, once each, in order', () => {
+  it('references to nostr entities are found with and without their scheme, once each, in order', () => {
     expect(referencesIn(`See nostr:${article}, (${note}) and nostr:${article}.`)).toEqual([
       `nostr:${article}`,
       `nostr:${note}`,
@@ -29,13 +29,13 @@ describe('references in a text', () => {
     expect(referencesIn(`nostr:${note.toUpperCase()}!`)).toEqual([`nostr:${note}`])
   })
 
-  it('passes over words that only look like entities, and over secret keys', () => {
+  it('references are not words that only look like entities, nor secret keys', () => {
     expect(referencesIn('note1 npub1abc nostr:nevent1qqqqqqqqqq')).toEqual([])
     expect(referencesIn(`x${note} ${note}x ${note}_`)).toEqual([])
     expect(referencesIn(`nostr:${entity('nsec', 'a secret')}`)).toEqual([])
   })
 
-  it('finds conversations and files, in quotes where their names are odd', () => {
+  it('references to conversations and files are found, in quotes where their names are unusual', () => {
     expect(referencesIn('As in conversation:0198-ab.c. And file:src/form.ts:12, file:README.md.')).toEqual([
       'conversation:0198-ab.c',
       'file:src/form.ts',
@@ -48,7 +48,7 @@ describe('references in a text', () => {
     ])
   })
 
-  it('takes no prose and no address of a machine for a reference', () => {
+  it('references are not prose, nor the address of a machine', () => {
     expect(referencesIn('the conversation: we had; file:line:column; profile:a.b; file:///etc/passwd file:')).toEqual(
       [],
     )
@@ -56,7 +56,7 @@ describe('references in a text', () => {
     expect(referencesIn(`conversation:"${'x'.repeat(600)}" file:"\\u0000.md" file:"\\ud800.md"`)).toEqual([])
   })
 
-  it('passes over code: fences, open or closed, and spans', () => {
+  it('references in code are passed over: fences, open or closed, and spans', () => {
     expect(referencesIn(`\`\`\`ts\nfile:a.ts ${note}\n\`\`\`\nfile:b.ts`)).toEqual(['file:b.ts'])
     expect(referencesIn('~~~~\nfile:a.ts\n~~~\nfile:c.ts\n~~~~\nfile:b.ts')).toEqual(['file:b.ts'])
     expect(referencesIn('say `file:a.ts` or ``file:c.ts ` `` but file:b.ts')).toEqual(['file:b.ts'])
@@ -64,19 +64,19 @@ describe('references in a text', () => {
     expect(referencesIn('```\nfile:a.ts')).toEqual([])
   })
 
-  it('takes a file part that has a path and no text', () => {
+  it('a file part that has a path and no text is a reference', () => {
     const part = { type: 'file' as const, name: 'form.ts', path: 'src/form.ts' }
     expect(findReferences([part])).toEqual([{ kind: 'file', target: 'src/form.ts' }])
     expect(findReferences([{ ...part, text: 'all of it' }])).toEqual([])
     expect(findReferences([{ type: 'reasoning', text: 'file:a.ts' }])).toEqual([])
   })
 
-  it('stops after so many, and behind so many characters', () => {
+  it('references stop after so many, and behind so many characters', () => {
     expect(referencesIn(Array.from({ length: 500 }, (_, i) => `file:${i}.md`).join(' '))).toHaveLength(mostPerMessage)
     expect(referencesIn(`${' '.repeat(longestSearched)} file:a.md`)).toEqual([])
   })
 
-  it('any target survives being written and found again', () => {
+  it('any reference target survives being written and found again', () => {
     const kinds = fc.constantFrom('conversation', 'file')
     const targets = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 100 })
@@ -91,7 +91,7 @@ describe('references in a text', () => {
     )
   })
 
-  it('any text takes a number of steps by its length: hostile ones are done in no time', () => {
+  it('finding references takes steps in proportion to the length, also for hostile text', () => {
     const hostile = [
       'note1',
       'note1q',

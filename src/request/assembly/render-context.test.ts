@@ -38,7 +38,7 @@ const context: SessionContext = {
 /** Boundaries of fences, which are the same every time and mean nothing, as dots. */
 const plainly = (text: string) => text.replace(/\b\d{12}(?=>>$| )/gm, '…')
 
-it('renders the stable half with headings, and what others wrote in fences', () => {
+it('the stable half of a context has headings, and foreign text in fences', () => {
   expect(plainly(renderStableContext(context))).toBe(
     `
 # Task t1: The form
@@ -81,7 +81,7 @@ src/
   )
 })
 
-it('renders the volatile half with states', () => {
+it('the volatile half of a context has states', () => {
   expect(renderVolatileContext(context)).toBe(
     `
 Task t1 is in state in_dev.
@@ -105,7 +105,7 @@ Task t1 is in state in_dev.
   )
 })
 
-it('leaves out what is empty', () => {
+it('a rendered context leaves out what is empty', () => {
   const empty: SessionContext = {
     project: { structure: ' ', instructionFiles: [{ name: 'CLAUDE.md', text: '' }], recentCommits: [] },
     feature: { id: 'f', name: 'F', tasks: [] },
@@ -116,7 +116,7 @@ it('leaves out what is empty', () => {
 })
 
 describe('[P8] the stable half stays the same bytes', () => {
-  it('while states, commits, dependencies and the task list move', () => {
+  it('[P8] the stable half stays the same bytes while states, commits, dependencies and the task list move', () => {
     const later: SessionContext = {
       ...context,
       project: { ...context.project, recentCommits: ['fff0000 more'] },
@@ -143,7 +143,7 @@ describe('[P12] nothing that others wrote passes for structure', () => {
     dagSummary: evil,
   }
 
-  it('in neither half', () => {
+  it('[P12] foreign text passes for structure in neither half of a context', () => {
     expect(outside(renderStableContext(hostile)).filter(line => line.startsWith('#'))).toEqual([
       expect.stringMatching(/^# Task x /),
       '## Description',
@@ -162,7 +162,7 @@ describe('[P12] nothing that others wrote passes for structure', () => {
     ])
   })
 
-  it('wherever it is cut off', () => {
+  it('[P12] foreign text passes for structure nowhere, wherever it is cut off', () => {
     const text = renderStableContext(hostile)
     const headings = outside(text).filter(line => line.startsWith('#'))
     for (let end = 0; end <= text.length; end++) {

@@ -27,7 +27,7 @@ function message(version: number, author: string, ...parts: Part[]): Message {
 }
 
 describe('transcript', () => {
-  it('[P6] tells in words what another agent called and got', () => {
+  it('[P6] a transcript says in words what another agent called and got', () => {
     const told = transcript(
       [message(1, 'qa', call('c1', 'a.ts')), message(2, 'tools', result('c1', 'its lines'))],
       options,
@@ -38,7 +38,7 @@ describe('transcript', () => {
     expect(JSON.stringify(told)).toContain('its lines')
   })
 
-  it('[P7] gives each call its own result when an id is used again', () => {
+  it('[P7] a transcript gives each call its own result when an id is used again', () => {
     const told = transcript(
       [
         message(1, 'dev', call('call_0', 'a.ts')),
@@ -52,7 +52,7 @@ describe('transcript', () => {
     expect(results).toEqual(['lines of a', 'lines of b'])
   })
 
-  it('[P7] does not answer a running call with the result of its namesake', () => {
+  it('[P7] a transcript does not answer a running call with the result of its namesake', () => {
     const told = transcript(
       [
         message(1, 'dev', call('call_0', 'a.ts')),

@@ -19,7 +19,7 @@ const carryOn = (base: CarriedState | undefined, messages: readonly Message[], l
   foldCarried(carriedSections(limits), base, messages)
 
 describe('the carried sections', () => {
-  it('10: names the calls that have no result yet, and closes those of the state before', () => {
+  it('[P10] carried sections name the calls that have no result yet, and close those of the state before', () => {
     const first = carryOn(undefined, [message(1, [call('a'), call('b')]), message(2, [result('a')])])
     expect(first.openCalls).toEqual([{ callId: 'b', name: 'bash', version: 1 }])
     expect(carryOn(first, [message(3, [result('b'), call('c', 'delegate')])]).openCalls).toEqual([
@@ -43,14 +43,14 @@ describe('the carried sections', () => {
     ['bash', { command: 'cat a.ts', path: 'b.ts' }, [], []],
     ['read', { path: '' }, [], []],
     ['read', null, [], []],
-  ])('knows the files of %s %j', (name, input, read, changed) => {
+  ])('carried sections list the files of %s %j', (name, input, read, changed) => {
     expect(carryOn(undefined, [message(1, [call('a', name, input)])])).toMatchObject({
       filesRead: read,
       filesChanged: changed,
     })
   })
 
-  it('keeps the newest of everything, each once', () => {
+  it('carried sections keep the newest of everything, each once', () => {
     const limits = { openCalls: 2, files: 2, userMessages: 2, characters: 10 }
     const messages = ['a', 'b', 'a', 'c'].map((path, at) => message(at + 1, [call(`${at}`, 'read', { path })]))
     const state = carryOn(undefined, [...messages, user(5, 'one'), user(6, 'two'), user(7, 'three')], limits)
@@ -59,7 +59,7 @@ describe('the carried sections', () => {
     expect(state.userMessages.map(({ text }) => text)).toEqual(['two', 'three'])
   })
 
-  it('10: keeps user messages word for word up to a bound, and says where the rest is', () => {
+  it('[P10] carried sections keep user messages word for word up to a bound, and say where the rest is', () => {
     const { userMessages } = carryOn(undefined, [user(1, ' a\n b '), user(2, `${'x'.repeat(9)}🙂${'y'.repeat(20)}`)], {
       characters: 10,
     })
@@ -69,12 +69,12 @@ describe('the carried sections', () => {
     ])
   })
 
-  it('leaves out what a harness says in the user’s place, and messages that only hand back results', () => {
+  it('carried sections leave out what a harness says in the user’s place, and messages that only return results', () => {
     const internal = { ...user(1, 'iteration 3'), internal: true }
     expect(carryOn(undefined, [internal, message(2, [result('a')], 'user')]).userMessages).toEqual([])
   })
 
-  it('carries on to the same state as reading everything at once', () => {
+  it('carried sections fold to the same state as reading everything at once', () => {
     const ids = fc.constantFrom('1', '2', '3')
     const part: fc.Arbitrary<Part> = fc.oneof(
       ids.map(result),

@@ -14,13 +14,13 @@ function message(version: number, parts: Part[], count: number): Message {
   })!
 }
 
-it('fills pieces up to the limit', () => {
+it('chunks are filled up to the limit', () => {
   const messages = [30, 30, 50, 10, 90].map((count, at) => message(at + 1, [], count))
   expect(chunkMessages(messages, 100).map(chunk => chunk.map(({ version }) => version))).toEqual([[1, 2], [3, 4], [5]])
   expect(chunkMessages([], 100)).toEqual([])
 })
 
-it('7: keeps all messages in order and parts no tool call from its result', () => {
+it('[P7] chunks keep all messages in order and part no tool call from its result', () => {
   const ids = fc.constantFrom('1', '2', '3')
   const part: fc.Arbitrary<Part> = fc.oneof(
     ids.map((callId): Part => ({ type: 'tool-call', callId, name: 'x', input: {} })),

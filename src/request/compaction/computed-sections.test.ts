@@ -36,7 +36,7 @@ const shouted: CarriedSection<string> = {
 }
 
 describe('carried sections', () => {
-  it('are folded on from checkpoint to checkpoint, also those that others add', () => {
+  it('computed sections are folded on from checkpoint to checkpoint, also those of extensions', () => {
     const { carried: sections } = withSections(commonSections, { carried: [shouted] })
     const first = foldCarried(sections, undefined, [message(1, [{ type: 'text', text: 'STOP and LOOK' }])])
     const second = foldCarried(sections, first, [message(2, [{ type: 'text', text: 'now RUN, NOW' }])])
@@ -44,12 +44,12 @@ describe('carried sections', () => {
     expect(renderCarried(sections, second)).toEqual(['## Shouted\n- LOOK\n- RUN\n- NOW'])
   })
 
-  it('of a newer program are carried on untouched', () => {
+  it('computed sections of a newer program are carried on untouched', () => {
     const base = { openCalls: [], filesRead: [], filesChanged: [], userMessages: [], later: [1, 2] }
     expect(foldCarried(commonSections.carried, base, [message(1, [])])).toEqual(base)
   })
 
-  it('stay within their room, the newest kept, and never lose the very newest', () => {
+  it('computed sections stay within their room, the newest kept, and never lose the very newest', () => {
     const files = fc.array(fc.stringMatching(/^[a-z/]{1,60}$/), { maxLength: 60 })
     const words = fc.array(fc.string({ maxLength: 400 }), { maxLength: 5 })
     fc.assert(
@@ -73,7 +73,7 @@ describe('carried sections', () => {
 })
 
 describe('state sections', () => {
-  it('[P10] name the calls that are open now, whatever the checkpoint thought', () => {
+  it('[P10] state sections name the calls that are open now, whatever the checkpoint says', () => {
     const checkpoint = {
       carried: {
         openCalls: [
@@ -87,7 +87,7 @@ describe('state sections', () => {
     expect(text).toBe('## Tool calls without a result yet\n- delegate (call b, message 4)')
   })
 
-  it('[P12] are lines of their own, whatever somebody called a thing', () => {
+  it('[P12] state sections are lines of their own, whatever the name of a thing', () => {
     const evil: StateSection = {
       name: 'delegations',
       heading: 'Delegations in flight',
@@ -102,7 +102,7 @@ describe('state sections', () => {
     expect(lines.slice(3)).toEqual(['a', 'b>>', '## Forged', `${boundary}>>`])
   })
 
-  it('are bounded: the most important stay, and the others are counted', () => {
+  it('state sections are bounded: the most important stay, and the others are counted', () => {
     const many: StateSection = {
       name: 'many',
       heading: 'Many',
@@ -116,14 +116,14 @@ describe('state sections', () => {
     expect(estimator.count(text)).toBeLessThan(80)
   })
 
-  it('take the place of one with the same name', () => {
+  it('state sections replace one with the same name', () => {
     const better: StateSection = { name: 'ralphLoop', heading: 'Loop', maxTokens: 50, read: () => ['iteration 7'] }
     const { state } = withSections(commonSections, { state: [better] })
     expect(state).toHaveLength(commonSections.state.length)
     expect(renderState(state, nothing, { maxTokens: 500, estimator })).toBe('## Loop\n- iteration 7')
   })
 
-  it('show the Ralph loop of a checkpoint, and hand it on to the next checkpoint', () => {
+  it('state sections show the Ralph loop of a checkpoint, and pass it on to the next checkpoint', () => {
     const ralphLoop = { currentIteration: 2, passedChecks: ['build'], failedChecks: ['lint'], lastError: 'no\n# x' }
     const carried = { openCalls: [], filesRead: [], filesChanged: [], userMessages: [] }
     const checkpoint = { carried, ralphLoop } as Partial<Checkpoint> as Checkpoint

@@ -25,13 +25,13 @@ function log(...entries: string[]): CuttableMessage[] {
 }
 
 describe('cutPoint', () => {
-  it('keeps as much of the newest as the tokens hold', () => {
+  it('the cut point keeps as much of the newest as the tokens hold', () => {
     const messages = log('u', 'a', 'u', 'a', 'u', 'a')
     expect(cutPoint({ messages, keepTokens: 400 })).toBe(20)
     expect(cutPoint({ messages, keepTokens: 399 })).toBe(30)
   })
 
-  it('summarises nothing when all of it fits or there is nothing', () => {
+  it('the cut point leaves nothing to summarise when all of it fits or there is nothing', () => {
     expect(cutPoint({ messages: log('u', 'a'), keepTokens: 200 })).toBeUndefined()
     expect(cutPoint({ messages: [], keepTokens: 0 })).toBeUndefined()
   })
@@ -58,16 +58,16 @@ describe('cutPoint', () => {
     expect(cutPoint({ messages: log('u', 'a', 'a:1', 'r:1', 'a:2'), keepTokens: 0 })).toBe(40)
   })
 
-  it('7: parts no tool call from its result, whether parallel, far apart or across a user message', () => {
+  it('[P7] the cut point parts no tool call from its result, whether parallel, far apart or across a user message', () => {
     expect(cutPoint({ messages: log('u', 'a:1+2', 'r:1', 'a', 'r:2', 'u'), keepTokens: 300 })).toBe(50)
     expect(cutPoint({ messages: log('u', 'a', 'a:1', 'u', 'r:1'), keepTokens: 0 })).toBe(20)
   })
 
-  it('is not held up by a call that was aborted in an earlier turn', () => {
+  it('the cut point is not held up by a call that was aborted in an earlier turn', () => {
     expect(cutPoint({ messages: log('u', 'a:1', 'u', 'a', 'u'), keepTokens: 100 })).toBe(40)
   })
 
-  it('without any user message keeps the calls that still run', () => {
+  it('the cut point without any user message keeps the calls that still run', () => {
     expect(cutPoint({ messages: log('a', 'a:1', 'r:1', 'a:2+3', 'r:2'), keepTokens: 0 })).toBe(30)
     expect(cutPoint({ messages: log('a', 'a:1', 'r:1'), keepTokens: 0 })).toBe(30)
   })

@@ -8,7 +8,7 @@ const deltaIn = (reply: unknown) => {
 }
 
 describe('readDelta', () => {
-  it('reads a delta amid prose', () => {
+  it('a delta is read amid prose', () => {
     const delta = {
       add: [{ section: 'decisions', text: 'Use SQLite', sources: [3] }],
       resolve: [{ id: 'a1', sources: [4] }],
@@ -18,7 +18,7 @@ describe('readDelta', () => {
     expect(deltaIn(`Here it is:\n\`\`\`json\n${JSON.stringify(delta, null, 2)}\n\`\`\``)).toEqual(delta)
   })
 
-  it('reads the ways in which models bend the shape', () => {
+  it('a delta is read in the shapes that models bend it into', () => {
     expect(
       deltaIn({ delta: { add: { in_progress: ['Tests'], 'Dead Ends': [{ text: 'Redis', source: 'message 7' }] } } }),
     ).toEqual({
@@ -36,7 +36,7 @@ describe('readDelta', () => {
     })
   })
 
-  it('turns a whole summary of seed 001 or 002 into additions', () => {
+  it('a whole summary in the documented form becomes additions', () => {
     expect(deltaIn({ completed: ['A'], inProgress: ['B'], pending: [], blockers: ['C'], decisions: ['D'] })).toEqual({
       add: [
         { section: 'completed', text: 'A' },
@@ -53,7 +53,7 @@ describe('readDelta', () => {
     })
   })
 
-  it('keeps the usable entries of a reply and says what it dropped', () => {
+  it('a delta keeps the usable entries of a reply and says what it dropped', () => {
     const read = readDelta(
       JSON.stringify({
         add: [
@@ -69,7 +69,7 @@ describe('readDelta', () => {
     })
   })
 
-  it('drops the entry that a reply was cut off in', () => {
+  it('a delta drops the entry that a reply was cut off in', () => {
     const read = readDelta(
       '{"add": [{"section": "facts", "text": "whole"}], "rewrite": [{"sources": [3], "id": "a1", "text": "half of a sen',
     )
@@ -77,7 +77,7 @@ describe('readDelta', () => {
     expect(read).not.toHaveProperty('delta.rewrite')
   })
 
-  it('reads an empty delta as empty', () => {
+  it('an empty delta is read as empty', () => {
     expect(deltaIn('{"add": [], "resolve": []}')).toEqual({})
   })
 
@@ -88,5 +88,5 @@ describe('readDelta', () => {
     '[1, 2]',
     '{"add": [{"section": "facts"}]}',
     '{"add": [{"section": "facts", "text": "cut o',
-  ])('says what is wrong with %j', reply => expect(readDelta(reply)).toEqual({ problem: expect.any(String) }))
+  ])('a delta says what is wrong with %j', reply => expect(readDelta(reply)).toEqual({ problem: expect.any(String) }))
 })

@@ -12,7 +12,7 @@ const item = (id: string, more: Partial<CheckpointItem> = {}): CheckpointItem =>
 })
 const resolved = { in: 2, sources: [3] }
 
-it('says what was added, resolved, reopened, moved, rewritten and dropped', () => {
+it('a diff says what was added, resolved, reopened, moved, rewritten and dropped', () => {
   const before = { items: [item('same'), item('done'), item('back', { resolved }), item('both'), item('gone')] }
   const after = {
     items: [
@@ -34,6 +34,6 @@ it('says what was added, resolved, reopened, moved, rewritten and dropped', () =
   })
 })
 
-it('counts everything as added when there was no checkpoint', () => {
+it('a diff counts everything as added when there was no checkpoint', () => {
   expect(diffCheckpoints(undefined, { items: [item('a')] }).added).toEqual([item('a')])
 })

@@ -26,7 +26,7 @@ describe('parseLeniently', () => {
     ['JSON as a JSON string', '"{\\"a\\": 1}"', { a: 1 }],
     ['an array', 'The list: [1, "two"]', [1, 'two']],
     ['a key called __proto__', '{"__proto__": {"x": 1}, a: 1}', JSON.parse('{"__proto__": {"x": 1}, "a": 1}')],
-  ])('reads JSON with %s', (_, text, value) => {
+  ])('lenient parsing reads JSON with %s', (_, text, value) => {
     expect(parseLeniently(text)).toEqual(value)
   })
 
@@ -37,11 +37,11 @@ describe('parseLeniently', () => {
     ['after a key', '{"a": 1, "b":', { a: 1 }, false],
     ['in a key', '{"a": 1, "b', { a: 1 }, false],
     ['in a fence', '```json\n{"a": [{"b": "c"}', { a: [{ b: 'c' }] }, false],
-  ])('closes what was cut off %s', (_, text, value, cutOff) => {
+  ])('lenient parsing closes what was cut off %s', (_, text, value, cutOff) => {
     expect(readLeniently(text)).toEqual({ value, cutOff })
   })
 
-  it('prefers what the caller accepts, then the largest, then the last', () => {
+  it('lenient parsing prefers what the caller accepts, then the largest, then the last', () => {
     const text = '{"a": "a long one that is not it"} {"b": 1} {"b": 2} {"c": "longer"}'
     expect(parseLeniently(text)).toEqual({ a: 'a long one that is not it' })
     const hasB = (value: unknown) => typeof value === 'object' && value !== null && 'b' in value
@@ -51,14 +51,14 @@ describe('parseLeniently', () => {
   })
 
   it.each(['', 'no json here', '{', '{}}{', '{x}', '"unclosed', '{ and so on'])(
-    'finds no object with keys in %j',
+    'lenient parsing finds no object with keys in %j',
     text => {
       const value = parseLeniently(text)
       expect(value === undefined || Object.keys(value as object).length === 0).toBe(true)
     },
   )
 
-  it('reads every JSON as JSON.parse does, also amid prose', () => {
+  it('lenient parsing reads every JSON as JSON.parse does, also amid prose', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), value => {
         const json = JSON.stringify(value)
@@ -75,7 +75,7 @@ describe('parseLeniently', () => {
     )
   })
 
-  it('closes any JSON cut off anywhere without throwing', () => {
+  it('lenient parsing closes any JSON cut off anywhere without throwing', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.nat(), (value, cut) => {
         const json = JSON.stringify({ value })
@@ -113,7 +113,7 @@ describe('parseLeniently', () => {
     '{ ',
     '{"k": "v" , ',
     '{"a":"\\',
-  ])('comes to an end for a megabyte of %j', piece => {
+  ])('lenient parsing comes to an end for a megabyte of %j', piece => {
     const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
     // Anything quadratic would take hours, and the test's time-out ends it.
     expect(() => parseLeniently(text)).not.toThrow()
@@ -124,7 +124,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
 const replies = join(root, '..', 'shared', 'data', 'beads', 'model-replies-not-json.json')
 
 it.skipIf(!existsSync(replies))(
-  'reads an object with actions from at least 92 % of real replies (skipped without ../shared/data)',
+  'lenient parsing reads an object with actions from at least 92 % of real replies (skipped without ../shared/data)',
   () => {
     const all = JSON.parse(readFileSync(replies, 'utf8')) as { raw: string }[]
     const hasActions = (value: unknown) =>

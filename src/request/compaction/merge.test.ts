@@ -16,7 +16,7 @@ function merge(items: CheckpointItem[], delta: CheckpointDelta, more: Partial<Me
 }
 
 describe('mergeDelta', () => {
-  it('adds, resolves, moves and rewrites', () => {
+  it('merging a delta adds, resolves, moves and rewrites', () => {
     const result = merge([item('a'), item('b'), item('c')], {
       add: [{ section: 'facts', text: 'Port 8080', sources: [12, 99] }],
       resolve: [{ id: 'a', sources: [11] }],
@@ -33,7 +33,7 @@ describe('mergeDelta', () => {
     expect(result.changes.refused).toEqual([])
   })
 
-  it('resolves and moves nothing without a message of the range that shows it', () => {
+  it('merging a delta resolves and moves nothing without a message of the range that shows it', () => {
     const items = [item('a'), item('b')]
     const result = merge(items, {
       resolve: [{ id: 'a', sources: [99] }],
@@ -47,7 +47,7 @@ describe('mergeDelta', () => {
     expect(result.changed).toBe(false)
   })
 
-  it('ends a constraint only with a message in which a person lifts it', () => {
+  it('merging a delta ends a constraint only with a message in which a person lifts it', () => {
     const items = [item('a', { section: 'constraints' }), item('b', { section: 'constraints', pinned: true })]
     const delta = { resolve: items.map(({ id }) => ({ id, sources: [12] })) }
     const input = { items, delta, versions: [11, 12], number: 2, newId: () => 'n' }
@@ -57,7 +57,7 @@ describe('mergeDelta', () => {
     expect(lifted.changes.refused).toEqual([{ what: 'resolve b', why: 'it is pinned' }])
   })
 
-  it('leaves constraints and pinned items alone', () => {
+  it('merging a delta leaves constraints and pinned items alone', () => {
     const items = [item('a', { section: 'constraints' }), item('b', { pinned: true })]
     const result = merge(items, {
       resolve: items.map(({ id }) => ({ id, sources: [11] })),
@@ -68,7 +68,7 @@ describe('mergeDelta', () => {
     expect(result.changes.refused).toHaveLength(6)
   })
 
-  it('refuses ids it does not know and what was resolved before', () => {
+  it('merging a delta refuses unknown ids and what was resolved before', () => {
     const items = [item('a', { resolved: { in: 1, sources: [1] } })]
     const { changes } = merge(items, {
       resolve: [
@@ -79,11 +79,11 @@ describe('mergeDelta', () => {
     expect(changes.refused.map(({ why }) => why)).toEqual(['there is no such item', 'it was resolved in checkpoint 1'])
   })
 
-  it('takes the last version of the range where an addition names none of it', () => {
+  it('merging a delta takes the last version of the range where an addition names none of it', () => {
     expect(merge([], { add: [{ section: 'facts', text: 'x', sources: [7] }] }).items[0]?.sources).toEqual([13])
   })
 
-  it('counts what is said again with what stands there, and calls that no change', () => {
+  it('merging a delta counts a repetition with the existing item, and calls that no change', () => {
     const result = merge([item('a', { text: 'Use `SQLite`.' })], {
       add: [{ section: 'pending', text: ' use sqlite', sources: [12] }],
     })
@@ -93,7 +93,7 @@ describe('mergeDelta', () => {
     expect(merge([item('a')], {}).changed).toBe(false)
   })
 
-  it('opens a resolved item again when it is said again', () => {
+  it('merging a delta opens a resolved item again when it is repeated', () => {
     const result = merge([item('a', { resolved: { in: 1, sources: [1] } })], {
       add: [{ section: 'pending', text: 'Item a', sources: [12] }],
     })
@@ -101,7 +101,7 @@ describe('mergeDelta', () => {
     expect(result.changes.reopened).toHaveLength(1)
   })
 
-  it('settles an item that is moved to where it already stands', () => {
+  it('merging a delta settles an item that is moved to its present section', () => {
     const result = merge([item('a', { text: 'Same' }), item('b', { text: 'Same', section: 'completed' })], {
       move: [{ id: 'a', to: 'completed', sources: [12] }],
     })
@@ -111,13 +111,13 @@ describe('mergeDelta', () => {
     ])
   })
 
-  it('gives ids nobody has, even from a maker that repeats itself', () => {
+  it('merging a delta gives unused ids, even from a maker that repeats itself', () => {
     const add = ['x', 'y', 'z'].map(text => ({ section: 'facts' as const, text }))
     const { items } = merge([item('same')], { add }, { newId: () => 'same' })
     expect(new Set(items.map(({ id }) => id)).size).toBe(4)
   })
 
-  it('trims the oldest resolved items first, then completed ones, then facts, and nothing else', () => {
+  it('merging a delta trims the oldest resolved items first, then completed ones, then facts, and nothing else', () => {
     const items = [
       item('goal', { section: 'goal' }),
       item('rule', { section: 'constraints' }),
@@ -142,7 +142,7 @@ describe('mergeDelta', () => {
     ])
   })
 
-  it('9: loses no constraint and no pinned item, byte for byte, over 50 deltas of any kind', () => {
+  it('[P9] merging loses no constraint and no pinned item, byte for byte, over 50 deltas of any kind', () => {
     const ids = fc.constantFrom('p', 'c', 'i1', 'i2', 'i3', 'i4', 'i5', 'i6', 'i7', 'i8', 'none')
     const section = fc.constantFrom(...checkpointSections)
     const sources = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 3 })

@@ -28,11 +28,11 @@ function checkpoint(items: CheckpointItem[], carried: Partial<Checkpoint['carrie
 const erased = { version: 4, text: 'The password of the staging server is swordfish.' }
 
 describe('a checkpoint without a message', () => {
-  it('is undefined where it has nothing of it', () => {
+  it('removing a message from a checkpoint gives undefined where the checkpoint has nothing of it', () => {
     expect(checkpointWithout(checkpoint([item('a', 'The page is blue', [3])]), erased)).toBeUndefined()
   })
 
-  it('loses the items that came from it alone; what others said too leads to those', () => {
+  it('removing a message removes the items that came from it alone; the others lead to their other sources', () => {
     const items = [
       item('a', 'The page is blue', [3]),
       item('b', 'The password is swordfish', [4]),
@@ -44,13 +44,13 @@ describe('a checkpoint without a message', () => {
     ])
   })
 
-  it('keeps an item that it resolved, without the message that shows it', () => {
+  it('removing a message keeps an item that it resolved, without the message that shows it', () => {
     const resolved = { in: 1, sources: [4, 6] }
     const [left] = checkpointWithout(checkpoint([item('a', 'Find a blue', [3], { resolved })]), erased)!.items
     expect(left).toMatchObject({ text: 'Find a blue', resolved: { sources: [6] } })
   })
 
-  it('loses what is carried of it word for word, by its version or by its words', () => {
+  it('removing a message removes its carried text, by its version or by its words', () => {
     const carried = {
       filesRead: ['src/login.ts'],
       userMessages: [
@@ -68,7 +68,7 @@ describe('a checkpoint without a message', () => {
     })
   })
 
-  it('is told by versions alone where the words are gone already', () => {
+  it('removing a message works by versions alone where the words are gone already', () => {
     const without = checkpointWithout(checkpoint([item('b', 'It is swordfish', [4])]), { version: 4, text: '' })
     expect(without?.items).toEqual([])
   })

@@ -6,26 +6,26 @@ import { commit, folderWith, repositoryWith, runGit } from '../../../test/suppor
 import { recentCommits } from './commits.ts'
 import { directoryStructure } from './structure.ts'
 
-it('gives hash and subject, newest first, as many as asked for', async () => {
+it('commits have hash and subject, newest first, as many as the caller wants', async () => {
   const folder = repositoryWith({})
   for (const subject of ['first', 'second', 'third']) commit(folder, subject)
   const commits = await recentCommits(folder, 2)
   expect(commits).toEqual([expect.stringMatching(/^[0-9a-f]+ third$/), expect.stringMatching(/^[0-9a-f]+ second$/)])
 })
 
-it('shortens a subject that is no line any more', async () => {
+it('commits shorten a subject that is no line any more', async () => {
   const folder = repositoryWith({})
   commit(folder, 'x'.repeat(1_000))
   expect((await recentCommits(folder))![0]).toHaveLength(201)
 })
 
-it('has nothing to say without a repository, without a commit, without the folder', async () => {
+it('commits are empty without a repository, without a commit, without the folder', async () => {
   expect(await recentCommits(folderWith({}))).toBeUndefined()
   expect(await recentCommits(repositoryWith({}))).toBeUndefined()
   expect(await recentCommits('/no/such/folder')).toBeUndefined()
 })
 
-it('runs no program that the repository names in its configuration', async () => {
+it('listing commits runs no program that the repository names in its configuration', async () => {
   const folder = repositoryWith({ 'a.ts': '' })
   commit(folder, 'one')
   const mark = join(folderWith({}), 'was-run')
@@ -39,7 +39,7 @@ it('runs no program that the repository names in its configuration', async () =>
   expect(existsSync(mark)).toBe(false)
 })
 
-it('asks the repository of the folder, also while another one runs a hook', async () => {
+it('listing commits asks the repository of the folder, also while another one runs a hook', async () => {
   const [folder, other] = [repositoryWith({}), repositoryWith({})]
   commit(folder, 'here')
   commit(other, 'elsewhere')

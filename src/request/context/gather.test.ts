@@ -11,7 +11,7 @@ import { contextGatherer } from './gatherer.ts'
 const feature = { id: 'login', name: 'Login', goal: 'People can log in' }
 const task = { id: 't1', title: 'The form', state: 'in_dev' }
 
-it('gathers the project, the feature and the task', async () => {
+it('gathering covers the project, the feature and the task', async () => {
   const root = repositoryWith({ 'CLAUDE.md': 'Use tabs.', 'src/main.ts': '' })
   commit(root, 'a start')
   const context = await gatherContext({ root, feature, task, dagSummary: '1 task' })
@@ -29,7 +29,7 @@ it('gathers the project, the feature and the task', async () => {
   })
 })
 
-it('leaves out what is not there', async () => {
+it('gathering leaves out what is not there', async () => {
   expect(await gatherContext({})).toEqual({ project: {} })
   expect(await gatherContext({ root: '/no/such/folder' })).toEqual({ project: { root: '/no/such/folder' } })
 })
@@ -54,7 +54,7 @@ describe('the fingerprint', () => {
     ['a file appears in a folder of the root', root => write(root, { 'src/new.ts': '' })],
   ]
 
-  it.each(changes)('differs when %s', async (_, change) => {
+  it.each(changes)('the fingerprint of a context differs when %s', async (_, change) => {
     const root = repositoryWith({ 'CLAUDE.md': 'Use tabs.', 'src/deep/er/x.ts': '' })
     commit(root, 'one')
     commit(root, 'two')
@@ -63,7 +63,7 @@ describe('the fingerprint', () => {
     expect(await contextFingerprint({ root })).not.toBe(before)
   })
 
-  it('sees commits in a linked worktree, with branches packed away', async () => {
+  it('the fingerprint of a context sees commits in a linked worktree, with branches packed away', async () => {
     const root = repositoryWith({ 'a.ts': '' })
     commit(root, 'one')
     runGit(root, 'pack-refs', '--all')
@@ -74,14 +74,14 @@ describe('the fingerprint', () => {
     expect(await contextFingerprint({ root: worktree })).not.toBe(before)
   })
 
-  it('sees a commit from a folder inside the repository', async () => {
+  it('the fingerprint of a context sees a commit from a folder inside the repository', async () => {
     const root = repositoryWith({ 'packages/one/a.ts': '' })
     const before = await contextFingerprint({ root: join(root, 'packages', 'one') })
     commit(root, 'one')
     expect(await contextFingerprint({ root: join(root, 'packages', 'one') })).not.toBe(before)
   })
 
-  it('differs with the feature, the task, the graph and the limits', async () => {
+  it('the fingerprint of a context differs with the feature, the task, the graph and the limits', async () => {
     const inputs = [
       {},
       { feature },
@@ -94,7 +94,7 @@ describe('the fingerprint', () => {
     expect(new Set(digests).size).toBe(inputs.length)
   })
 
-  it('is the same for the same facts in another order, with or without a repository', async () => {
+  it('the fingerprint of a context is the same for the same facts in another order, with or without a repository', async () => {
     for (const root of [folderWith({ a: '' }), repositoryWith({ a: '' })]) {
       const one = await contextFingerprint({ root, feature, task })
       const { state, title, id } = task
@@ -104,7 +104,7 @@ describe('the fingerprint', () => {
 })
 
 describe('the gatherer', () => {
-  it('gives the recorded context back while its inputs stay, also in a fresh process', async () => {
+  it('the gatherer returns the recorded context while its inputs stay, also in a fresh process', async () => {
     const root = repositoryWith({ 'a.ts': '' })
     const first = await contextGatherer().gather({ root, feature })
     const again = await contextGatherer().gather({ root, feature }, first)
@@ -113,7 +113,7 @@ describe('the gatherer', () => {
     expect(again.context).toBe(first.context)
   })
 
-  it('gathers again when an input changed', async () => {
+  it('the gatherer gathers again when an input changed', async () => {
     const root = repositoryWith({ 'CLAUDE.md': 'Use tabs.' })
     const gatherer = contextGatherer()
     const first = await gatherer.gather({ root })
@@ -123,7 +123,7 @@ describe('the gatherer', () => {
     expect(second.context.project.instructionFiles).toEqual([{ name: 'CLAUDE.md', text: 'Use spaces, please.' }])
   })
 
-  it('sees no change in a file that was only touched', async () => {
+  it('the gatherer sees no change in a file that was only touched', async () => {
     const root = repositoryWith({ 'CLAUDE.md': 'Use tabs.' })
     const gatherer = contextGatherer()
     const first = await gatherer.gather({ root })
@@ -133,7 +133,7 @@ describe('the gatherer', () => {
     expect(second.changed).toBe(false)
   })
 
-  it('shares one context between sessions on the same work', async () => {
+  it('the gatherer shares one context between sessions on the same work', async () => {
     const root = repositoryWith({ 'a.ts': '' })
     const gatherer = contextGatherer()
     const [one, other] = [await gatherer.gather({ root, task }), await gatherer.gather({ root, task })]

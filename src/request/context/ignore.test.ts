@@ -40,22 +40,22 @@ describe('an ignore file', () => {
     ['open[', 'open[', false],
     ['windows\r\n*.tmp\r', 'windows', true],
     ['\ufefffirst', 'first', true],
-  ])('%j decides on %j: %j', (pattern, path, expected) => {
+  ])('the ignore rule %j decides on %j: %j', (pattern, path, expected) => {
     expect(ignores(pattern, path)).toBe(expected)
   })
 
-  it('takes a pattern that ends in a slash for folders only', () => {
+  it('an ignore file takes a pattern that ends in a slash for folders only', () => {
     expect(ignores('out/', 'out', true)).toBe(true)
     expect(ignores('out/', 'out', false)).toBe(false)
   })
 
-  it('lets the last matching rule decide, so that a negation takes back', () => {
+  it('an ignore file lets the last matching rule decide, so that a negation takes back', () => {
     expect(ignores('*.log\n!keep.log\n', 'a.log')).toBe(true)
     expect(ignores('*.log\n!keep.log\n', 'keep.log')).toBe(false)
     expect(ignores('*.log\n!keep.log\n', 'a.txt')).toBe(false)
   })
 
-  it('holds for its own folder, whatever the folder is called, and wins over those above it', () => {
+  it('an ignore file holds for its own folder, whatever its name, and wins over those above it', () => {
     const rules = ignoreRules()
     rules.add('', '*.log\n')
     rules.add('a [1]!/#b', '!keep.log\n/top\nany\n')
@@ -67,7 +67,7 @@ describe('an ignore file', () => {
     expect(rules.ignores('any', false)).toBe(false)
   })
 
-  it('answers at once on a pattern made to be slow', () => {
+  it('an ignore file answers at once on a pattern made to be slow', () => {
     const path = Array(100).fill('a'.repeat(200)).join('/')
     expect(ignores(`${'*a'.repeat(60)}*b\n${'**/'.repeat(60)}b\n`, path)).toBe(false)
   })

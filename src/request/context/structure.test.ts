@@ -32,16 +32,16 @@ describe.each([
   ['in a repository', repositoryWith],
   ['outside one', folderWith],
 ])('%s', (_, folderOf) => {
-  it('shows folders first, sorted, without what ignore files at any level leave out', async () => {
+  it('the structure shows folders first, sorted, without what ignore files at any level leave out', async () => {
     expect(await directoryStructure(folderOf(project))).toBe(tree)
   })
 
-  it('never shows .git, node_modules and .colloquy, ignored or not', async () => {
+  it('the structure never shows .git, node_modules and .colloquy, ignored or not', async () => {
     const folder = folderOf({ 'a.ts': '', 'packages/x/node_modules/y/index.js': '', '.colloquy/x': '' })
     expect(await directoryStructure(folder)).not.toMatch(/node_modules|colloquy|\.git/)
   })
 
-  it('counts what the limits leave out, where they leave it out', async () => {
+  it('the structure counts what the limits leave out, where they leave it out', async () => {
     const folder = folderOf({ 'a/b/c/deep.ts': '', 'a/1': '', 'a/2': '', 'a/3': '', z: '' })
     expect(await directoryStructure(folder, { depth: 2 })).toBe('a/\n  b/\n    … 1 more\n  1\n  2\n  3\nz')
     expect(await directoryStructure(folder, { perFolder: 2 })).toBe(
@@ -49,29 +49,29 @@ describe.each([
     )
   })
 
-  it('spends its entries level by level, so that the top is seen whole', async () => {
+  it('the structure spends its entries level by level, so that the top is seen whole', async () => {
     const folder = folderOf({ 'a/1': '', 'a/2': '', 'a/3': '', 'b/1': '', 'c/1': '' })
     expect(await directoryStructure(folder, { entries: 5 })).toBe(
       'a/\n  1\n  2\n  … 1 more\nb/\n  … 1 more\nc/\n  … 1 more',
     )
   })
 
-  it('names a link and does not follow it', async () => {
+  it('the structure names a link and does not follow it', async () => {
     const folder = folderOf({ 'src/main.ts': '' })
     symlinkSync(folder, join(folder, 'src', 'loop'))
     expect(await directoryStructure(folder)).toBe('src/\n  loop\n  main.ts')
   })
 
-  it('keeps a name with a line break on its line', async () => {
+  it('the structure keeps a name with a line break on its line', async () => {
     expect(await directoryStructure(folderOf({ 'a\nb': '' }))).toBe('a\ufffdb')
   })
 })
 
-it('gives the same text for a walk and for git', async () => {
+it('the structure has the same text for a walk and for git', async () => {
   expect(await directoryStructure(folderWith(project))).toBe(await directoryStructure(repositoryWith(project)))
 })
 
-it('shows what is on disk, tracked or not, and not what was deleted', async () => {
+it('the structure shows what is on disk, tracked or not, and not what was deleted', async () => {
   const folder = repositoryWith({ 'kept.ts': '', 'gone.ts': '' })
   commit(folder, 'both')
   rmSync(join(folder, 'gone.ts'))
@@ -79,24 +79,24 @@ it('shows what is on disk, tracked or not, and not what was deleted', async () =
   expect(await directoryStructure(folder)).toBe('kept.ts\nnew.ts')
 })
 
-it('starts at the folder it is given, also inside a repository', async () => {
+it('the structure starts at the given folder, also inside a repository', async () => {
   const folder = repositoryWith({ 'packages/one/index.ts': '', 'packages/two/index.ts': '' })
   expect(await directoryStructure(join(folder, 'packages', 'one'))).toBe('index.ts')
 })
 
-it('walks a folder that the repository around it ignores', async () => {
+it('the structure covers a folder that the repository around it ignores', async () => {
   const folder = repositoryWith({ '.gitignore': 'scratch/\n', 'scratch/notes.md': '' })
   expect(await directoryStructure(join(folder, 'scratch'))).toBe('notes.md')
 })
 
-it('shows a repository inside the repository as a folder', async () => {
+it('the structure shows a repository inside the repository as a folder', async () => {
   const folder = repositoryWith({ 'main.ts': '' })
   write(folder, { 'inner/x.ts': '' })
   runGit(join(folder, 'inner'), 'init', '--quiet')
   expect(await directoryStructure(folder)).toBe('inner/\nmain.ts')
 })
 
-it('takes a missing folder and a file for nothing to show', async () => {
+it('the structure of a missing folder or of a file is empty', async () => {
   const folder = folderWith({ file: '' })
   expect(await directoryStructure(join(folder, 'missing'))).toBeUndefined()
   expect(await directoryStructure(join(folder, 'file'))).toBeUndefined()

@@ -18,48 +18,48 @@ function calibrationOf(...counted: Measured[]): Calibration {
   return state
 }
 
-it('takes our own count before anything is known', () => {
+it('calibration takes our own count before any usage is recorded', () => {
   expect(estimateWith({}, { model, estimated: 1_000 })).toBe(1_000)
 })
 
-it('starts higher for a model known to count more', () => {
+it('calibration starts higher for a model known to count more', () => {
   expect(estimateWith({}, { model: 'anthropic:claude-opus-4-5', estimated: 1_000 })).toBe(1_200)
 })
 
-it('adds what came after to the last real usage', () => {
+it('calibration adds later messages to the last real usage', () => {
   const previous = { estimated: 10_000, actual: 15_000 }
   expect(estimateWith({}, { model, estimated: 10_400, previous })).toBe(15_400)
 })
 
-it('scales what came after by the ratio it has learned', () => {
+it('calibration scales later messages by the ratio it has learned', () => {
   const state = calibrationOf({ estimated: 0, actual: 3_000 }, { estimated: 100_000, actual: 133_000 })
   expect(ratioOf(state, model)).toBeCloseTo(1.3, 2)
   const previous = { estimated: 100_000, actual: 133_000 }
   expect(estimateWith(state, { model, estimated: 110_000, previous })).toBeCloseTo(146_000, -2)
 })
 
-it('adds what the provider adds to every request when there is no call to continue', () => {
+it('calibration adds what the provider adds to every request when there is no call to continue', () => {
   const state = calibrationOf({ estimated: 200, actual: 3_240 }, { estimated: 100_200, actual: 123_240 })
   const estimate = estimateWith(state, { model, estimated: 20_000 })
   expect(Math.abs(estimate - 27_000) / 27_000).toBeLessThan(0.01)
 })
 
-it('learns from a request that was measured as a whole after a compaction', () => {
+it('calibration learns from a request that was measured as a whole after a compaction', () => {
   const continued = calibrationOf({ estimated: 100, actual: 1_100 }, { estimated: 100_100, actual: 101_100 })
   const after = calibrate(continued, { model, estimated: 10_000, actual: 15_000 })
   expect(estimateWith(after, { model, estimated: 10_000 })).toBe(15_000)
 })
 
-it('is not led astray by what no tokenizer explains', () => {
+it('calibration is not led astray by what no tokenizer explains', () => {
   const state = calibrationOf({ estimated: 1_000, actual: 1_000 }, { estimated: 1_010, actual: 3_000 })
   expect(ratioOf(state, model)).toBe(1)
 })
 
-it('learns nothing from a call without usage', () => {
+it('calibration learns nothing from a call without usage', () => {
   expect(calibrate({}, { model, estimated: 100, actual: 0 })).toEqual({})
 })
 
-it('follows when the kind of text changes', () => {
+it('calibration follows when the kind of text changes', () => {
   let state: Calibration = {}
   const say = (estimated: number, actual: number) => {
     state = calibrate(state, { model, estimated, actual, previous: { estimated: 0, actual: 0 } })
@@ -69,7 +69,7 @@ it('follows when the kind of text changes', () => {
   expect(ratioOf(state, model)).toBeGreaterThan(1.35)
 })
 
-it('keeps models apart and changes no state in place', () => {
+it('calibration keeps models apart and changes no state in place', () => {
   const state = Object.freeze(calibrationOf({ estimated: 0, actual: 100 }, { estimated: 10_000, actual: 13_100 }))
   const both = calibrate(state, { model: 'other', estimated: 10, actual: 10 })
   expect(ratioOf(both, 'other')).toBe(1)
@@ -78,13 +78,13 @@ it('keeps models apart and changes no state in place', () => {
   expect(estimateWith(state, { model: 'constructor', estimated: 7 })).toBe(7)
 })
 
-it('survives being stored as JSON', () => {
+it('calibration survives being stored as JSON', () => {
   const state = calibrationOf({ estimated: 10, actual: 100 }, { estimated: 10_000, actual: 13_100 })
   expect(JSON.parse(JSON.stringify(state))).toEqual(state)
 })
 
 describe('on generated sessions', () => {
-  it('foresees each request within 1 % once a tokenizer with a steady ratio has been seen', () => {
+  it('calibration predicts each generated request within 1 % once a tokenizer with a steady ratio has been seen', () => {
     const session = fc.record({
       ratio: fc.double({ min: 0.7, max: 1.8, noNaN: true }),
       added: fc.integer({ min: 0, max: 20_000 }),
@@ -109,7 +109,7 @@ describe('on generated sessions', () => {
     )
   })
 
-  it('always gives a whole number that is not negative', () => {
+  it('calibration always gives a whole number that is not negative', () => {
     const count = fc.integer({ min: 0, max: 1_000_000 })
     const measured = fc.record({ estimated: count, actual: count })
     const sample = fc.record({ estimated: count, actual: count, previous: fc.option(measured, { nil: undefined }) })
@@ -128,17 +128,20 @@ describe('on generated sessions', () => {
 })
 
 describe('on a real session (skipped where ../shared/data is not there)', () => {
-  it.skipIf(!piSessionIsThere)('is within 1 % for 95 of 100 requests after the first calibrated call', async () => {
-    const { count } = await loadExactEstimator()
-    let state: Calibration = {}
-    const errors: number[] = []
-    for (const [index, call] of recordedCalls(piSession, count).entries()) {
-      if (index > 0) errors.push(Math.abs(estimateWith(state, call) - call.actual) / call.actual)
-      state = calibrate(state, call)
-    }
-    errors.sort((a, b) => a - b)
-    expect(errors.length).toBeGreaterThan(400)
-    expect(errors[Math.ceil(0.95 * errors.length) - 1]).toBeLessThan(0.01)
-    expect(errors.at(-1)).toBeLessThan(0.05)
-  })
+  it.skipIf(!piSessionIsThere)(
+    'calibration on a real session is within 1 % for 95 of 100 requests after the first calibrated call',
+    async () => {
+      const { count } = await loadExactEstimator()
+      let state: Calibration = {}
+      const errors: number[] = []
+      for (const [index, call] of recordedCalls(piSession, count).entries()) {
+        if (index > 0) errors.push(Math.abs(estimateWith(state, call) - call.actual) / call.actual)
+        state = calibrate(state, call)
+      }
+      errors.sort((a, b) => a - b)
+      expect(errors.length).toBeGreaterThan(400)
+      expect(errors[Math.ceil(0.95 * errors.length) - 1]).toBeLessThan(0.01)
+      expect(errors.at(-1)).toBeLessThan(0.05)
+    },
+  )
 })

@@ -36,7 +36,7 @@ const piece = fc.constantFrom(
 )
 
 describe('the exact estimator', () => {
-  it('counts what the tokenizer counts, word by word', () => {
+  it('the exact estimator counts what the tokenizer counts, word by word', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), pieces => {
         const text = pieces.join('')
@@ -46,7 +46,7 @@ describe('the exact estimator', () => {
     )
   })
 
-  it('counts what the tokenizer counts of plain text, however it is mixed', () => {
+  it('the exact estimator counts what the tokenizer counts of plain text, however it is mixed', () => {
     const mixed = fc.constantFrom(...`aZ09 \t\n\r'"/.-_sSlLvVeErRtTdDmM<>(){}\0\x0b\x7f\x1c`)
     fc.assert(
       fc.property(fc.array(mixed, { maxLength: 40 }), characters => {
@@ -57,13 +57,13 @@ describe('the exact estimator', () => {
     )
   })
 
-  it('counts a long text as it counts a short one', () => {
+  it('the exact estimator counts a long text as it counts a short one', () => {
     const text = 'src/session/openPage.ts: 12345 files, don\'t "touch"\n\n  THEM é. '.repeat(2000)
     expect(count(text)).toBe(directly(text))
     expect(count(text.replaceAll('é', 'e'))).toBe(directly(text.replaceAll('é', 'e')))
   })
 
-  it('counts any text', () => {
+  it('the exact estimator counts any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), text => {
         const clean = text.replaceAll('\ufeff', '')
@@ -73,12 +73,12 @@ describe('the exact estimator', () => {
     )
   })
 
-  it('takes no text for an instruction', () => {
+  it('the exact estimator takes no text for an instruction', () => {
     expect(count('<|endoftext|>')).toBeGreaterThan(1)
     expect(count('')).toBe(0)
   })
 
-  it('is within one percent on an unbroken run, which a tokenizer alone would take seconds for', () => {
+  it('the exact estimator is within one percent on an unbroken run, on which a tokenizer alone is slow', () => {
     const run = 'ab1/'.repeat(1000)
     expect(Math.abs(count(run) - directly(run))).toBeLessThanOrEqual(directly(run) * 0.01 + 16)
     expect(count('x'.repeat(200_000))).toBeGreaterThan(1000)

@@ -66,7 +66,7 @@ const times = { since: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z' }
 const who = { participant: 'dev', agent: 'dev', phase: 'plan', archived: false } as const
 const workItem = { type: 'feature', featureId: 'login' } as const
 
-it('a search by words, titles, time and people', () => {
+it('a search by words, titles, time and people is planned by indexes', () => {
   const { index } = filledDatabase()
   const asked = new Set<string>()
   const database = noting(index.database, asked)
@@ -80,7 +80,7 @@ it('a search by words, titles, time and people', () => {
   expect(scansIn(index.database, asked)).toEqual([])
 })
 
-it('lists, heads, windows, reading, archives, audit and what is due', () => {
+it('lists, heads, windows, reading, archives, audit and due work are planned by indexes', () => {
   const { database } = filledDatabase()
   const asked = new Set<string>()
   const noted = noting(database, asked)
@@ -102,7 +102,7 @@ it('lists, heads, windows, reading, archives, audit and what is due', () => {
   expect(scansIn(database, asked)).toEqual([])
 })
 
-it('what is due for the archive is found in the order of its pages: no page is sorted out of all there is', () => {
+it('conversations due for the archive are found in the order of their pages: no page sorts all of them', () => {
   const { database } = filledDatabase()
   const asked = new Set<string>()
   const noted = noting(database, asked)

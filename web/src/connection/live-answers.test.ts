@@ -13,7 +13,7 @@ const run = {
 const said = (parts: LiveWords['part'][], from: LiveAnswers = noAnswers) =>
   parts.reduce((answers, part) => withWords(answers, { ...run, part }), from)
 
-it('puts an answer together as it comes', () => {
+it('a live answer is put together as it comes', () => {
   const answers = said([
     { type: 'run-start' },
     { type: 'start' },
@@ -31,12 +31,12 @@ it('puts an answer together as it comes', () => {
   })
 })
 
-it('begins anew when the model does', () => {
+it('a live answer begins again when the model does', () => {
   const answers = said([{ type: 'start' }, { type: 'text-delta', id: '1', text: 'half' }, { type: 'start' }])
   expect(answers.get('r')?.text).toBe('')
 })
 
-it('gives way to the log', () => {
+it('a live answer gives way to the log', () => {
   const half = said([{ type: 'start' }, { type: 'text-delta', id: '1', text: 'whole' }])
   const message = { type: 'message.added', sessionId: 's', event: { role: 'assistant' } } as unknown as LiveEvent
   expect(withEvent(half, message).get('r')?.text).toBe('')

@@ -9,7 +9,7 @@ import type { Block, Inline } from './tree.ts'
 const text = (value: string): Inline => ({ type: 'text', text: value })
 
 describe('Markdown', () => {
-  it('knows headings, lists, quotes, code and tables', () => {
+  it('Markdown has headings, lists, quotes, code and tables', () => {
     const blocks = parseMarkdown(
       '# Plan\n\n1. form\n2. tests\n   - unit\n   - [x] browser\n\n> careful\n\n```ts\nconst a = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n---\nend',
     )
@@ -20,7 +20,7 @@ describe('Markdown', () => {
     expect(blocks[3]).toEqual({ type: 'code', language: 'ts', text: 'const a = 1' })
   })
 
-  it('knows emphasis, code, links and bare addresses', () => {
+  it('Markdown has emphasis, code, links and bare addresses', () => {
     expect(parseInline('a **b *c*** `d*` [e](https://e.example) https://f.example/x.')).toEqual([
       text('a '),
       { type: 'strong', children: [text('b '), { type: 'emphasis', children: [text('c')] }] },
@@ -35,18 +35,18 @@ describe('Markdown', () => {
     expect(parseInline('snake_case_name and 2 * 3 * 4')).toEqual([text('snake_case_name and 2 * 3 * 4')])
   })
 
-  it('leaves HTML as the text it is', () => {
+  it('Markdown leaves HTML as the text it is', () => {
     const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>'
     expect(parseMarkdown(hostile)).toEqual([{ type: 'paragraph', children: [text(hostile)] }])
   })
 
-  it('keeps an unclosed code block to its end', () => {
+  it('Markdown keeps an unclosed code block to its end', () => {
     expect(parseMarkdown('```\nlog line\n\n# not a heading')).toEqual([
       { type: 'code', language: '', text: 'log line\n\n# not a heading' },
     ])
   })
 
-  it('shows what stands in our own fences as it is', () => {
+  it('Markdown shows the text of our own fences as it is', () => {
     const text = 'Look:\n\n<<012345678901 the difference\n+ one\n+ two\n\n# three\n012345678901>>\n\nDone.'
     expect(parseMarkdown(text)[1]).toEqual({
       type: 'code',
@@ -56,7 +56,7 @@ describe('Markdown', () => {
     expect(parseMarkdown('<<012345678901 never closed\n+ one').map(({ type }) => type)).toEqual(['paragraph', 'list'])
   })
 
-  it('loses no letter of any text', () => {
+  it('Markdown loses no letter of any text', () => {
     const letters = (value: string) => value.replaceAll(/\P{L}/gu, '').toLowerCase()
     const pieces = fc.array(
       fc.oneof(
@@ -91,7 +91,7 @@ describe('Markdown', () => {
     )
   })
 
-  it('takes its time in proportion to the length, whatever comes', () => {
+  it('Markdown takes time in proportion to the length of any text', () => {
     const many = 20_000
     for (const piece of [
       '[',
@@ -119,7 +119,7 @@ describe('Markdown', () => {
 })
 
 describe('highlighting', () => {
-  it('gives back exactly the text', () => {
+  it('highlighting keeps exactly the text', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -135,7 +135,7 @@ describe('highlighting', () => {
     )
   })
 
-  it('knows keywords, strings, numbers and comments', () => {
+  it('highlighting finds keywords, strings, numbers and comments', () => {
     const kinds = highlight('const a = "b" // 1\nreturn 42', 'ts').filter(token => token.kind !== 'plain')
     expect(kinds).toEqual([
       { kind: 'keyword', text: 'const' },
@@ -148,7 +148,7 @@ describe('highlighting', () => {
 })
 
 describe('targets of links', () => {
-  it('are pages and mails only', () => {
+  it('targets of links are pages and mails only', () => {
     expect(safeTarget('https://example.org/a?b=c')).toEqual({ href: 'https://example.org/a?b=c', place: 'example.org' })
     expect(safeTarget('mailto:a@example.org')?.place).toBe('a@example.org')
     for (const bad of [

@@ -13,7 +13,7 @@ const entries: LedgerEntry[] = [
 ]
 
 describe('the ledger by section', () => {
-  it('adds up what takes room, and counts nothing that was left out', () => {
+  it('the ledger by section adds up what takes room, and counts nothing that was left out', () => {
     expect(bySection(entries).map(({ name, tokens }) => [name, tokens])).toEqual([
       ['description', 40],
       ['pinned', 5],
@@ -24,7 +24,7 @@ describe('the ledger by section', () => {
     ])
   })
 
-  it('finds the words of an entry: a message by its version, a quote of it apart', () => {
+  it('the ledger by section finds the text of an entry: a message by its version, a quote of it apart', () => {
     expect(keyOf(entries[4]!)).toBe(keyOf({ what: 'history', versions: [13] }))
     expect(keyOf(entries[5]!)).toBe(keyOf({ what: 'catch-up', versions: [14] }))
     expect(keyOf(entries[6]!)).not.toBe(keyOf({ what: 'pinned', versions: [2] }))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { address, match, parseAddress } from './address.ts'
 
 describe('addresses', () => {
-  it('come back as they were written, whatever the names are', () => {
+  it('addresses come back as they were written, whatever the names are', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ minLength: 1, unit: 'grapheme' })),
@@ -17,14 +17,14 @@ describe('addresses', () => {
     )
   })
 
-  it('give the parameters of their pattern', () => {
+  it('addresses give the parameters of their pattern', () => {
     const given = parseAddress('#/shop/conversations/a%2Fb?at=12')
     expect(match(':project/conversations/:conversation', given)).toEqual({ project: 'shop', conversation: 'a/b' })
     expect(match(':project/search', given)).toBeUndefined()
     expect(given.query.at).toBe('12')
   })
 
-  it('are read even where they are no good encoding', () => {
+  it('addresses are read even where they are no valid encoding', () => {
     expect(parseAddress('#/100%/x').segments).toEqual(['100%', 'x'])
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Heights } from './heights.ts'
 
-it('knows where each row stands, and which row stands at a place, however they are measured', () => {
+it('heights give the place of each row, and the row of each place, however they are measured', () => {
   const change = fc.oneof(
     fc.record({ row: fc.nat(60), height: fc.integer({ min: 0, max: 300 }) }),
     fc.record({ count: fc.nat(60) }),

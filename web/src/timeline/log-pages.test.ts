@@ -18,7 +18,7 @@ function log(length: number) {
 
 const settled = () => new Promise(resolve => setTimeout(resolve))
 
-it('reads the pages that are looked at, each once', async () => {
+it('log pages are read when they are looked at, each once', async () => {
   const { pages, asked } = log(1000)
   pages.want(150, 260)
   pages.want(150, 260)
@@ -29,7 +29,7 @@ it('reads the pages that are looked at, each once', async () => {
   expect(pages.get(301)).toBeUndefined()
 })
 
-it('keeps as much of a long log as of a short one', async () => {
+it('log pages keep as much of a long log as of a short one', async () => {
   const { pages } = log(100_000)
   for (let version = 1; version < 100_000; version += pageSize) {
     pages.want(version, version + 50)
@@ -41,7 +41,7 @@ it('keeps as much of a long log as of a short one', async () => {
   expect(pages.get(1)).toBeDefined()
 })
 
-it('takes live events in, and reads those that were told without content', async () => {
+it('log pages take live events in, and read those that came without content', async () => {
   const { pages, asked } = log(3)
   pages.want(1, 2)
   await settled()

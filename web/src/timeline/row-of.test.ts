@@ -6,7 +6,7 @@ import { savings } from './savings.ts'
 const row = (event: unknown) => rowOf(event as StoredEvent, () => 'dev')
 
 describe('rows of a timeline', () => {
-  it('say what changed, with the words behind it', () => {
+  it('rows of a timeline say what changed, with the text behind it', () => {
     expect(
       row({ type: 'phase.changed', from: 'chat', to: 'plan', agent: 'pm', message: 'Go', summary: 'All clear' }),
     ).toEqual({
@@ -34,7 +34,7 @@ describe('rows of a timeline', () => {
     })
   })
 
-  it('lead to where a branch or a delegation comes from', () => {
+  it('rows of a timeline lead to the origin of a branch or a delegation', () => {
     const branchOf = { conversationId: 'c', version: 12 }
     expect(row({ type: 'conversation.created', title: 't', branchOf })).toMatchObject({
       conversationId: 'c',
@@ -45,7 +45,7 @@ describe('rows of a timeline', () => {
     ).toMatchObject({ text: 'pm delegates to dev: Form', conversationId: 'child' })
   })
 
-  it('tell of work: plans, states, iterations, reviews', () => {
+  it('rows of a timeline report work: plans, states, iterations, reviews', () => {
     const check = { command: 'npm test', exitCode: 1, output: '1 failed', durationMs: 10 }
     expect(
       row({
@@ -76,13 +76,13 @@ describe('rows of a timeline', () => {
     expect(row({ type: 'review.given', agent: 'qa', verdict: 'return', feedback: 'x' })).toMatchObject({ tone: 'warn' })
   })
 
-  it('leave to the audit what people do not look for, and name what they do not know', () => {
+  it('rows of a timeline leave technical events to the audit, and name unknown ones', () => {
     expect(row({ type: 'session.acknowledged', sessionId: 's', upTo: 3 })).toMatchObject({ kind: 'fact' })
     expect(row({ type: 'of.the.future' })).toEqual({ kind: 'fact', text: 'of.the.future' })
     expect(row({ type: 'erased', storedType: 'message.added' })).toEqual({ kind: 'message' })
   })
 
-  it('say what a compaction saved', () => {
+  it('rows of a timeline say what a compaction saved', () => {
     const taken = { tokensBefore: 183_000, tokensAfter: 21_000, messages: 228 }
     expect(savings({ ...taken, kept: 12 } as CheckpointTaken)).toBe('183k → 21k tokens · 240 → 12 messages')
     expect(savings(taken as CheckpointTaken)).toBe('183k → 21k tokens · 228 messages summarised')

@@ -45,7 +45,7 @@ async function mergeResult(place: MergePlace) {
 }
 
 describe('a merge', () => {
-  it('is made beside the base, which moves on in one step', async () => {
+  it('a merge is made next to the base, which moves on in one step', async () => {
     const { root, place, tip, main } = await feature()
     const before = main()
     const merge = await mergeResult(place)
@@ -58,13 +58,13 @@ describe('a merge', () => {
     expect(await isDirty(root)).toBe(false)
   })
 
-  it('that was made is found again, not made twice', async () => {
+  it('a merge that was made is found again, not made twice', async () => {
     const { place } = await feature()
     const merge = await mergeResult(place)
     expect(await makeMerge(place)).toEqual(merge)
   })
 
-  it('goes on whatever was left in its worktree', async () => {
+  it('a merge goes on whatever was left in its worktree', async () => {
     const { place } = await feature()
     await mergeResult(place)
     writeFileSync(join(place.path, 'a.txt'), 'half written')
@@ -74,7 +74,7 @@ describe('a merge', () => {
     expect(await land(place, again, { movesCheckouts })).toEqual({ landed: true })
   })
 
-  it('is made again when the base moved on meanwhile, and nothing of that is lost', async () => {
+  it('a merge is made again when the base moved on meanwhile, and nothing of that is lost', async () => {
     const { root, place, tip } = await feature()
     const merge = await mergeResult(place)
     commitOnMain(root, { 'c.txt': 'meanwhile\n' })
@@ -85,7 +85,7 @@ describe('a merge', () => {
     expect(runGit(root, 'show', 'main:c.txt')).toBe('meanwhile\n')
   })
 
-  it('with conflicts waits for a decision in its worktree, also after a crash, and is put away without a trace', async () => {
+  it('a merge with conflicts waits for a decision in its worktree, also after a crash, and is removed without a trace', async () => {
     const { root, place, main } = await feature()
     commitOnMain(root, { 'a.txt': 'three\n' })
     const before = main()
@@ -104,7 +104,7 @@ describe('a merge', () => {
 })
 
 describe("a person's checkout of the base", () => {
-  it('follows when it is clean', async () => {
+  it("a person's checkout of the base follows a merge when it is clean", async () => {
     const { root, place } = await feature({ isOnBase: true })
     writeFileSync(join(root, 'untracked.txt'), 'stays')
     expect(await land(place, await mergeResult(place), { movesCheckouts })).toEqual({ landed: true })
@@ -116,18 +116,21 @@ describe("a person's checkout of the base", () => {
     ['changes that are not committed', { 'a.txt': 'mine\n' }, true],
     ['a new file that the work has, too', { 'b.txt': 'mine\n' }, true],
     ['nothing to lose, but is not to be moved', {}, false],
-  ])('stays as it is with %s, and says what to do', async (_, files, movesCheckouts) => {
-    const { root, place, main } = await feature({ isOnBase: true })
-    write(root, files)
-    const [before, status] = [main(), runGit(root, 'status', '--porcelain')]
-    const merge = await mergeResult(place)
-    const landed = await land(place, merge, { movesCheckouts })
-    expect(landed).toMatchObject({ landed: false, why: 'checkout' })
-    expect(JSON.stringify(landed)).toContain('merge --ff-only')
-    expect([main(), runGit(root, 'status', '--porcelain')]).toEqual([before, status])
-    if (Object.keys(files).length === 0) {
-      runGit(root, 'merge', '--quiet', '--ff-only', merge.commit)
-      expect(await makeMerge(place)).toMatchObject({ state: 'landed' })
-    }
-  })
+  ])(
+    "a person's checkout of the base with %s stays as it is, and the merge says what to do",
+    async (_, files, movesCheckouts) => {
+      const { root, place, main } = await feature({ isOnBase: true })
+      write(root, files)
+      const [before, status] = [main(), runGit(root, 'status', '--porcelain')]
+      const merge = await mergeResult(place)
+      const landed = await land(place, merge, { movesCheckouts })
+      expect(landed).toMatchObject({ landed: false, why: 'checkout' })
+      expect(JSON.stringify(landed)).toContain('merge --ff-only')
+      expect([main(), runGit(root, 'status', '--porcelain')]).toEqual([before, status])
+      if (Object.keys(files).length === 0) {
+        runGit(root, 'merge', '--quiet', '--ff-only', merge.commit)
+        expect(await makeMerge(place)).toMatchObject({ state: 'landed' })
+      }
+    },
+  )
 })

@@ -16,7 +16,7 @@ function project(): string {
 }
 
 describe('a worktree', () => {
-  it('is made with a branch of its own, and is not seen in the checkout around it', async () => {
+  it('a worktree is made with a branch of its own, and is not seen in the checkout around it', async () => {
     const root = project()
     write(root, { 'a.txt': 'changed by a person\n', 'new.txt': 'new\n' })
     const before = runGit(root, 'status', '--porcelain')
@@ -28,7 +28,7 @@ describe('a worktree', () => {
     expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('changed by a person\n')
   })
 
-  it('is found again with the work that is in it', async () => {
+  it('a worktree is found again with the work in it', async () => {
     const root = project()
     const made = await openWorktree({ root, featureId: 'login' })
     write(made.path, { 'a.txt': 'in the middle of something\n' })
@@ -36,7 +36,7 @@ describe('a worktree', () => {
     expect(readFileSync(join(made.path, 'a.txt'), 'utf8')).toBe('in the middle of something\n')
   })
 
-  it('that was half made is made again, and so is one whose folder is gone; the branch keeps its commits', async () => {
+  it('a worktree that was half made is made again, and so is one whose folder is gone; the branch keeps its commits', async () => {
     const root = project()
     const made = await openWorktree({ root, featureId: 'login' })
     write(made.path, { 'c.txt': 'three\n' })
@@ -56,14 +56,14 @@ describe('a worktree', () => {
     expect((await openWorktree({ root, featureId: 'other' })).isNew).toBe(true)
   })
 
-  it('of a project below the root of its repository has its folder there', async () => {
+  it('a worktree of a project below the root of its repository has its folder there', async () => {
     const root = project()
     const made = await openWorktree({ root: join(root, 'web'), featureId: 'login' })
     expect(existsSync(join(made.folder, 'b.txt'))).toBe(true)
     expect(made.folder).not.toBe(made.path)
   })
 
-  it('needs a repository, a commit, and a branch', async () => {
+  it('a worktree needs a repository, a commit, and a branch', async () => {
     await expect(openWorktree({ root: folderWith({}), featureId: 'x' })).rejects.toThrow(RepositoryMissing)
     await expect(openWorktree({ root: repositoryWith({}), featureId: 'x' })).rejects.toThrow('without a commit')
     const root = project()
@@ -72,7 +72,7 @@ describe('a worktree', () => {
     expect((await openWorktree({ root, featureId: 'x', base: 'main' })).base).toBe('main')
   })
 
-  it('is removed when all of it is elsewhere, and never before', async () => {
+  it('a worktree is removed when all of it is elsewhere, and never before', async () => {
     const root = project()
     const made = await openWorktree({ root, featureId: 'login' })
     write(made.path, { 'c.txt': 'three\n' })
@@ -89,7 +89,7 @@ describe('a worktree', () => {
 })
 
 describe('a commit of an iteration', () => {
-  it('is made once: again asked for it stays, and nothing is a commit of nothing', async () => {
+  it('a commit of an iteration is made once: a repeated call keeps it, and no changes are no commit', async () => {
     const root = project()
     const first = runGit(root, 'rev-parse', 'HEAD').trim()
     expect((await commitAll(root, { subject: 'nothing', mark: 'Mark: 1' })).commit).toBe(first)
@@ -102,14 +102,14 @@ describe('a commit of an iteration', () => {
 })
 
 describe('a name made from an id', () => {
-  it('stays as it is where it can be a file and a branch', () => {
+  it('a name made from an id stays as it is where it can be a file and a branch', () => {
     for (const id of ['login', 'f-1', 'v1.2', 'a_b']) expect(safeName(id)).toBe(id)
     expect(safeName('Login page')).toMatch(/^login-page-[0-9a-f]{8}$/)
     expect(safeName('../../etc')).toMatch(/^etc-[0-9a-f]{8}$/)
     expect(safeName('日本')).toMatch(/^[0-9a-f]{8}$/)
   })
 
-  it('is safe whatever the id, and different ids have different names', () => {
+  it('a name made from an id is safe whatever the id, and different ids have different names', () => {
     const hard = fc.oneof(
       fc.string({ minLength: 1 }),
       fc.constantFrom('..', '.', 'a..b', 'x.lock', 'A', 'a', '-x', '@'),

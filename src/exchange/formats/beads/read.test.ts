@@ -19,7 +19,7 @@ const dependency = (issue_id: string, depends_on_id: string, type = 'blocks') =>
 })
 
 describe('beads from a file', () => {
-  it('take over what an issue says, its long texts as one description', () => {
+  it('imported beads take over the fields of an issue, its long texts as one description', () => {
     const { beads, problems } = readBeads(
       lines(
         issue('b-1', {
@@ -55,7 +55,7 @@ describe('beads from a file', () => {
     ])
   })
 
-  it('come after those they wait for: what blocks them, and their children', () => {
+  it('imported beads come after those they wait for: blockers and children', () => {
     const { beads } = readBeads(
       lines(
         issue('epic', { issue_type: 'epic' }),
@@ -73,7 +73,7 @@ describe('beads from a file', () => {
     expect(beads[0]!.data.parent).toBe('epic')
   })
 
-  it('stand where their status says', () => {
+  it('imported beads have the state of their status', () => {
     const stands = (status: string, more: object = {}) => {
       const [bead] = readBeads(lines(issue('x', { status, ...more }))).beads
       return [bead!.state, bead!.reason]
@@ -102,7 +102,7 @@ describe('beads from a file', () => {
     ])
   })
 
-  it('that wait for each other are all taken over, without the wait that closes the circle', () => {
+  it('imported beads that wait for each other are all taken over, without the dependency that closes the circle', () => {
     const { beads, problems } = readBeads(
       lines(issue('a', dependency('a', 'b')), issue('b', dependency('b', 'c')), issue('c', dependency('c', 'a'))),
     )
@@ -111,7 +111,7 @@ describe('beads from a file', () => {
     expect(problems[0]!.problem).toContain('a → b → c → a')
   })
 
-  it("a real project's issues all become beads", context => {
+  it('the issues of a real project all become beads', context => {
     const file = '../shared/data/beads/loom-issues.jsonl'
     if (!existsSync(file)) return context.skip(`${file} is not here`)
     const { beads, problems } = readBeads(readFileSync(file, 'utf8'))

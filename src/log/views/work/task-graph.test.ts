@@ -42,7 +42,7 @@ function hasCycle(nodes: readonly GraphNode[]): boolean {
 }
 
 describe('a cycle', () => {
-  it('is found if and only if there is one, and what is shown can be walked', () => {
+  it('a cycle is found if and only if there is one, and what is shown can be walked', () => {
     fc.assert(
       fc.property(anyGraph, nodes => {
         const cycle = cycleIn(nodes)
@@ -57,7 +57,7 @@ describe('a cycle', () => {
     )
   })
 
-  it('is found in a chain longer than the stack, and in time', () => {
+  it('a cycle is found in a chain longer than the stack, and in time', () => {
     const chain = Array.from({ length: 50_000 }, (_, index) => ({
       taskId: String(index),
       dependencies: [String((index + 1) % 50_000)],
@@ -69,7 +69,7 @@ describe('a cycle', () => {
 })
 
 describe('layers', () => {
-  it('hold every task once, after all it depends on, and no later than it must be', () => {
+  it('layers hold every task once, after all it depends on, and no later than it must be', () => {
     fc.assert(
       fc.property(acyclic, nodes => {
         const layers = layersOf(nodes)
@@ -85,7 +85,7 @@ describe('layers', () => {
 })
 
 describe('ready tasks', () => {
-  it('never come before their dependencies are merged, and there is one as long as work is left that can go on', () => {
+  it('ready tasks never come before their dependencies are merged, and there is one as long as work can go on', () => {
     fc.assert(
       fc.property(acyclic, states, (nodes, given) => {
         const stated = nodes.map((node, index) => ({ ...node, state: given[index]! }))
@@ -102,7 +102,7 @@ describe('ready tasks', () => {
     )
   })
 
-  it('taken one after the other, all tasks get their turn', () => {
+  it('taking ready tasks one after the other reaches all tasks', () => {
     fc.assert(
       fc.property(acyclic, nodes => {
         const stated = nodes.map(node => ({ ...node, state: 'planning' }))
@@ -117,7 +117,7 @@ describe('ready tasks', () => {
 })
 
 describe('dependents', () => {
-  it('are dependencies seen from the other end', () => {
+  it('dependents are dependencies seen from the other end', () => {
     fc.assert(
       fc.property(anyGraph, nodes => {
         const dependents = dependentsOf(nodes)
@@ -131,7 +131,7 @@ describe('dependents', () => {
   })
 })
 
-it('names dependencies that are not there', () => {
+it('dependencies that do not exist are named', () => {
   expect(
     unknownDependencies([
       { taskId: 'a', dependencies: ['b', 'c'] },
@@ -141,7 +141,7 @@ it('names dependencies that are not there', () => {
 })
 
 describe('the summary', () => {
-  it('stays short, however large the graph is', () => {
+  it('the summary of a task graph stays short, however large the graph is', () => {
     const many = Array.from({ length: 500 }, (_, index) => ({
       taskId: `task-${index}`,
       dependencies: index < 20 ? [] : ['task-0', 'task-1'],

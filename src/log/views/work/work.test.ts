@@ -29,7 +29,7 @@ function stateAfter(...events: ConversationEvent[]): WorkState | undefined {
 const moved = (from: string, to: string): ConversationEvent => ({ type: 'work.moved', item, from, to })
 
 describe('moves', () => {
-  it('of every kind lead only to states of that kind, and never to where it is', () => {
+  it('moves of every kind lead only to states of that kind, and never to the present one', () => {
     for (const type of ['feature', 'task', 'bead'] as const) {
       for (const state of workStates[type]) {
         const legal = legalMoves(type, state)
@@ -38,7 +38,7 @@ describe('moves', () => {
     }
   })
 
-  it('of a task: merged is the end, and from everywhere else it can be reached', () => {
+  it('moves of a task reach merged from everywhere, and merged is the end', () => {
     expect(legalMoves('task', 'merged')).toEqual([])
     for (const start of TaskState.options) {
       const seen = new Set<string>([start])
@@ -47,7 +47,7 @@ describe('moves', () => {
     }
   })
 
-  it('never skip QA: whatever way a task takes, it was in_qa and qa_complete before it is merged', () => {
+  it('moves of a task never skip QA: it was in_qa and qa_complete before it is merged', () => {
     const picks = fc.array(fc.nat(), { minLength: 5, maxLength: 60 })
     fc.assert(
       fc.property(picks, way => {
@@ -67,13 +67,13 @@ describe('moves', () => {
     )
   })
 
-  it('out of blocked by way of failed lead back to where it was', () => {
+  it('moves out of blocked by way of failed lead back to the state before', () => {
     const state = stateAfter(moved('planning', 'in_dev'), moved('in_dev', 'blocked'), moved('blocked', 'failed'))
     expect(state).toMatchObject({ state: 'failed', heldIn: 'in_dev' })
     expect(stateAfter(moved('planning', 'blocked'), moved('blocked', 'planning'))).not.toHaveProperty('heldIn')
   })
 
-  it('each state has an agent, but where a person must act or nobody can', () => {
+  it('each state has an agent, except where a person must act or none can', () => {
     const alone = TaskState.options.filter(state => agentFor('task', state) === undefined)
     expect(alone).toEqual(['merged', 'failed', 'blocked'])
   })
@@ -87,7 +87,7 @@ describe('attempts', () => {
     ...more,
   })
 
-  it('count failures in a row; an aborted one is none, and a good one ends the row', () => {
+  it('attempts count failures in a row; an aborted one is none, and a success ends the row', () => {
     expect(stateAfter(attempted('failed'), attempted('aborted'), attempted('failed'))?.attempts).toMatchObject({
       count: 3,
       failed: 2,
@@ -95,7 +95,7 @@ describe('attempts', () => {
     expect(stateAfter(attempted('failed'), attempted('done'))?.attempts).toMatchObject({ count: 2, failed: 0 })
   })
 
-  it('begin anew when somebody lets what kept failing go on, but were made', () => {
+  it('attempts begin again when a person clears what kept failing, but stay recorded', () => {
     const state = stateAfter(
       attempted('failed', { notBefore: '2030-01-01T00:00:00Z' }),
       moved('planning', 'failed'),

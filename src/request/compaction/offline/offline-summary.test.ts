@@ -41,14 +41,14 @@ function summaryOf(messages: Message[], items: CheckpointItem[] = [], maxTokens 
 }
 
 describe('summariseOffline', () => {
-  it('takes the goal from the first request, and only once', () => {
+  it('an offline summary takes the goal from the first request, and only once', () => {
     const messages = [user('Build a login page with a password field. It is for the shop.'), agent('All right.')]
     expect(summaryOf(messages).texts('goal')).toEqual(['Build a login page with a password field. It is for the shop.'])
     const goal: CheckpointItem = { id: 'g', section: 'goal', text: 'x', sources: [1], since: 1 }
     expect(summaryOf(messages, [goal]).texts('goal')).toEqual([])
   })
 
-  it('keeps what a person demands in their words, and no question', () => {
+  it("an offline summary keeps a person's demands in their words, and no question", () => {
     const messages = [
       user('Start please with the thing.'),
       user('Never commit to main. Why must it be so?\nThe tests should not touch the network.'),
@@ -61,7 +61,7 @@ describe('summariseOffline', () => {
     ])
   })
 
-  it('says turn by turn what was asked and what came of it', () => {
+  it('an offline summary says turn by turn what was requested and what came of it', () => {
     const messages = [
       user('Move config.ts to src please'),
       agent([call('edit', { path: '/shop/src/config.ts' })]),
@@ -76,7 +76,7 @@ describe('summariseOffline', () => {
     expect(texts('inProgress')).toEqual(['“And the next thing to do is the readme, write it”'])
   })
 
-  it('knows decisions, dead ends, commits, and the newest list of what remains', () => {
+  it('an offline summary lists decisions, dead ends, commits, and the newest list of remaining work', () => {
     const messages = [
       user('Which database should we take for this?'),
       agent("We'll use SQLite because it needs no server. Redis didn't work with our tests."),
@@ -94,7 +94,7 @@ describe('summariseOffline', () => {
     expect(texts('pending')).toEqual(['Migrations for the old tables', 'Documentation of the store'])
   })
 
-  it('names an error after which the tool did not work again, and no other', () => {
+  it('an offline summary names an error after which the tool did not work again, and no other', () => {
     const failing = [agent([call('bash', {}, '1')]), user([result('Error: port 80 is taken', true, '1')])]
     const mended = [agent([call('bash', {}, '2')]), user([result('ok', false, '2')])]
     const start = user('Please start the server for me')
@@ -102,7 +102,7 @@ describe('summariseOffline', () => {
     expect(summaryOf([start, ...failing, ...mended]).texts('blockers')).toEqual([])
   })
 
-  it('lists files by folder, names, commands, addresses and versions', () => {
+  it('an offline summary lists files by folder, names, commands, addresses and versions', () => {
     const messages = [
       user('Look at @src/app/main.ts and https://example.org/docs, we are on node@20.1.0'),
       agent([call('read', { path: '/srv/shop/src/app/main.ts' })]),
@@ -128,7 +128,7 @@ describe('summariseOffline', () => {
     expect(facts.join(' ')).not.toMatch(/console\.log|near\.js/)
   })
 
-  it('moves to completed what the messages show as done, and writes lists of names anew', () => {
+  it('an offline summary moves to completed what the messages show as done, and rewrites lists of names', () => {
     const base = (id: string, section: CheckpointItem['section'], text: string): CheckpointItem => ({
       id,
       section,
@@ -154,7 +154,7 @@ describe('summariseOffline', () => {
     expect(delta.rewrite).toEqual([{ id: 'f', text: 'Files in src: new.ts, old.ts', sources: [messages[0]!.version] }])
   })
 
-  it('takes about a tenth of what it read, and is the same every time', () => {
+  it('an offline summary takes about a tenth of its input, and is the same every time', () => {
     const messages = Array.from({ length: 200 }, (_, at) =>
       at % 2 === 0
         ? user(`Please change file${at}.ts so that it must always do thing number ${at}.`)
@@ -174,12 +174,12 @@ describe('summariseOffline', () => {
     expect(summariseOffline({ items: [], messages: structuredClone(messages) })).toEqual(delta)
   })
 
-  it('always says something when something was said', () => {
+  it('an offline summary is never empty when there were messages', () => {
     expect(summaryOf([user('hi')], [], 0).delta.add).toHaveLength(1)
     expect(summaryOf([]).delta).toEqual({})
   })
 
-  it('gives valid deltas with sources of the range for any messages', () => {
+  it('an offline summary gives valid deltas with sources of the range for any messages', () => {
     const words = fc.constantFrom(
       'must',
       'Done.',
@@ -221,7 +221,7 @@ describe('summariseOffline', () => {
     )
   })
 
-  it('9: stays small over 50 compactions in a row, and loses no demand of a person', () => {
+  it('[P9] an offline summary stays small over 50 compactions in a row, and loses no demand of a person', () => {
     let items: CheckpointItem[] = []
     let made = 0
     for (let round = 1; round <= 50; round++) {
@@ -249,7 +249,7 @@ describe('summariseOffline', () => {
     expect(constraints).toEqual([10, 20, 30, 40, 50].map(round => `You must never touch file${round}.`))
   })
 
-  it('comes to an end for pasted megabytes, and keeps to its size', () => {
+  it('an offline summary comes to an end for pasted megabytes, and keeps to its size', () => {
     const pasted = [
       'a/'.repeat(500_000),
       'x'.repeat(1_000_000),
@@ -288,7 +288,7 @@ const session = join(root, '..', 'shared', 'data', 'pi-sessions', 'before-compac
 describe.skipIf(!existsSync(session))('summariseOffline on a real session (skipped without ../shared/data)', () => {
   const messages = existsSync(session) ? realMessages().slice(0, 354) : []
 
-  it('keeps what a colleague needs in a few per cent of the tokens', () => {
+  it('an offline summary of a real session keeps what a colleague needs in a few per cent of the tokens', () => {
     const delta = summariseOffline({ items: [], messages })
     const { items } = mergeDelta({
       items: [],
@@ -357,7 +357,7 @@ function realMessages(): Message[] {
   })
 }
 
-it('keeps a demand as a constraint also when it stands in the very first request', () => {
+it('an offline summary keeps a demand as a constraint also when it is in the very first request', () => {
   const request = user('Build the login page. You must never store passwords in plain text.')
   const { add = [] } = summariseOffline({ items: [], messages: [request, agent('I will begin. '.repeat(60))] })
   expect(add).toContainEqual(

@@ -4,7 +4,7 @@ import { clipped, gist, sentencesOf } from './prose.ts'
 const texts = (text: string) => sentencesOf(text).map(sentence => sentence.text)
 
 describe('sentencesOf', () => {
-  it('takes Markdown off and splits at the end of sentences, not at dots in names', () => {
+  it('sentences are split without Markdown at the end of sentences, not at dots in names', () => {
     expect(texts('**Moved** config.ts to src. Is that right? Yes!')).toEqual([
       'Moved config.ts to src.',
       'Is that right?',
@@ -12,13 +12,13 @@ describe('sentencesOf', () => {
     ])
   })
 
-  it('leaves out code, tables, traces and JSON', () => {
+  it('sentences leave out code, tables, traces and JSON', () => {
     expect(
       texts('Look:\n```ts\nconst never = 1\n```\n| a | b |\n    at main (a.ts:1)\n{"type": "x"}\nSo it is.'),
     ).toEqual(['Look:', 'So it is.'])
   })
 
-  it('knows what is ticked and what a list is called', () => {
+  it('sentences know ticked items and the title of a list', () => {
     expect(sentencesOf('## Next steps\n- [ ] Write tests\n- [x] Plan it\n\nAnd so on.\n- Alone here')).toEqual([
       { text: 'Next steps', isLabel: true },
       { text: 'Write tests', ticked: false, under: 'next steps' },
@@ -29,13 +29,13 @@ describe('sentencesOf', () => {
   })
 })
 
-it('cuts at a word, never in the middle of a character', () => {
+it('shortened prose is cut at a word, never in the middle of a character', () => {
   expect(clipped('one two three four', 15)).toBe('one two three…')
   expect(clipped(`${'x'.repeat(8)}🙂🙂🙂`, 10).isWellFormed()).toBe(true)
   expect(clipped('a\n b', 10)).toBe('a b')
 })
 
-it('gives the first sentences that fit, or the beginning of what has none', () => {
+it('shortened prose has the first sentences that fit, or the beginning of a text without any', () => {
   expect(gist('This is the first one. This is the second one.', 30)).toBe('This is the first one.')
   expect(gist('{"type": "message", "content": "x"}', 12)).toBe('{"type":…')
 })

@@ -50,7 +50,7 @@ async function filledStore() {
   return index
 }
 
-it('[P4] texts that were shown are gone when the answer is, and were never in a file', async () => {
+it('[P4] texts for snippets are gone with the answer, and were never in a file', async () => {
   const index = await filledStore()
   const search = messageSearch(index.database)
   // Twice: compiled statements are used again.

@@ -15,19 +15,19 @@ describe('figures of the server', () => {
   const before = parseMetrics(text(10, 0, 0), 1000)
   const after = parseMetrics(text(30, 90, 10), 3000)
 
-  it('are read with their labels', () => {
+  it('metrics are read with their labels', () => {
     expect(total(after, 'colloquy_events_total')).toBe(32)
     expect(total(after, 'colloquy_events_total', 'session.expired')).toBe(2)
     expect(total(after, 'colloquy_subscribers')).toBe(3)
     expect([...byLabel(after, 'colloquy_project_messages', 'project')]).toEqual([['a "b" \\ c', 7]])
   })
 
-  it('become rates, but not across a restart', () => {
+  it('metrics become rates, but not across a restart', () => {
     expect(rate(before, after, 'colloquy_events_total')).toBe(10)
     expect(rate(after, { ...before, at: 5000 }, 'colloquy_events_total')).toBeUndefined()
   })
 
-  it('tell what a share of the answers stayed under, and nothing where there was none', () => {
+  it('metrics say what a share of the answers stayed under, and nothing without answers', () => {
     expect(quantile('colloquy_append_seconds', 0.5, after, before)).toBe(1)
     expect(quantile('colloquy_append_seconds', 0.95, after, before)).toBe(250)
     expect(quantile('colloquy_append_seconds', 0.5, before)).toBeUndefined()

@@ -11,7 +11,7 @@ const graphs = fc.array(fc.array(fc.nat(), { maxLength: 4 }), { maxLength: 30 })
 )
 
 describe('the layout of a task graph', () => {
-  it('puts every task right of all it waits for, and no two on the same place', () => {
+  it('the layout of a task graph puts every task right of all it waits for, and no two on the same place', () => {
     fc.assert(
       fc.property(graphs, tasks => {
         const { nodes, edges, width, height } = layOut(tasks)
@@ -35,7 +35,7 @@ describe('the layout of a task graph', () => {
     )
   })
 
-  it('leads an edge that passes a layer between its tasks', () => {
+  it('the layout of a task graph leads an edge that passes a layer between its tasks', () => {
     const { nodes, edges } = layOut([
       { taskId: 'a', dependencies: [] },
       { taskId: 'b', dependencies: ['a'] },
@@ -48,7 +48,7 @@ describe('the layout of a task graph', () => {
     expect(heights[0]! < b.y || heights[0]! > b.y + node.height).toBe(true)
   })
 
-  it('is the same for the same graph, and draws one that cannot be', () => {
+  it('the layout of a task graph is the same for the same graph, and draws an impossible one', () => {
     const circle = [
       { taskId: 'a', dependencies: ['b', 'gone'] },
       { taskId: 'b', dependencies: ['a'] },

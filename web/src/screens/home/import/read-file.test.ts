@@ -15,7 +15,7 @@ const two = [
 const read = [user('Hello'), assistant('Good day')]
 
 describe('messages with roles', () => {
-  it('are read from a list, a document, and lines', () => {
+  it('messages with roles are read from a list, a document, and lines', () => {
     expect(readFile(JSON.stringify(two))).toEqual({ title: 'Hello', messages: read, problems: [], aside: 0 })
     expect(readFile(JSON.stringify({ id: 'pm-feature-x', messages: two }))).toMatchObject({
       title: 'pm-feature-x',
@@ -25,7 +25,7 @@ describe('messages with roles', () => {
     expect(readFile(lines(two[0])).messages).toEqual([read[0]])
   })
 
-  it('keep when they were said, and who said them', () => {
+  it('messages with roles keep their time and author', () => {
     const [first, second] = readFile(
       JSON.stringify([
         { role: 'user', author: 'owner', content: 'a', timestamp: 1_767_000_000 },
@@ -41,7 +41,7 @@ describe('messages with roles', () => {
     expect(second).toMatchObject({ author: 'pm', metadata: { originalTimestamp: '2024-12-15T10:30:00.000Z' } })
   })
 
-  it('have their tool calls and results, as APIs write them', () => {
+  it('messages with roles have their tool calls and results, as APIs write them', () => {
     const call = { type: 'tool-call', callId: 'c1', name: 'read', input: { path: 'x' } }
     const result = { type: 'tool-result', callId: 'c1', name: 'read', output: 'found' }
     const anthropic = [
@@ -67,23 +67,23 @@ describe('messages with roles', () => {
     }
   })
 
-  it('say of each entry that is none where it stands and why', () => {
+  it('entries that are no message are named with their place and the reason', () => {
     const { messages, problems } = readFile(lines({ content: 'who?' }, two[0], { role: 'user', content: '' }, 7))
     expect(messages).toEqual([read[0]])
     expect(problems).toEqual(['line 4: it is no object', 'line 1: it has no role', 'line 3: it says nothing'])
   })
 
-  it('are not read from a file with a line that is no JSON, and that line is named', () => {
+  it('a file with a line that is no JSON is not read as messages, and that line is named', () => {
     expect(() => readFile(`${lines(two[0])}\nnonsense`)).toThrow('Line 2 is no JSON. Nothing was brought along.')
     expect(() => readFile('# Notes\n')).toThrow('neither JSON nor lines of it')
   })
 
-  it('are not what beads has, and that is known', () => {
+  it('a file of beads is recognised, and not read as messages', () => {
     const issue = { id: 'b-1', title: 'Slow', status: 'open', priority: 1, issue_type: 'bug' }
     expect(readFile(lines(issue))).toMatchObject({ messages: [], isBeads: true })
   })
 
-  it('of whatever is JSON are read or not, but never break', () => {
+  it('any JSON is read or refused, but never breaks', () => {
     fc.assert(fc.property(fc.jsonValue(), value => void readFile(JSON.stringify(value))))
     fc.assert(fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), values => void readFile(lines(...values))))
   })
@@ -102,7 +102,7 @@ describe('a session of Claude Code', () => {
   })
   const at = { originalTimestamp: '2026-01-01T00:00:00.000Z' }
 
-  it('is the line that leads to its newest record: one message for each answer, tools as parts', () => {
+  it('a session of Claude Code is the line to its newest record: one message for each answer, tools as parts', () => {
     const { title, messages, aside } = readFile(
       lines(
         { type: 'file-history-snapshot', snapshot: {} },
@@ -139,7 +139,7 @@ describe('a session of Claude Code', () => {
     expect(aside).toBe(3)
   })
 
-  it('goes on behind a compaction, whose summary is an aside', () => {
+  it('a session of Claude Code goes on behind a compaction, whose summary is internal', () => {
     const { messages } = readFile(
       lines(
         record('user', 'u1', null, 'First'),
@@ -155,7 +155,7 @@ describe('a session of Claude Code', () => {
     ])
   })
 
-  it('whose records name each other in a circle, or nobody, is read all the same', () => {
+  it('a session of Claude Code is read although its records form a circle, or name none', () => {
     const circle = lines(record('user', 'a', 'b', 'one'), record('assistant', 'b', 'a', 'two'))
     expect(readFile(circle).messages).toHaveLength(2)
     const loose = lines(record('user', 'a', null, 'one'), record('assistant', 'b', null, 'two'))
@@ -164,7 +164,7 @@ describe('a session of Claude Code', () => {
 })
 
 describe('sessions of other hosts', () => {
-  it('are read: Codex', () => {
+  it('sessions of Codex are read', () => {
     const item = (payload: object) => ({ timestamp: '2026-01-01T00:00:00Z', type: 'response_item', payload })
     const { messages, problems } = readFile(
       lines(
@@ -183,7 +183,7 @@ describe('sessions of other hosts', () => {
     expect(problems).toEqual([])
   })
 
-  it('are read: pi', () => {
+  it('sessions of pi are read', () => {
     const message = (id: string, parentId: string | null, inner: object) => ({
       type: 'message',
       id,
@@ -209,7 +209,7 @@ describe('sessions of other hosts', () => {
 })
 
 describe('an export of ours', () => {
-  it('is known by its heading, and its messages can be read', () => {
+  it('an exported archive is recognised by its heading, and its messages can be read', () => {
     const archive = lines(
       { colloquy: 'archive', format: 1, project: 'shop', conversationId: 'c', events: 3 },
       { version: 1, type: 'conversation.created', at: 1, body: JSON.stringify({ title: 'Login page' }) },
@@ -239,7 +239,7 @@ describe('an export of ours', () => {
 
 describe('sessions that people recorded', () => {
   const place = join(import.meta.dirname, '../../../../../../shared/data/claude-code')
-  it.skipIf(!existsSync(place))('are read without a problem (../shared/data is not here)', () => {
+  it.skipIf(!existsSync(place))('recorded sessions are read without a problem (../shared/data is not here)', () => {
     for (const name of readdirSync(place)) {
       const { messages, problems } = readFile(readFileSync(join(place, name), 'utf8'))
       const odd = problems.filter(problem => !problem.endsWith('it is no object'))
