@@ -1,4 +1,4 @@
-/** How a failure is told, and the exit code it ends with. */
+/** Prints a failure and returns the exit code for it. */
 import { CommanderError } from 'commander'
 import { ColloquyError } from '../errors.ts'
 import { Interrupted } from './terminal/interruption.ts'
@@ -7,7 +7,7 @@ import { errorStyle, note, ReaderGone } from './terminal/terminal.ts'
 
 export const exitCode = { ok: 0, failed: 1, wrongUsage: 2, damageFound: 3 } as const
 
-/** An error, and what the command line knows beyond it that helps whoever typed it. */
+/** An error with a hint of the command line for the person who typed the command. */
 export class Located extends Error {
   readonly error: ColloquyError
   readonly facts: Record<string, unknown>
@@ -21,7 +21,7 @@ export class Located extends Error {
 
 /** Tells what went wrong on stderr and returns the exit code. */
 export function tell(thrown: unknown, { json }: { json: boolean }): number {
-  // What was found stands, however little of it was read.
+  // Results so far are valid, however little of them was read.
   if (thrown instanceof ReaderGone) return Number(process.exitCode ?? exitCode.ok)
   if (thrown instanceof CommanderError) return tellUsage(thrown, json)
   const { code, message, facts, hint } = partsOf(thrown)

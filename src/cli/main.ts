@@ -50,7 +50,7 @@ const program = new Command('colloquy')
   .option('--project <NAME>', 'the project (default: the name of the project root)')
   .option('--config <FILE>', 'settings of the project (default: colloquy.config.yaml in the project root)')
   .configureHelp({ showGlobalOptions: true, styleTitle: title => style.bold(title) })
-  // Errors are told in one place, below; help that nobody asked for goes to stderr, unless a machine reads it.
+  // Errors are printed in one place, below. Help that was not requested goes to stderr, unless a machine reads it.
   .configureOutput({
     outputError: () => undefined,
     writeErr: help => {
@@ -116,7 +116,7 @@ try {
   process.exitCode = tell(error, { json: wantsJson() })
 }
 
-/** What failed to parse may have asked for JSON all the same. */
+/** A command line that failed to parse may contain `--json` all the same. */
 function wantsJson(): boolean {
   return program.opts<{ json?: boolean }>().json ?? process.argv.includes('--json')
 }

@@ -27,8 +27,8 @@ export function writing<T>(
 }
 
 /**
- * For commands that change nothing but an index: where nothing can be written, they make do with reading. They do not
- * begin with that, because what is noted of a copied file is noted by whoever writes, and the index is built anew else.
+ * Opens for commands that write nothing but the search index, and falls back to reading where nothing can be written.
+ * Reading is not tried first: only a writer notes that a file was copied, and otherwise the index would be rebuilt.
  */
 export async function indexing<T>(options: GlobalOptions, work: Work<T>): Promise<T> {
   try {
@@ -72,7 +72,7 @@ async function using<T>(
   }
 }
 
-/** What the project's configuration and the environment say, wherever options do not. */
+/** Reads the settings of the project's configuration file and of the environment. */
 export async function configurationOf({ config }: GlobalOptions): Promise<Configuration> {
   const { readConfiguration } = await import('../app/configuration/configuration-reader.ts')
   return readConfiguration(config === undefined ? {} : { file: config })

@@ -17,10 +17,10 @@ export function wholeNumber(text: string): number {
   return value
 }
 
-/** What is asked for to learn whether there are more than `limit`. Nobody has as many as the largest number. */
+/** The limit of a query that has to learn whether there are more than `limit`. */
 export const oneMore = (limit: number) => Math.min(limit + 1, Number.MAX_SAFE_INTEGER)
 
-/** How many to leave out, which may be none. */
+/** Parses a whole number from 0 on. */
 export function wholeNumberOrNone(text: string): number {
   return /^0+$/.test(text) ? 0 : wholeNumber(text)
 }
@@ -49,7 +49,7 @@ export function someOf<T extends string>(choices: readonly T[]): (text: string) 
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
-/** What four digits can say of a year: an ISO time beyond it is written in another way, which nobody else reads. */
+/** ISO times have four digits for the year; other programs do not read longer ones. */
 const firstTime = Date.parse('0000-01-01T00:00:00Z')
 const lastTime = Date.parse('9999-12-31T23:59:59.999Z')
 

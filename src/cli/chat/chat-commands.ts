@@ -1,4 +1,4 @@
-/** What can be typed in a chat beside messages. */
+/** The commands of a chat, typed in place of a message. */
 import { ColloquyError } from '../../errors.ts'
 import type { Colloquy, Session } from '../../index.ts'
 import { inWords } from '../commands/compact.ts'

@@ -51,7 +51,7 @@ export async function chatOnTerminal(colloquy: Colloquy, first: Session, options
       if (!(error instanceof ColloquyError)) throw error
       tell(error, { json: false })
     } finally {
-      // What was answered elsewhere is not asked for any more.
+      // A question that was answered elsewhere is closed.
       running.abort()
       running = undefined
     }
@@ -113,12 +113,12 @@ function answerScreen(agent: string) {
   }
 }
 
-/** Where marks cannot be told by colour, they stay what they are. */
+/** Marks stay as they are without colours. */
 function answerText(): MarkdownStream {
   return style.isColorSupported ? markdownStream(style, columns) : { write: text => text, end: () => '' }
 }
 
-/** How full the next request would be, and how far compaction is. */
+/** Describes how full the next request would be, and how far compaction is. */
 async function statusLine({ sessions }: Colloquy, sessionId: string, cost: number | undefined): Promise<string> {
   const { used, budget, untilTrigger, level } = await sessions.getMetrics(sessionId)
   const distance = level === 'compact' ? 'compaction is due' : `${count(untilTrigger)} until compaction`

@@ -21,7 +21,7 @@ interface ChatOptions extends GlobalOptions {
   model?: string
 }
 
-/** Who pipes a message in is not there to be asked. */
+/** A message through a pipe comes without a person at the keyboard. */
 const pipedAnswerWithinMs = 60_000
 
 export function addChat(program: Command): void {

@@ -1,4 +1,4 @@
-/** `colloquy bead`: work items that stand by themselves, with a priority and dependencies on each other. */
+/** `colloquy bead`: work items without a feature, with a priority and dependencies on each other. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { BeadSummary } from '../../conversation/work/item-views.ts'
@@ -29,47 +29,56 @@ export function addBead(program: Command): void {
   const bead = program
     .command('bead')
     .summary('add, list, show and import beads')
-    .description('Beads are work items that stand by themselves, with a priority and dependencies on each other.')
+    .description('Beads are work items without a feature, with a priority and dependencies on each other.')
     .addHelpText(
       'after',
       examples(
-        ["bead add 'Retry failed calls' --priority 1 --depends-on b-12", 'a new one'],
-        ['bead list --state open', 'what is to be done, the most urgent first'],
-        ['bead list --ready', 'what can be taken up now'],
-        ['bead import .beads/issues.jsonl', "take over a project's issues"],
+        ["bead add 'Retry failed calls' --priority 1 --depends-on b-12", 'add one'],
+        ['bead list --state open', 'open ones, the most urgent first'],
+        ['bead list --ready', 'ones that can begin now'],
+        ['bead import .beads/issues.jsonl', "import a project's issues"],
       ),
     )
+  addNewBead(bead)
+  addList(bead)
+  addShow(bead)
+  addMove(bead)
+  addImport(bead)
+}
 
+function addNewBead(bead: Command): void {
   bead
     .command('add')
     .description('Adds a bead.')
-    .argument('<title>', 'what it is called')
-    .option('--id <ID>', 'what it is known by (default: made)')
-    .option('--description <TEXT>', 'all that whoever does it needs')
+    .argument('<title>', 'its title')
+    .option('--id <ID>', 'its id (default: generated)')
+    .option('--description <TEXT>', 'everything that its agent needs to know')
     .option('--priority <N>', '0 goes first; 2 is usual', priorityNumber)
     .option('--depends-on <BEAD...>', 'beads that must be done before it begins')
-    .option('--agent <NAME>', 'who is to do it')
+    .option('--agent <NAME>', 'agent that does it')
     .option('--kind <KIND>', 'task, bug, epic …')
     .option('--label <LABEL...>', 'labels')
     .action(async (title: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<AddOptions>()
       const { id: beadId, description, priority, dependsOn: dependencies, agent, kind, label: labels } = options
-      const said = { beadId, description, priority, dependencies, agent, kind, labels }
-      const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+      const fields = { beadId, description, priority, dependencies, agent, kind, labels }
+      const givenFields = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
       await making(options, async colloquy => {
-        const added = await colloquy.work.addBead({ title, ...given })
-        if (options.json) return printJson(added)
-        await printLines([safeLine(`Added bead ${added.beadId}: ${added.title}`)])
+        const newBead = await colloquy.work.addBead({ title, ...givenFields })
+        if (options.json) return printJson(newBead)
+        await printLines([safeLine(`Added bead ${newBead.beadId}: ${newBead.title}`)])
       })
     })
+}
 
+function addList(bead: Command): void {
   bead
     .command('list')
-    .description('Lists beads by priority, the oldest first. Those that are done only when asked for.')
+    .description('Lists beads by priority, the oldest first. Completed ones only on demand.')
     .option('--state <LIST>', `only these: ${BeadState.options.join(', ')}`, someOf(BeadState.options))
-    .option('--ready', 'only those that wait for nothing')
+    .option('--ready', 'only those that can begin now')
     .option('--limit <N>', 'how many', wholeNumber, 50)
-    .option('--cursor <CURSOR>', 'go on where an earlier list ended', cursorText)
+    .option('--cursor <CURSOR>', 'continue after an earlier page', cursorText)
     .action(async (_: unknown, command: Command) => {
       type Options = GlobalOptions & { state?: BeadState[]; ready?: boolean; limit: number; cursor?: string }
       const options = command.optsWithGlobals<Options>()
@@ -82,10 +91,10 @@ export function addBead(program: Command): void {
           const items = await colloquy.work.ready({ kinds: ['bead'], limit })
           if (json) return printJson({ items })
           if (items.length === 0) return note('No bead is ready.')
-          const found = await Promise.all(
+          const beads = await Promise.all(
             items.map(({ item }) => colloquy.work.getBead(item.type === 'bead' ? item.beadId : '')),
           )
-          return printLines(beadTable(found))
+          return printLines(beadTable(beads))
         }
         const page = await colloquy.work.listBeads({ states, limit, ...(cursor !== undefined && { cursor }) })
         if (json) return printJson(page)
@@ -94,81 +103,87 @@ export function addBead(program: Command): void {
         if (page.next !== undefined) note(errorStyle.dim(`There are more: --cursor ${page.next}`))
       })
     })
+}
 
+function addShow(bead: Command): void {
   bead
     .command('show')
-    .description('Shows a bead: what it is, how it stands, what it waits for.')
+    .description('Shows a bead: its fields, its state and the beads it waits for.')
     .argument('<bead>', 'its id')
     .action(async (beadId: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()
       await reading(options, async colloquy => {
-        const found = await colloquy.work.getBead(beadId)
-        if (options.json) return printJson(found)
-        await printLines(beadLines(found))
+        const shownBead = await colloquy.work.getBead(beadId)
+        if (options.json) return printJson(shownBead)
+        await printLines(beadLines(shownBead))
       })
     })
+}
 
+function addMove(bead: Command): void {
   bead
     .command('move')
     .description(`Moves a bead to another state: ${BeadState.options.join(', ')}.`)
     .argument('<bead>', 'its id')
-    .argument('<state>', 'where to')
+    .argument('<state>', 'the new state')
     .option('--reason <TEXT>', 'why')
-    .option('--ignore-dependencies', 'let it begin before those it depends on are done')
+    .option('--ignore-dependencies', 'let it begin before its dependencies are done')
     .action(async (beadId: string, to: string, _: unknown, command: Command) => {
       type Options = GlobalOptions & { reason?: string; ignoreDependencies?: boolean }
       const options = command.optsWithGlobals<Options>()
       const { reason, ignoreDependencies, json } = options
       await writing(options, async colloquy => {
-        const moved = await colloquy.work.moveBead(beadId, to as BeadState, {
+        const movedBead = await colloquy.work.moveBead(beadId, to as BeadState, {
           ...(reason !== undefined && { reason }),
           ...(ignoreDependencies && { ignoresDependencies: true }),
         })
-        if (json) return printJson(moved)
-        await printLines([`${safeLine(beadId)} is ${stateText(moved.state)}.`])
+        if (json) return printJson(movedBead)
+        await printLines([`${safeLine(beadId)} is ${stateText(movedBead.state)}.`])
       })
     })
+}
 
+function addImport(bead: Command): void {
   bead
     .command('import')
     .description(
-      'Takes over the issues of a beads file (.beads/issues.jsonl). What is there already stays as it is; a line that cannot be read is named and hides no other.',
+      'Imports the issues of a beads file (.beads/issues.jsonl). Existing beads stay as they are; an unreadable line is named and skipped.',
     )
     .argument('<file>', 'the file; - reads standard input')
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'only count what would be imported')
     .action(async (file: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions & { dryRun?: boolean }>()
       const { beads, problems } = readBeads(readFileSync(file === '-' ? 0 : file, 'utf8'))
-      const tellProblems = () => {
+      const noteProblems = () => {
         for (const { line, id, problem } of problems) {
           note(safeLine(`${line === undefined ? id : `line ${line}`}: ${problem}`))
         }
       }
       if (options.dryRun) {
         if (options.json) return printJson({ beads: beads.length, problems })
-        tellProblems()
+        noteProblems()
         return printLines([`${count(beads.length, 'bead')} would be imported.`])
       }
       await making(options, async colloquy => {
         const progress = progressLine('Importing', 'bead')
-        const done = await importBeads(colloquy, beads, progress.report).finally(() => progress.end())
-        if (options.json) return printJson({ ...done, problems })
-        tellProblems()
-        const known = done.known === 0 ? '' : `, ${count(done.known)} were there already`
-        await printLines([`${count(done.imported, 'bead')} imported${known}.`])
+        const result = await importBeads(colloquy, beads, progress.report).finally(() => progress.end())
+        if (options.json) return printJson({ ...result, problems })
+        noteProblems()
+        const existing = result.known === 0 ? '' : `, ${count(result.known)} were there already`
+        await printLines([`${count(result.imported, 'bead')} imported${existing}.`])
       })
     })
 }
 
 function beadTable(beads: readonly BeadSummary[]): string[] {
   return table<BeadSummary>(beads, [
-    { heading: 'ID', of: one => style.bold(safeLine(one.beadId)) },
-    { heading: 'P', of: one => String(one.priority), align: 'right' },
-    { heading: 'STATE', of: one => stateText(one.state) },
-    { heading: 'KIND', of: one => safeLine(one.kind ?? '') },
-    { heading: 'TITLE', of: one => safeLine(one.title), gives: true },
-    { heading: 'NEEDS', of: one => style.dim(count(one.dependencies.length)), align: 'right' },
-    { heading: 'ACTIVE', of: one => style.dim(relativeTime(one.activeAt)) },
+    { heading: 'ID', of: bead => style.bold(safeLine(bead.beadId)) },
+    { heading: 'P', of: bead => String(bead.priority), align: 'right' },
+    { heading: 'STATE', of: bead => stateText(bead.state) },
+    { heading: 'KIND', of: bead => safeLine(bead.kind ?? '') },
+    { heading: 'TITLE', of: bead => safeLine(bead.title), gives: true },
+    { heading: 'NEEDS', of: bead => style.dim(count(bead.dependencies.length)), align: 'right' },
+    { heading: 'ACTIVE', of: bead => style.dim(relativeTime(bead.activeAt)) },
   ])
 }
 
@@ -186,7 +201,8 @@ function beadLines(bead: Bead): string[] {
       ['agent', agent && safeLine(agent)],
       ['depends on', safeLine(bead.dependencies.join(', '))],
       ...bead.waitsFor.map(
-        one => ['waits for', `${style.yellow(safeLine(one.id))}  ${safeLine(one.title)} (${one.state})`] as const,
+        ({ id, title, state }) =>
+          ['waits for', `${style.yellow(safeLine(id))}  ${safeLine(title)} (${state})`] as const,
       ),
       ['attempts', attempts && `${attempts.count}, ${attempts.failed} failed in a row`],
       ['last trouble', attempts?.last.reason && safeLine(attempts.last.reason)],

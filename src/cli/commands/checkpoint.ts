@@ -167,7 +167,7 @@ function noneYet({ id }: Session): void {
   note(safeLine(`This session has no checkpoint yet. 'colloquy compact ${id}' takes one.`))
 }
 
-// How items read
+// Layout of items.
 
 /** The text, and below it what one needs to go on from here. */
 function itemLines(item: CheckpointItem, { mark = '-', isPlaced = false } = {}): string[] {
@@ -191,7 +191,7 @@ function textLines(text: string, mark: string): string[] {
   return wrap(safeText(text), columns() - 4).map((line, index) => `  ${index === 0 ? mark : ' '} ${line}`)
 }
 
-/** What code read off the messages itself, in the words of the request. */
+/** Sections that code computed from the messages, in the words of the request. */
 function carriedLines({ carried, ralphLoop }: Checkpoint): string[] {
   const { openCalls, filesRead, filesChanged, userMessages } = carried
   const oneLine = (text: string) => `  - ${cut(safeLine(text), columns() - 4)}`

@@ -77,7 +77,7 @@ async function effective({ config, store, project }: GlobalOptions): Promise<Set
   return [...known.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** What is asked for to be looked at, and to be shown to others, has no password in it. */
+/** Hides passwords: the output is meant to be shown to others. */
 function shown(name: string, value: unknown): unknown {
   return name === 'store' && typeof value === 'string' ? withoutPassword(value) : value
 }

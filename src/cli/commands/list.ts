@@ -137,7 +137,7 @@ function aboutText({ workItem, taskState }: Session): string {
   return taskState === undefined ? workItemText(workItem) : safeLine(`${workItemText(workItem)} (${taskState})`)
 }
 
-/** What was looked for. There may be others, and whoever hears that there is nothing would take them for lost. */
+/** Names the filter in a message about an empty result, so that it is not taken for a loss of data. */
 function asked(kind: string, status: readonly Status[], which: string | undefined): string {
   return [status.includes('all') ? '' : status.join(' or '), kind, which].filter(Boolean).join(' ')
 }

@@ -117,7 +117,7 @@ function changeLines(before: Record<string, string>, after: Record<string, strin
     })
 }
 
-/** What of a conversation's state a person follows; each as it reads on one line. */
+/** The fields of a conversation's state that a person follows, each on one line. */
 function stateOf(info: ConversationInfo): Record<string, string> {
   return { title: safeLine(info.title), status: info.status, ...teamState(info) }
 }

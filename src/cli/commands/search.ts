@@ -39,7 +39,7 @@ interface SearchOptions extends GlobalOptions {
 }
 
 const roles: readonly Role[] = ['user', 'assistant', 'system']
-/** Titles are a help beside the messages, not a second list to read through. */
+/** Titles are shown next to the messages; a second long list would hide them. */
 const titlesShown = 5
 
 export function addSearch(program: Command): void {
@@ -118,7 +118,7 @@ export function addSearch(program: Command): void {
     })
 }
 
-/** What the options say a conversation is about; a task is named within its feature. */
+/** Builds the work item that the options name; a task needs its feature. */
 function workItemOf(
   { feature, task, bead, thread }: Pick<SearchOptions, 'feature' | 'task' | 'bead' | 'thread'>,
   command: Command,

@@ -132,13 +132,13 @@ async function serve(options: ServeOptions): Promise<void> {
   })
 }
 
-/** Of whatever SDK was loaded before (`node --import`); without one it does nothing. */
+/** The tracer of an SDK that was loaded before (`node --import`); without one it does nothing. */
 async function globalTracer(): Promise<Tracer> {
   const { trace } = await import('@opentelemetry/api')
   return trace.getTracer('colloquy')
 }
 
-/** Until somebody says stop. */
+/** Resolves when a signal stops the server. */
 function stopped(stop: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     whenStopped(() => stop().then(resolve, reject))
@@ -151,7 +151,7 @@ function portNumber(text: string): number {
   return port
 }
 
-/** For all agents or for one type of them; without one nobody answers. */
+/** True if a model is configured for all agents or for one type of them. */
 function namesModel({ agents, requests }: Configuration): boolean {
   return (agents?.model ?? requests?.model) !== undefined || Object.keys(agents?.models ?? {}).length > 0
 }

@@ -57,7 +57,7 @@ async function showConversation(colloquy: Colloquy, conversation: Conversation, 
   ])
   const messages = page.slice(-limit)
   if (options.json) {
-    // Where there are more than these, `list --sessions --conversation` goes on from there.
+    // `list --sessions --conversation` shows the sessions after these.
     const more = sessions.next === undefined ? {} : { nextSessions: sessions.next }
     return printJson({ kind: 'conversation', conversation, stats: sums, sessions: sessions.items, ...more, messages })
   }

@@ -8,7 +8,7 @@ import { progressLine } from '../terminal/progress.ts'
 import { safeLine } from '../terminal/safe-text.ts'
 import { columns, printJson, printLines, style } from '../terminal/terminal.ts'
 import { cut, padEnd, padStart, textWidth } from '../terminal/text-width.ts'
-import { type Told, told } from '../text/event-text.ts'
+import { type EventText, eventText } from '../text/event-text.ts'
 import { count, localTime, statusText } from '../text/format.ts'
 
 interface TimelineOptions extends GlobalOptions {
@@ -17,7 +17,7 @@ interface TimelineOptions extends GlobalOptions {
 }
 
 /** One line: something that happened, and how many messages came between it and the one before. */
-interface Entry extends Told {
+interface Entry extends EventText {
   version: number
   at: string
   messagesBefore: number
@@ -106,7 +106,7 @@ async function history(
   let messages = 0
   let after = 0
   let lastVersion = end + 1
-  const add = (at: string, version: number, words: Told) => {
+  const add = (at: string, version: number, words: EventText) => {
     const later = entries.at(-1)
     if (later) later.messagesBefore = messages
     else after = messages
@@ -124,7 +124,7 @@ async function history(
     // Whatever is no fact is a message.
     messages += lastVersion - version - 1
     lastVersion = version
-    const words = told(event, { actor, ...names })
+    const words = eventText(event, { actor, ...names })
     if (words) add(at, version, words)
   }
   try {
@@ -141,7 +141,7 @@ async function history(
   const oldest = entries.at(-1)
   if (oldest) oldest.messagesBefore = messages
   else after = messages
-  // What stands at one version stays together, or the next page would miss the rest of it.
+  // Entries of one version stay on one page; the next page begins at the next version.
   let shown = Math.min(limit, entries.length)
   while (entries[shown]?.version === entries[shown - 1]?.version && shown < entries.length) shown++
   return { entries: entries.slice(0, shown).reverse(), after, more: shown < entries.length }
@@ -180,7 +180,7 @@ function entryLines(entries: readonly Entry[], after: number): string[] {
   ]
 }
 
-function painted(text: string, mood: Told['mood']): string {
+function painted(text: string, mood: EventText['mood']): string {
   switch (mood) {
     case 'good':
       return style.green(text)

@@ -1,4 +1,4 @@
-/** `colloquy token`: tokens for the server beside the owner's, each with its projects and its scope. */
+/** `colloquy token`: tokens for the server besides the owner's, each with its projects and its scope. */
 import { type Command, Option } from 'commander'
 import { defaultStore, projectRoot } from '../../app/configuration/project-root.ts'
 import { NotFound } from '../../errors.ts'

@@ -74,12 +74,12 @@ export function addView(program: Command): void {
     })
 }
 
-/** Whose view it is to be. */
+/** The agent of the view. */
 interface ViewingAgent {
   conversationId: string
   name: string
   reference: AgentReference
-  /** What is said to one of these is said to it. */
+  /** The agent also sees messages to one of these sessions. */
   sessionIds: readonly string[]
 }
 
@@ -101,7 +101,7 @@ async function viewerOf(
   return { conversationId, name: agent, reference: agent, sessionIds: items.map(session => session.id) }
 }
 
-/** What was given, or else the newest message that reaches the agent and that it has not spoken after. */
+/** Returns the given message, or else the newest one that reaches the agent and that it has not answered. */
 async function triggerOf(
   colloquy: Colloquy,
   viewer: ViewingAgent,

@@ -1,4 +1,4 @@
-/** What an id stands for. No code parses ids, so each kind is asked for it. */
+/** Finds the thing that an id names. No code parses ids, so each kind is tried. */
 import { NotFound } from '../../errors.ts'
 import type { Colloquy, Conversation, Session } from '../../index.ts'
 

@@ -20,7 +20,7 @@ export function storePlace(
       'A store in memory is empty whenever it is opened. Name one that is a file: --store sqlite:PATH.',
     )
   }
-  // What is no sqlite URL is for openColloquy to refuse.
+  // openColloquy refuses other URLs.
   if (!url.startsWith('sqlite:') || url === 'sqlite:') return { url, file: undefined }
   const file = resolve(url.slice('sqlite:'.length))
   if (!mayMake && isEmpty(file)) {
@@ -35,7 +35,7 @@ export function storePlace(
   return { url, file }
 }
 
-/** Where a write-ahead log is beside it, it was a store, and opening it says what became of it. */
+/** A file with a write-ahead log was a store, and opening it reports its damage. */
 function isEmpty(file: string): boolean {
   const sizeOf = (path: string) => {
     const found = statSync(path, { throwIfNoEntry: false })

@@ -1,14 +1,13 @@
-/** Asks before something is removed for ever. */
+/** Asks before something is removed permanently. */
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { IllegalState } from '../../errors.ts'
 import { canAsk } from './terminal.ts'
 
 /**
- * Returns when `--yes` was given, or when the person says so.
+ * Returns when `--yes` was given, or when the person agrees.
  *
- * @throws {CommanderError} when there is nobody to ask
- * @throws {IllegalState} when the person says no
+ * @throws {CommanderError} without a terminal to ask on @throws {IllegalState} when the person declines
  */
 export async function agreeTo(question: string, { yes, command }: { yes: boolean; command: Command }): Promise<void> {
   if (yes) return

@@ -9,7 +9,7 @@ type Signal = (typeof signals)[number]
 export class Interrupted extends ColloquyError {
   override readonly code = 'interrupted'
   override readonly status = 499
-  /** What a shell says of a process that the signal ended. */
+  /** The exit code of a process that the signal ended, as shells report it. */
   readonly exitCode: number
 
   constructor(signal: Signal) {

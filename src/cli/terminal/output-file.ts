@@ -32,12 +32,12 @@ export async function writeFile(
   try {
     await removeLeftDrafts(target)
     const source = Readable.from(chunks, { objectMode: true })
-    // Who could not read the file that is replaced cannot read this one either.
+    // The new file is as private as the one it replaces.
     const replaced = statSync(target, { throwIfNoEntry: false })
     const mode = replaced && (replaced.mode & 0o777) | 0o600
     const sink = createWriteStream(draft, { flags: 'wx', flush: true, ...(mode !== undefined && { mode }) })
     await (named.endsWith('.gz') ? pipeline(source, createGzip(), sink) : pipeline(source, sink))
-    // Once more: somebody may have made it while we wrote.
+    // Checked again: another process may have created it meanwhile.
     refuseExisting(named, force)
     await rename(draft, target)
   } catch (error) {
@@ -47,10 +47,10 @@ export async function writeFile(
   return { path: named, bytes: (await stat(target)).size }
 }
 
-/** A draft that nobody wrote to for so long is of an export that was killed. */
+/** A draft of this age was left by an export that was killed. */
 const draftIsLeftAfterMs = 60 * 60_000
 
-/** What was killed while it wrote the same file: nobody misses it, and what is erased in the store would stay in it. */
+/** Removes drafts of killed exports to the same file: erased content would stay in them. */
 async function removeLeftDrafts(target: string): Promise<void> {
   const [folder, prefix] = [dirname(target), `${basename(target)}.`]
   // A folder may be for writing only.
@@ -65,7 +65,7 @@ async function removeLeftDrafts(target: string): Promise<void> {
 
 const beside = ['', '-search'].flatMap(name => ['', '-wal', '-shm', '-journal'].map(part => name + part))
 
-/** A store is its file and what stands, or will stand, beside it under its name. There may be links to each of them. */
+/** Refuses the file of the store and the files of SQLite with its name, also through links. */
 function refuseStore(target: string, store: string): void {
   const there = statSync(target, { throwIfNoEntry: false })
   const file = realpathSync(store)
@@ -89,7 +89,7 @@ function naming(error: unknown, path: string): unknown {
 /** As many links as Linux follows. */
 const linksFollowed = 40
 
-/** Where a file of that name really is, or would be: a rename onto a link would replace the link. */
+/** Resolves links, also of a file that does not exist yet: a rename onto a link would replace the link. */
 function followed(path: string, links = 0): string {
   const folder = dirname(path)
   if (!existsSync(folder)) throw new InvalidInput('--output', `there is no folder ${folder}`)

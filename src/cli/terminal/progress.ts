@@ -1,4 +1,4 @@
-/** How far long work has come, on stderr. */
+/** Progress of long work, on stderr. */
 import type { Progress } from '../../log/upkeep.ts'
 import { count } from '../text/format.ts'
 import { cut } from './text-width.ts'
@@ -31,7 +31,7 @@ export function progressLine(doing: string, noun: string): { report: Progress; e
 const barWidth = 24
 const everyLineMs = 5_000
 
-/** A bar on a terminal, gone when the work is done; elsewhere a line now and then, so that whoever reads it later can tell. */
+/** A bar on a terminal, removed at the end; elsewhere a line now and then for a log. */
 export function progressBar(noun: string): { report(doing: string, done: number, total: number): void; end(): void } {
   const { isTTY } = process.stderr
   let shownAt = isTTY ? 0 : Date.now()

@@ -1,4 +1,4 @@
-/** What Ctrl-C and SIGTERM mean to a command that goes on until it is told to stop. */
+/** Ctrl-C and SIGTERM for a command that runs until it is stopped. */
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -6,7 +6,8 @@ const signals = ['SIGINT', 'SIGTERM'] as const
 const sameWithinMs = 1000
 
 /**
- * Calls `stop` at the first signal; at another later one the process ends at once. Gives back what lets go of them.
+ * Calls `stop` at the first signal. At a later second one the process ends at once. Returns a function that removes the
+ * handlers.
  */
 export function whenStopped(stop: () => void): () => void {
   let firstAt: number | undefined

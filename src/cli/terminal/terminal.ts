@@ -1,5 +1,5 @@
 /**
- * Where output goes: results to stdout, everything else to stderr, colours and widths only where a person looks on.
+ * The output of the command line: results to stdout, everything else to stderr, colours and widths only on a terminal.
  */
 import pc from 'picocolors'
 import { safeJson } from './safe-text.ts'
@@ -18,10 +18,10 @@ export function columns(): number {
   return stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY
 }
 
-/** Whether somebody is there to be asked. */
+/** True if a person can be asked. */
 export const canAsk = stdin.isTTY === true && stderr.isTTY === true
 
-/** Whoever read our output has read enough, as `| head` does. Nothing is wrong; there is only nobody to write for. */
+/** The reader of our output closed it, as `| head` does. That is no failure. */
 export class ReaderGone extends Error {}
 
 // Without a listener a closed pipe would end the process with a trace; the write's own callback reports it.

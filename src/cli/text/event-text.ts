@@ -1,21 +1,21 @@
-/** Events in a person's words, for a timeline. What belongs to the workings (requests, cursors, settings) is not told. */
+/** Text of events for a timeline. Technical events (requests, cursors, settings) have none. */
 import type { StoredEvent } from '../../log/events/event.ts'
 import { workItemText } from './format.ts'
 
-export interface Told {
+export interface EventText {
   kind: string
   text: string
   mood: 'plain' | 'change' | 'good' | 'bad'
 }
 
-/** Names that stand in other events than the one to tell. */
+/** Names that other events hold. */
 interface Names {
   actor: string
   agentOf(sessionId: string): string
   delegateOf(delegationId: string): string
 }
 
-export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names): Told | undefined {
+export function eventText(event: StoredEvent, { actor, agentOf, delegateOf }: Names): EventText | undefined {
   switch (event.type) {
     case 'conversation.created':
       return plain('created', `${workItemText(event.workItem)}, by ${actor}${origin(event)}`)
@@ -30,17 +30,72 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
     case 'conversation.restored':
       return plain('restored', event.reason ?? '')
     case 'branch.merged':
-      return good('merged', `its conclusion was taken back to ${event.into}`)
+      return good('merged', `its conclusion was merged into ${event.into}`)
     case 'session.created':
       return plain('joined', `${event.agentName}${event.taskState === undefined ? '' : ` in ${event.taskState}`}`)
     case 'session.cleared':
-      return plain('cleared', `${agentOf(event.sessionId)} starts anew; the log keeps what came before`)
+      return plain('cleared', `${agentOf(event.sessionId)} starts again; the log keeps everything`)
     case 'session.reset':
       return plain('reset', agentOf(event.sessionId))
     case 'session.expired':
       return plain('expired', agentOf(event.sessionId))
     case 'session.deleted':
       return plain('left', agentOf(event.sessionId))
+    case 'phase.changed': {
+      const why = event.reason ?? event.message ?? event.summary
+      const by = event.agent === undefined ? '' : ` (${event.agent})`
+      return change('phase', `${event.from ?? 'none'} → ${event.to}${why ? `: ${why}` : ''}${by}`)
+    }
+    case 'phase.stuck':
+      return bad('stuck', `in ${event.phase}, since ${event.since}`)
+    case 'turn.started':
+      return change(`turn ${event.number}`, `→ ${event.agents.join(', ')}: ${event.instruction ?? event.reason}`)
+    case 'completion.recorded': {
+      const result = event.message ?? (event.found === undefined ? '' : `see message #${event.found}`)
+      const text = `${event.agent}${because(result)}`
+      return event.outcome === 'completed' ? good('done', text) : bad('failed', text)
+    }
+    case 'turn.resolved': {
+      // Each completion has a line of its own.
+      if (event.outcome === 'completed') return undefined
+      const missing = event.missing.length > 0 ? `, without ${event.missing.join(', ')}` : ''
+      return bad('turn over', `#${event.started} ${event.outcome}${missing}${because(event.reason)}`)
+    }
+    case 'turn.undone':
+      return bad('undone', `the turn of #${event.started}${because(event.reason)}`)
+    case 'loop.detected':
+      return bad('loop', event.finding)
+    case 'loop.cleared':
+      return good('loop over', event.reason ?? event.rule ?? '')
+    case 'delegation.started':
+      return change('delegated', `${event.from} → ${event.to}: ${event.title} (${event.childId})`)
+    case 'delegation.ended':
+      return event.outcome === 'completed'
+        ? good('returned', delegateOf(event.delegationId))
+        : bad('returned', `${delegateOf(event.delegationId)}: ${event.outcome}`)
+    case 'delegation.returned':
+      return good('handed back', event.outcome)
+    case 'checkpoint.taken': {
+      const { number, upTo, author } = event.checkpoint
+      const saved = `${event.tokensBefore} → ${event.tokensAfter} tokens`
+      const checkpoint = `${agentOf(event.sessionId)}, checkpoint ${number} up to #${upTo}`
+      return change('compacted', `${checkpoint}: ${event.messages} messages, ${saved}, by ${author}`)
+    }
+    case 'compaction.failed':
+      return bad('compaction', `of ${agentOf(event.sessionId)} failed: ${event.reason}`)
+    case 'execution.stopped':
+      return event.crashed ? bad('crashed', event.agent) : undefined
+    case 'message.erased':
+      return bad('erased', `the content of #${event.version}${because(event.reason)}`)
+    case 'damaged':
+      return bad('damaged', `${event.storedType}: ${event.reason}`)
+    default:
+      return workText(event)
+  }
+}
+
+function workText(event: StoredEvent): EventText | undefined {
+  switch (event.type) {
     case 'feature.described':
       return plain(
         'feature',
@@ -56,12 +111,12 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
     case 'iteration.ended': {
       const failed = event.checks.filter(check => !check.passed).map(({ name }) => name)
       const how = failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks pass'
-      const told = `${event.number}, ${event.commit.slice(0, 9)}, ${how}`
-      return failed.length > 0 ? bad('iteration', told) : good('iteration', told)
+      const text = `${event.number}, ${event.commit.slice(0, 9)}, ${how}`
+      return failed.length > 0 ? bad('iteration', text) : good('iteration', text)
     }
     case 'ralph.ended': {
-      const told = `${event.outcome} after ${event.iterations} iteration${event.iterations === 1 ? '' : 's'}${because(event.reason)}`
-      return event.outcome === 'passed' ? good('loop over', told) : bad('loop over', told)
+      const text = `${event.outcome} after ${event.iterations} iteration${event.iterations === 1 ? '' : 's'}${because(event.reason)}`
+      return event.outcome === 'passed' ? good('loop over', text) : bad('loop over', text)
     }
     case 'review.given':
       return event.verdict === 'pass'
@@ -87,58 +142,9 @@ export function told(event: StoredEvent, { actor, agentOf, delegateOf }: Names):
     case 'work.attempted':
       return event.outcome === 'failed' ? bad('attempt', event.reason ?? 'failed') : undefined
     case 'worktree.created':
-      return plain('work tree', `${event.path} on ${event.branch}`)
+      return plain('worktree', `${event.path} on ${event.branch}`)
     case 'worktree.removed':
-      return plain('work tree', `${event.path} is gone${event.reason ? `: ${event.reason}` : ''}`)
-    case 'phase.changed': {
-      const why = event.reason ?? event.message ?? event.summary
-      const by = event.agent === undefined ? '' : ` (${event.agent})`
-      return change('phase', `${event.from ?? 'none'} → ${event.to}${why ? `: ${why}` : ''}${by}`)
-    }
-    case 'phase.stuck':
-      return bad('stuck', `in ${event.phase}, since ${event.since}`)
-    case 'turn.started':
-      return change(`turn ${event.number}`, `→ ${event.agents.join(', ')}: ${event.instruction ?? event.reason}`)
-    case 'completion.recorded': {
-      const said = event.message ?? (event.found === undefined ? '' : `as message #${event.found} says`)
-      return event.outcome === 'completed'
-        ? good('done', `${event.agent}${said ? `: ${said}` : ''}`)
-        : bad('failed', `${event.agent}${said ? `: ${said}` : ''}`)
-    }
-    case 'turn.resolved': {
-      // That all of them completed was said by each.
-      if (event.outcome === 'completed') return undefined
-      const missing = event.missing.length > 0 ? `, without ${event.missing.join(', ')}` : ''
-      return bad('turn over', `#${event.started} ${event.outcome}${missing}${because(event.reason)}`)
-    }
-    case 'turn.undone':
-      return bad('undone', `the turn of #${event.started}${because(event.reason)}`)
-    case 'loop.detected':
-      return bad('loop', event.finding)
-    case 'loop.cleared':
-      return good('loop over', event.reason ?? event.rule ?? '')
-    case 'delegation.started':
-      return change('delegated', `${event.from} → ${event.to}: ${event.title} (${event.childId})`)
-    case 'delegation.ended':
-      return event.outcome === 'completed'
-        ? good('returned', delegateOf(event.delegationId))
-        : bad('returned', `${delegateOf(event.delegationId)}: ${event.outcome}`)
-    case 'delegation.returned':
-      return good('handed back', event.outcome)
-    case 'checkpoint.taken': {
-      const { number, upTo, author } = event.checkpoint
-      const saved = `${event.tokensBefore} → ${event.tokensAfter} tokens`
-      const whose = `${agentOf(event.sessionId)}, checkpoint ${number} up to #${upTo}`
-      return change('compacted', `${whose}: ${event.messages} messages, ${saved}, by ${author}`)
-    }
-    case 'compaction.failed':
-      return bad('compaction', `of ${agentOf(event.sessionId)} failed: ${event.reason}`)
-    case 'execution.stopped':
-      return event.crashed ? bad('crashed', event.agent) : undefined
-    case 'message.erased':
-      return bad('erased', `the content of #${event.version}${because(event.reason)}`)
-    case 'damaged':
-      return bad('damaged', `${event.storedType}: ${event.reason}`)
+      return plain('worktree', `${event.path} is gone${event.reason ? `: ${event.reason}` : ''}`)
     default:
       return undefined
   }
@@ -154,10 +160,10 @@ function because(reason: string | undefined): string {
   return reason ? `: ${reason}` : ''
 }
 
-const plain = (kind: string, text: string): Told => ({ kind, text, mood: 'plain' })
-const change = (kind: string, text: string): Told => ({ kind, text, mood: 'change' })
-const good = (kind: string, text: string): Told => ({ kind, text, mood: 'good' })
-const bad = (kind: string, text: string): Told => ({ kind, text, mood: 'bad' })
+const plain = (kind: string, text: string): EventText => ({ kind, text, mood: 'plain' })
+const change = (kind: string, text: string): EventText => ({ kind, text, mood: 'change' })
+const good = (kind: string, text: string): EventText => ({ kind, text, mood: 'good' })
+const bad = (kind: string, text: string): EventText => ({ kind, text, mood: 'bad' })
 
 function planText({ added, changed, removed }: { added: unknown[]; changed: unknown[]; removed: unknown[] }): string {
   const parts = Object.entries({ added, changed, removed }).filter(([, tasks]) => tasks.length > 0)

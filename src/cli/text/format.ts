@@ -1,4 +1,4 @@
-/** How times, counts, statuses and work items read to a person. */
+/** Formats times, counts, statuses and work items for a person. */
 
 import type { WorkItem } from '../../index.ts'
 import type { ConversationStatus } from '../../log/views/conversation.ts'
@@ -64,7 +64,7 @@ export function statusText(status: ConversationStatus | SessionStatus): string {
   }
 }
 
-/** What to say of content that was removed and may be found for a while all the same. */
+/** Warns that removed content may still be found for a while. */
 export function lingering({ lingers }: { lingers?: true }): string[] {
   return lingers
     ? [

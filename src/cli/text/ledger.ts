@@ -71,7 +71,7 @@ const colours: Record<string, Share['paint']> = {
   'new message': style.red,
 }
 
-/** What each section takes, in the order of the request; the rest is headings and notices between them. */
+/** Tokens of each section, in the order of the request; the rest is headings and notices between them. */
 function sharesOf({ entries, used, calibrated }: Ledger): Share[] {
   const taken = new Map<string, number>()
   entries.forEach((entry, index) => {
@@ -86,7 +86,7 @@ function sharesOf({ entries, used, calibrated }: Ledger): Share[] {
   const rest = used - [...taken.values()].reduce((sum, tokens) => sum + tokens, 0)
   const shares = [...taken].map(([name, tokens]) => ({ name, tokens, paint: colours[name] ?? style.white }))
   if (rest > 0) shares.push({ name: 'headings', tokens: rest, paint: style.white })
-  // What the provider counts beyond our own measure stays free of anything else.
+  // Tokens that the provider counts beyond our own count are reserved.
   if (calibrated > used) shares.push({ name: 'set aside', tokens: calibrated - used, paint: style.dim })
   return shares
 }
@@ -94,7 +94,7 @@ function sharesOf({ entries, used, calibrated }: Ledger): Share[] {
 const entryColumns: Column<LedgerEntry>[] = [
   { heading: 'WHAT', of: ({ what }) => safeLine(what) },
   { heading: 'FATE', of: fateText },
-  // What was left out takes nothing; what it would take is in brackets.
+  // Omitted messages take no room; their size is in brackets.
   {
     heading: 'TOKENS',
     of: ({ tokens, fate }) => (fate === 'left-out' && tokens > 0 ? style.dim(`(${count(tokens)})`) : count(tokens)),

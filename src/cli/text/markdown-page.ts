@@ -1,8 +1,7 @@
 /**
  * A conversation as a page of Markdown.
  *
- * What was said stands in block quotes: there it cannot pass for a heading of ours, and a code fence that somebody left
- * open ends with it.
+ * Messages are block quotes. In a quote no text can pass for a heading of ours, and an open code fence ends with it.
  */
 import type { Colloquy, Conversation, RecordedEvent } from '../../index.ts'
 import { eventPages } from '../commands/log.ts'

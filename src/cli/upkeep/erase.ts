@@ -1,4 +1,4 @@
-/** `colloquy erase`: removes the content of one message for ever. */
+/** `colloquy erase`: removes the content of one message permanently. */
 import type { Command } from 'commander'
 import { writing } from '../open.ts'
 import { examples, type GlobalOptions } from '../options.ts'

@@ -104,7 +104,10 @@ async function toFile(
 
 type Damages = Array<ConversationDamaged['damages'][number]>
 
-/** What of an archive would keep `restore` from taking it is added to `damages`. A page shows it where it stands. */
+/**
+ * Yields the lines, and adds to `damages` what would keep `restore` from accepting the archive. A page shows damage in
+ * its place.
+ */
 async function* linesOf(
   colloquy: Colloquy,
   conversation: Conversation,
@@ -120,7 +123,7 @@ async function* linesOf(
   }
 }
 
-/** The lines are worth having all the same; but nobody should take them for a backup. */
+/** Warns that the lines are no backup. */
 function damageLine(damages: Damages): string {
   const named = damages.slice(0, 5).map(({ version }) => `#${version}`)
   const which = `${named.join(', ')}${damages.length > named.length ? ' …' : ''}`

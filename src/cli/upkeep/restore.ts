@@ -41,7 +41,10 @@ export function addRestore(program: Command): void {
     })
 }
 
-/** What came back, or the address of the archive it has to come from. An id goes before a file of the same name. */
+/**
+ * Returns the restored conversation, or the address of the archive to restore. An id goes before a file of the same
+ * name.
+ */
 async function bringBack(colloquy: Colloquy, id: string, reason: string | undefined): Promise<Restored | string> {
   try {
     const { kind } = await find(colloquy, id)
@@ -61,7 +64,7 @@ async function bringBack(colloquy: Colloquy, id: string, reason: string | undefi
   }
 }
 
-/** What is not kept is better not taken. */
+/** A reason that nothing would keep is refused. */
 function refuseReason(reason: string | undefined, what: string): void {
   if (reason !== undefined)
     throw new InvalidInput('--reason', `nothing keeps it where ${what} is restored; leave it out`)

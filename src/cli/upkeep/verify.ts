@@ -53,7 +53,7 @@ export function addVerify(program: Command): void {
 
 async function verify(options: VerifyOptions): Promise<void> {
   const report = await check(options)
-  // Before it is told: whoever reads only the first lines of it goes by this.
+  // Set before printing: the reader may close our output early.
   if (!report.clean) process.exitCode = exitCode.damageFound
   if (options.json) await printJson(report)
   else await printLines([...report.damages.map(damageLine), verdict(report)])

@@ -101,7 +101,7 @@ async function attended(
     ...(concurrency !== undefined && { concurrency }),
     onUpdate(update) {
       told = told.then(() => (json ? printJson(update) : printLines([lineOf(update)])))
-      // Nobody reads any more: nobody wants it done.
+      // The reader closed our output, so the dispatcher is stopped.
       told.catch(() => dispatcher.stop())
     },
   })

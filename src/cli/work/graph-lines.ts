@@ -13,7 +13,7 @@ export function summaryLines({ summary }: Pick<TaskGraph, 'summary'>): string[] 
   return wrap(safeLine(summary), columns()).map(line => style.dim(line))
 }
 
-/** Where a graph is so wide that its lines would take the room of its words, dependencies are named instead. */
+/** In a graph with more lanes dependencies are named instead of drawn. */
 const mostLanes = 14
 
 export function graphLines({ tasks }: Pick<TaskGraph, 'tasks'>): string[] {
@@ -68,7 +68,7 @@ type Lane = { to: Set<string> } | undefined
 
 function drawn(tasks: readonly TaskNode[]): Row[] {
   const lanes: Lane[] = []
-  /** Where a line just ended: what stands right below it would seem to depend on it. */
+  /** The column where a line just ended: text right below it would seem to depend on it. */
   let ended = -1
   return tasks.map(task => {
     const arriving = lanes.flatMap((lane, index) => (lane?.to.has(task.taskId) ? [index] : []))

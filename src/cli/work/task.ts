@@ -31,17 +31,25 @@ export function addTask(program: Command): void {
   const task = program
     .command('task')
     .summary('plan, show and move the tasks of a feature')
-    .description('Tasks are what a feature is built in: each has a state and may depend on others.')
+    .description('Tasks are the parts of a feature: each has a state and may depend on others.')
     .addHelpText(
       'after',
       examples(
         ["task add login form 'Login form' --depends-on api", 'plan one'],
-        ['task graph login', 'draw what depends on what'],
-        ['task list login --state in_dev,in_qa', 'what is worked on'],
+        ['task graph login', 'draw the dependencies'],
+        ['task list login --state in_dev,in_qa', 'list tasks in progress'],
         ['task move login form in_dev', 'begin'],
       ),
     )
+  addList(task)
+  addGraph(task)
+  addShow(task)
+  addPlanning(task)
+  addRemove(task)
+  addMove(task)
+}
 
+function addList(task: Command): void {
   task
     .command('list')
     .description('Lists the tasks of a feature, or of all features that are not done.')
@@ -54,17 +62,19 @@ export function addTask(program: Command): void {
         const features = featureId === undefined ? await openFeatures(colloquy) : [featureId]
         const all = (await Promise.all(features.map(id => colloquy.work.listTasks(id)))).flat()
         const tasks = all.filter(
-          one => (!options.state || options.state.includes(one.state)) && (!options.ready || one.isReady),
+          ({ state, isReady }) => (!options.state || options.state.includes(state)) && (!options.ready || isReady),
         )
         if (options.json) return printJson({ items: tasks })
         if (tasks.length === 0) return note('No tasks found.')
         await printLines(taskTable(tasks, featureId === undefined))
       })
     })
+}
 
+function addGraph(task: Command): void {
   task
     .command('graph')
-    .description('Draws the task graph of a feature: a task stands below those it needs.')
+    .description('Draws the task graph of a feature: a task is below the tasks it needs.')
     .argument('<feature>', 'its id')
     .action(async (featureId: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()
@@ -78,46 +88,55 @@ export function addTask(program: Command): void {
         ])
       })
     })
+}
 
+function addShow(task: Command): void {
   task
     .command('show')
-    .description('Shows a task: what it is, how it stands, what it needs and what needs it.')
+    .description('Shows a task: its fields, its state and its dependencies in both directions.')
     .argument('<feature>', 'id of its feature')
     .argument('<task>', 'its id')
     .action(async (featureId: string, taskId: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()
       await reading(options, async colloquy => {
-        const found = await colloquy.work.getTask(featureId, taskId)
-        if (options.json) return printJson(found)
-        await printLines(taskLines(found))
+        const shownTask = await colloquy.work.getTask(featureId, taskId)
+        if (options.json) return printJson(shownTask)
+        await printLines(taskLines(shownTask))
       })
     })
+}
 
-  const adding = task
+/** Adds the two commands that plan: `add` and `change`. */
+function addPlanning(task: Command): void {
+  const addition = task
     .command('add')
-    .description('Plans a task. A feature that is not there yet is made.')
-    .argument('<feature>', 'id of its feature')
-    .argument('<task>', 'what it is known by')
-    .argument('<title>', 'what it is called')
-  described(adding).action(async (featureId: string, taskId: string, title: string, _: unknown, command: Command) => {
-    const options = command.optsWithGlobals<DescribeOptions>()
-    await making(options, colloquy => plan(colloquy, featureId, { taskId, title }, options))
-  })
-
-  const changing = task
-    .command('change')
-    .description('Changes a task; what is not given stays.')
+    .description('Plans a task. A missing feature is created.')
     .argument('<feature>', 'id of its feature')
     .argument('<task>', 'its id')
-    .option('--title <TEXT>', 'what it is called')
-  described(changing).action(async (featureId: string, taskId: string, _: unknown, command: Command) => {
+    .argument('<title>', 'its title')
+  withDescription(addition).action(
+    async (featureId: string, taskId: string, title: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<DescribeOptions>()
+      await making(options, colloquy => plan(colloquy, featureId, { taskId, title }, options))
+    },
+  )
+
+  const change = task
+    .command('change')
+    .description('Changes the given fields of a task.')
+    .argument('<feature>', 'id of its feature')
+    .argument('<task>', 'its id')
+    .option('--title <TEXT>', 'its title')
+  withDescription(change).action(async (featureId: string, taskId: string, _: unknown, command: Command) => {
     const options = command.optsWithGlobals<DescribeOptions>()
     await writing(options, colloquy => plan(colloquy, featureId, { taskId }, options))
   })
+}
 
+function addRemove(task: Command): void {
   task
     .command('remove')
-    .description('Takes a task that nobody has begun out of the graph. The log keeps it.')
+    .description('Removes a task that was not begun from the graph. The log keeps it.')
     .argument('<feature>', 'id of its feature')
     .argument('<task>', 'its id')
     .option('--reason <TEXT>', 'why')
@@ -125,43 +144,45 @@ export function addTask(program: Command): void {
       const options = command.optsWithGlobals<GlobalOptions & { reason?: string }>()
       const { reason, json } = options
       await writing(options, async colloquy => {
-        const why = reason === undefined ? {} : { reason }
-        const graph = await colloquy.work.planTasks(featureId, { remove: [taskId], ...why })
+        const change = { remove: [taskId], ...(reason !== undefined && { reason }) }
+        const graph = await colloquy.work.planTasks(featureId, change)
         if (json) return printJson(graph)
-        await printLines([safeLine(`Task ${taskId} is out of the graph. ${graph.summary}`)])
+        await printLines([safeLine(`Removed task ${taskId}. ${graph.summary}`)])
       })
     })
+}
 
+function addMove(task: Command): void {
   task
     .command('move')
     .description(`Moves a task to another state: ${TaskState.options.join(', ')}.`)
     .argument('<feature>', 'id of its feature')
     .argument('<task>', 'its id')
-    .argument('<state>', 'where to')
-    .option('--reason <TEXT>', 'why; of a return from QA, what is to be done better')
+    .argument('<state>', 'the new state')
+    .option('--reason <TEXT>', 'why; for a return from QA, what to improve')
     .option('--from <STATE>', 'only if it is in this state')
-    .option('--ignore-dependencies', 'let it begin before those it depends on are merged')
+    .option('--ignore-dependencies', 'let it begin before its dependencies are merged')
     .action(async (featureId: string, taskId: string, to: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<MoveOptions>()
       const { reason, from, ignoreDependencies, json } = options
       await writing(options, async colloquy => {
-        const moved = await colloquy.work.moveTask(featureId, taskId, to as TaskState, {
+        const movedTask = await colloquy.work.moveTask(featureId, taskId, to as TaskState, {
           ...(reason !== undefined && { reason }),
           ...(from !== undefined && { from }),
           ...(ignoreDependencies && { ignoresDependencies: true }),
         })
-        if (json) return printJson(moved)
-        await printLines([`${safeLine(taskId)} is ${stateText(moved.state)}.`])
+        if (json) return printJson(movedTask)
+        await printLines([`${safeLine(taskId)} is ${stateText(movedTask.state)}.`])
       })
     })
 }
 
-function described(command: Command): Command {
+function withDescription(command: Command): Command {
   return command
-    .option('--description <TEXT>', 'all that whoever does it needs')
+    .option('--description <TEXT>', 'everything that its agent needs to know')
     .option('--depends-on <TASK...>', 'tasks that must be merged before it begins')
     .option('--priority <N>', '0 goes first; default: its feature’s', priorityNumber)
-    .option('--agent <NAME>', 'who is to do it, where not dev')
+    .option('--agent <NAME>', 'agent that does it (default: dev)')
     .option('--reason <TEXT>', 'why the plan changes')
 }
 
@@ -169,7 +190,7 @@ async function plan(
   colloquy: Colloquy,
   featureId: string,
   { taskId, title: newTitle }: { taskId: string; title?: string },
-  { title: changed, description, dependsOn, priority, agent, reason, json }: DescribeOptions,
+  { title: changedTitle, description, dependsOn, priority, agent, reason, json }: DescribeOptions,
 ): Promise<void> {
   const fields = {
     taskId,
@@ -180,7 +201,7 @@ async function plan(
   }
   const graph = await colloquy.work.planTasks(featureId, {
     ...(newTitle === undefined
-      ? { change: [{ ...fields, ...(changed !== undefined && { title: changed }) }] }
+      ? { change: [{ ...fields, ...(changedTitle !== undefined && { title: changedTitle }) }] }
       : { add: [{ ...fields, title: newTitle }] }),
     ...(reason !== undefined && { reason }),
   })
@@ -194,7 +215,7 @@ async function openFeatures(colloquy: Colloquy): Promise<string[]> {
   let cursor: string | undefined
   do {
     const page = await colloquy.work.listFeatures({ states, limit: 200, ...(cursor !== undefined && { cursor }) })
-    ids.push(...page.items.map(one => one.featureId))
+    ids.push(...page.items.map(({ featureId }) => featureId))
     cursor = page.next
   } while (cursor !== undefined)
   return ids
@@ -202,12 +223,12 @@ async function openFeatures(colloquy: Colloquy): Promise<string[]> {
 
 function taskTable(tasks: readonly TaskNode[], withFeature: boolean): string[] {
   return table<TaskNode>(tasks, [
-    ...(withFeature ? [{ heading: 'FEATURE', of: (one: TaskNode) => safeLine(one.featureId) }] : []),
-    { heading: 'TASK', of: one => style.bold(safeLine(one.taskId)) },
-    { heading: 'P', of: one => String(one.priority), align: 'right' },
-    { heading: 'STATE', of: one => stateText(one.isReady ? 'ready' : one.state) },
-    { heading: 'TITLE', of: one => safeLine(one.title), gives: true },
-    { heading: 'WAITS FOR', of: one => style.dim(safeLine(one.waitsFor.join(', '))) },
+    ...(withFeature ? [{ heading: 'FEATURE', of: (task: TaskNode) => safeLine(task.featureId) }] : []),
+    { heading: 'TASK', of: task => style.bold(safeLine(task.taskId)) },
+    { heading: 'P', of: task => String(task.priority), align: 'right' },
+    { heading: 'STATE', of: task => stateText(task.isReady ? 'ready' : task.state) },
+    { heading: 'TITLE', of: task => safeLine(task.title), gives: true },
+    { heading: 'WAITS FOR', of: task => style.dim(safeLine(task.waitsFor.join(', '))) },
   ])
 }
 
@@ -228,15 +249,12 @@ function taskLines(task: Task): string[] {
       ['returned', returns > 0 ? `${returns} times` : undefined],
       ['attempts', attempts && `${attempts.count}, ${attempts.failed} failed in a row`],
       ['last trouble', attempts?.last.reason && safeLine(attempts.last.reason)],
-      ['work tree', worktree && safeLine(`${worktree.path} (${worktree.branch})`)],
+      ['worktree', worktree && safeLine(`${worktree.path} (${worktree.branch})`)],
       ['result', result && safeLine(result.summary)],
-      ...task.sessions.map(
-        one =>
-          [
-            'session',
-            `${safeLine(one.id)}  ${safeLine(one.agentName)}${one.taskState === undefined ? '' : ` in ${safeLine(one.taskState)}`}`,
-          ] as const,
-      ),
+      ...task.sessions.map(({ id, agentName, taskState }) => {
+        const state = taskState === undefined ? '' : ` in ${safeLine(taskState)}`
+        return ['session', `${safeLine(id)}  ${safeLine(agentName)}${state}`] as const
+      }),
     ]),
     ...(description ? ['', ...safeText(description.trim()).split('\n')] : []),
   ]

@@ -1,4 +1,4 @@
-/** How work items and their states read to a person. */
+/** Formats work items and their states for a person. */
 import { style } from '../terminal/terminal.ts'
 
 interface Look {
@@ -8,7 +8,7 @@ interface Look {
 
 const looks: Record<string, Look> = {
   planning: { mark: '○', paint: style.dim },
-  /** Of a task in planning that may begin: what a person looks for. */
+  /** A task in planning that may begin. */
   ready: { mark: '◇', paint: style.bold },
   in_dev: { mark: '◐', paint: style.cyan },
   dev_complete: { mark: '◐', paint: style.blue },

@@ -245,7 +245,7 @@ describe('colloquy timeline', () => {
     expect(stdout).toMatch(/dev → a11y: .*\n(.*\n)?.*returned +a11y to dev/)
     expect(stdout).toMatch(/\n +31 messages\n.*branch +"Another way" goes another way/)
     expect(stdout).toMatch(/compacted +dev, checkpoint 1 up to #\d+/)
-    expect(stdout).toContain('dev starts anew')
+    expect(stdout).toContain('dev starts again')
   })
 
   it('every version in colloquy timeline is a line, a message that is counted, or part of the workings', async () => {

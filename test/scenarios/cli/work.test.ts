@@ -106,7 +106,7 @@ describe('colloquy task', () => {
     expect((await cli('task', 'change', 'login', 'reset', '--title', 'Forgotten')).stdout).toContain(
       'Changed task reset',
     )
-    expect((await cli('task', 'remove', 'login', 'reset')).stdout).toContain('Task reset is out of the graph. 6 tasks')
+    expect((await cli('task', 'remove', 'login', 'reset')).stdout).toContain('Removed task reset. 6 tasks')
     const early = await cli('task', 'move', 'login', 'form', 'in_dev')
     expect(early.stderr).toContain('waits for api (planning)')
     expect((await cli('task', 'move', 'login', 'style', 'in_dev', '--reason', 'go')).stdout).toBe('style is in_dev.\n')
