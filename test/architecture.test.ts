@@ -57,7 +57,7 @@ function roomOf(file: string): string {
   return `${district}/${room}`
 }
 
-it('keeps to the import table of ARCHITECTURE.md', () => {
+it('every import keeps to the import table of ARCHITECTURE.md', () => {
   const table = allowances()
   expect(table.size).toBeGreaterThan(5)
   const offences: string[] = []
@@ -72,7 +72,7 @@ it('keeps to the import table of ARCHITECTURE.md', () => {
   expect(offences).toEqual([])
 })
 
-it('has a row in the table for every room of src', () => {
+it('every room of src has a row in the table', () => {
   const table = allowances()
   const rooms = new Set(sources().map(roomOf))
   rooms.delete('errors.ts')
@@ -80,14 +80,14 @@ it('has a row in the table for every room of src', () => {
   expect([...table.keys()].filter(room => room !== 'web' && !rooms.has(room))).toEqual([])
 })
 
-it('names only files that exist, in the walks and in the table of concepts of ARCHITECTURE.md', () => {
+it('the walks and the table of concepts of ARCHITECTURE.md name only files that exist', () => {
   const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
   const paths = [...text.matchAll(/`(?:src\/)?((?!src\/)[a-z-]+\/[a-z/-]+\.ts)`/g)].map(([, path]) => path!)
   expect(paths.length).toBeGreaterThan(100)
   expect(paths.filter(path => !existsSync(join(source, path)))).toEqual([])
 })
 
-it('lets the pages know the client and nothing else of the package', () => {
+it('the pages import the client and nothing else of the package', () => {
   const folder = join(root, 'web', 'src')
   const allowed = new Set([
     'react',
@@ -112,7 +112,7 @@ it('lets the pages know the client and nothing else of the package', () => {
   expect(offences).toEqual([])
 })
 
-it('has no import cycles, types included', () => {
+it('the source has no import cycles, types included', () => {
   const graph = new Map(
     sources().map(file => [
       file,
@@ -136,7 +136,7 @@ it('has no import cycles, types included', () => {
   expect(cycles).toEqual([])
 })
 
-it('keeps the pure rooms free of clocks, chance and the outside', () => {
+it('the pure rooms are free of clocks, chance and the outside', () => {
   const pure = [
     'log/events',
     'log/commands',

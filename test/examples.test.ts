@@ -16,11 +16,11 @@ it.each(examples)('examples/%s runs and finds what it expects', async name => {
   expect(stdout.trim()).not.toBe('')
 })
 
-it('shows in README and docs the code that the examples run', async () => {
+it('README and docs show the code that the examples run', async () => {
   await run(process.execPath, [join(root, 'scripts', 'docs.mjs'), '--check'], { cwd: root })
 })
 
-it('shows no TypeScript in the documentation that no example runs', () => {
+it('the documentation shows no TypeScript that no example runs', () => {
   const pages = [
     'README.md',
     ...readdirSync(join(root, 'docs'))
@@ -35,7 +35,7 @@ it('shows no TypeScript in the documentation that no example runs', () => {
   expect(loose).toEqual([])
 })
 
-it('names every command in docs/cli.md', async () => {
+it('docs/cli.md names every command', async () => {
   const { stdout } = await colloquy(['--help'])
   const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name!)
   const page = readFileSync(join(root, 'docs/cli.md'), 'utf8')

@@ -572,7 +572,7 @@ describe('a file of another schema', () => {
   it.each([
     [6, 'Export its conversations with the version that made it'],
     [99, 'Update Colloquy'],
-  ])('is refused with what to do when its number is %i', async (number, remedy) => {
+  ])('a file of another schema is refused with what to do when its number is %i', async (number, remedy) => {
     const path = join(temporaryFolder(), 'colloquy.db')
     await (await sqliteStore(path, { clock: Date.now })).close()
     const file = new DatabaseSync(path)

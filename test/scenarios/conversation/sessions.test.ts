@@ -341,7 +341,7 @@ describe('[P4] nothing is deleted by use', () => {
     expect((await colloquy.verify()).damages).toEqual([])
   })
 
-  it('an archived session whose place was taken cannot be reopened beside its successor', async () => {
+  it('an archived session with an active successor cannot be reopened', async () => {
     const { colloquy } = await freshColloquy()
     const old = await colloquy.sessions.getOrCreateSession(feature)
     const fresh = await colloquy.sessions.createSession(feature)

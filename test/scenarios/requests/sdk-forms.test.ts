@@ -236,7 +236,7 @@ describe('a request in the form of an SDK, and its answer back', () => {
     ])
   })
 
-  it('is recorded once under one key, and refused with nothing recorded when it is not what the SDK returns', async () => {
+  it('the answer of an SDK is recorded once under one key, and refused with nothing recorded when it is not what the SDK returns', async () => {
     const { colloquy } = await freshColloquy()
     const { sessions } = colloquy
     const { id } = await sessions.getOrCreateSession({ type: 'thread', threadId: 'once', agentType: 'helper' })
@@ -270,7 +270,7 @@ describe.skipIf(!existsSync(recordings))('recorded answers (skipped without ../s
     return { server, sessions, id, model: JSON.parse(request.body).model as string }
   }
 
-  it('are recorded as the Anthropic SDK puts a stream together', async () => {
+  it('recorded answers are stored as the Anthropic SDK puts a stream together', async () => {
     const { server, sessions, id, model } = await recorded('anthropic-messages/streams-tool-call.json')
     const client = new Anthropic({ apiKey: 'none', baseURL: server.url.replace('/v1', '') })
     const form = requestFor(await sessions.buildRequest(id, 'Go on'), 'anthropic')
@@ -280,7 +280,7 @@ describe.skipIf(!existsSync(recordings))('recorded answers (skipped without ../s
     expect(message!.usage!.output).toBe(response.usage.output_tokens)
   })
 
-  it('are recorded as the OpenAI SDK puts a stream of responses together', async () => {
+  it('recorded answers are stored as the OpenAI SDK puts a stream of responses together', async () => {
     const { server, sessions, id, model } = await recorded('openai-responses/gpt-5-5-streams-tool-call.json')
     const client = new OpenAI({ apiKey: 'none', baseURL: server.url })
     const form = requestFor(await sessions.buildRequest(id, 'Go on'), 'openai-responses')
@@ -290,7 +290,7 @@ describe.skipIf(!existsSync(recordings))('recorded answers (skipped without ../s
     expect(message!.metadata).toMatchObject({ stopReason: 'completed' })
   })
 
-  it('are recorded as the OpenAI SDK puts a stream of chat completions together', async () => {
+  it('recorded answers are stored as the OpenAI SDK puts a stream of chat completions together', async () => {
     const { server, sessions, id, model } = await recorded('openai-chat/streams-text.json')
     const client = new OpenAI({ apiKey: 'none', baseURL: server.url })
     const form = requestFor(await sessions.buildRequest(id, 'Go on'), 'openai-chat')

@@ -83,7 +83,7 @@ it(`[P13] 16 rounds of random damage (seed ${seed}): what is read is what was wr
 }, 400_000)
 
 describe('a damaged record', () => {
-  it('[P13] says so itself, is named by verify, and leaves every other message as it was', async () => {
+  it('[P13] a damaged record says so itself, is named by verify, and leaves every other message as it was', async () => {
     const { file, written } = writtenStore()
     const hurt = written[2]!
     const message = hurt.messages[16]!
@@ -107,7 +107,7 @@ describe('a damaged record', () => {
     }
   })
 
-  it('[P13] goes on saying so in a rescued file', async () => {
+  it('[P13] a damaged record goes on saying so in a rescued file', async () => {
     const { file, written } = writtenStore()
     const hurt = written[2]!
     flip(file, hurt.messages[16]!.content)
@@ -123,7 +123,7 @@ describe('a damaged record', () => {
     expect(await colloquy.verify()).toMatchObject({ clean: false })
   })
 
-  it('[P13] that was stored apart because of its size is named by verify', async () => {
+  it('[P13] a damaged record that was stored apart because of its size is named by verify', async () => {
     const { file, written } = writtenStore()
     const large = written[3]!.messages[20]!
     flip(file, large.content.slice(200_000, 200_400))
@@ -134,7 +134,7 @@ describe('a damaged record', () => {
     )
   })
 
-  it('[P4] keeps its conversation from being purged, until its content is given up: the archive could not be restored', async () => {
+  it('[P4] a damaged record keeps its conversation from being purged, until its content is given up: the archive could not be restored', async () => {
     const { file, written } = writtenStore()
     const archives = join(dirname(file), 'archives')
     const [hurt, large, whole] = [written[2]!, written[3]!, written[4]!]
@@ -169,7 +169,7 @@ describe('a damaged record', () => {
     }
   })
 
-  it('[P13] that says how a conversation began does not keep the rest of it from being rescued', async () => {
+  it('[P13] a damaged first event does not keep the rest of its conversation from being rescued', async () => {
     const { file, written } = writtenStore()
     const hurt = written[1]!
     change(
@@ -185,7 +185,7 @@ describe('a damaged record', () => {
 })
 
 describe('a damaged head', () => {
-  it('[P13] that says how a conversation began does not hide what happened since from replay and the past', async () => {
+  it('[P13] a damaged first event does not hide later events from replay and time travel', async () => {
     const { file } = writtenStore()
     change(file, "update events set body = replace(body, 'a', 'b') where version = 1")
     const colloquy = await open(file)
@@ -198,7 +198,7 @@ describe('a damaged head', () => {
     expect((await colloquy.conversations.at(id, version)).conversation).toMatchObject({ id, title, workItem })
   })
 
-  it('[P13] of a conversation hides neither its messages nor the other conversations', async () => {
+  it('[P13] a damaged head of a conversation hides neither its messages nor the other conversations', async () => {
     const { file, written } = writtenStore()
     const hurt = written[1]!
     change(file, `update conversations set info = '{"broken' where id = '${hurt.conversationId}'`)
@@ -218,7 +218,7 @@ describe('a damaged head', () => {
     )
   })
 
-  it('[P13] of a work item hides neither it nor the others from the lists of work', async () => {
+  it('[P13] a damaged head of a work item hides neither it nor the others from the lists of work', async () => {
     const { file } = writtenStore()
     const before = await colloquyOn(file)
     for (const beadId of ['one', 'two', 'three']) await before.work.addBead({ beadId, title: beadId })
@@ -236,7 +236,7 @@ describe('a damaged head', () => {
     expect((await colloquy.work.listBeads({ states: ['in_progress'] })).items).toMatchObject([{ beadId: 'two' }])
   })
 
-  it('[P13] of a session hides neither the other sessions nor its conversation', async () => {
+  it('[P13] a damaged head of a session hides neither the other sessions nor its conversation', async () => {
     const { file, written } = writtenStore()
     const hurt = written[1]!
     change(
@@ -255,7 +255,7 @@ describe('a damaged head', () => {
 })
 
 describe('a damaged file', () => {
-  it('[P13] of an index alone is named by verify, and all it no longer leads to can be rescued, and what was written since', async () => {
+  it('[P13] damage to an index alone is named by verify, and all it no longer leads to can be rescued, and what was written since', async () => {
     for (const table of ['projects', 'conversations', 'sessions']) {
       const { file, written } = writtenStore()
       const index = `sqlite_autoindex_${table}_1`
@@ -278,7 +278,7 @@ describe('a damaged file', () => {
     }
   })
 
-  it('[P13] of the definition of a table is named by verify; salvage reads the other tables, or refuses the file', async () => {
+  it('[P13] damage to the definition of a table is named by verify; salvage reads the other tables, or refuses the file', async () => {
     for (const [table, text] of [
       ['lanes', 'lane integer primary key'],
       ['events', 'digest blob not null'],
@@ -321,7 +321,7 @@ describe('a damaged file', () => {
     }
   })
 
-  it('[P13] of a lane is named by verify, and what it held and what was said since can be rescued', async () => {
+  it('[P13] damage to a lane is named by verify, and its messages, also later ones, can be rescued', async () => {
     const { file } = writtenStore()
     const before = await colloquyOn(file)
     const { id } = await before.conversations.createConversation({ title: 'T' })
@@ -345,7 +345,7 @@ describe('a damaged file', () => {
     expect(messages.map(message => message.content)).toEqual(['one', 'two', 'since'])
   })
 
-  it('[P13] of the row of a project, or of what names it, is named by verify, and all of it can be rescued', async () => {
+  it('[P13] damage to the row of a project, or to its key, is named by verify, and all of it can be rescued', async () => {
     for (const sql of ['delete from projects', 'update conversations set project = 99']) {
       const { file, written } = writtenStore()
       change(file, `pragma foreign_keys = off; ${sql}`)
@@ -363,7 +363,7 @@ describe('a damaged file', () => {
     }
   })
 
-  it('[P13] that was cut off is refused with the way out, and its front part can be rescued', async () => {
+  it('[P13] a file that was cut off is refused with the way out, and its front part can be rescued', async () => {
     const { file, written } = writtenStore()
     truncateSync(file, Math.floor((readFileSync(file).length * 3) / 4))
     await expect(open(file)).rejects.toMatchObject({
@@ -381,7 +381,7 @@ describe('a damaged file', () => {
   })
 
   it.each(['conversations', 'lanes'])(
-    '[P13] without the first page of the table %s still has every message, and salvage finds them',
+    '[P13] a file without the first page of the table %s still has every message, and salvage finds them',
     async table => {
       const { file, written } = writtenStore()
       zero(file, rootOf(file, table))
@@ -397,7 +397,7 @@ describe('a damaged file', () => {
     },
   )
 
-  it('[P13] without the first page of the table events has no message left; salvage says so and invents none', async () => {
+  it('[P13] a file without the first page of the table events has no message left; salvage says so and invents none', async () => {
     const { file, written } = writtenStore()
     zero(file, rootOf(file, 'events'))
     const { events, losses } = await salvage(file, `${file}-rescued`)
@@ -412,7 +412,7 @@ describe('a damaged file', () => {
     expect(await colloquy.sessions.getAllMessages((await colloquy.sessions.getOrCreateSession(session)).id)).toEqual([])
   })
 
-  it('[P13] gives nothing back that was erased or purged', async () => {
+  it('[P13] salvage of a damaged file brings nothing back that was erased or purged', async () => {
     const { file, written } = writtenStore()
     const [purged, kept] = [written[0]!, written[1]!]
     const erased = kept.messages[3]!
@@ -431,7 +431,7 @@ describe('a damaged file', () => {
     for (const { content } of [erased, ...purged.messages]) expect(bytes.includes(content.slice(0, 60))).toBe(false)
   })
 
-  it('of the search index only is built again from the log', async () => {
+  it('a damaged search index is built again from the log', async () => {
     const folder = temporaryFolder()
     const messages = (await givenStore(folder)).flatMap(one => one.messages)
     const file = join(folder, 'colloquy.db')
@@ -444,7 +444,7 @@ describe('a damaged file', () => {
     expect(hits.map(hit => hit.messageId).sort()).toEqual(messages.map(one => one.id).sort())
   })
 
-  it('is never written over by salvage', async () => {
+  it('a damaged file is never written over by salvage', async () => {
     const { file } = writtenStore()
     await expect(salvage(file, file)).rejects.toMatchObject({ code: 'store/unusable' })
   })

@@ -151,7 +151,7 @@ describe('[P4] erasing a message', () => {
     expect(has(events)).toBe(false)
   })
 
-  it.runIf(isFile)('that an earlier program erased without looking at checkpoints can be done once more', async () => {
+  it.runIf(isFile)('an erase that left copies in checkpoints can be done once more', async () => {
     const { colloquy, store, reopen } = await freshColloquy({ requests })
     const { id, message } = await sessionWithSecret({ colloquy })
     await colloquy.sessions.forceCompact(id)

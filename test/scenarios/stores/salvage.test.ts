@@ -79,7 +79,7 @@ function spoilShown(file: string, text: string, question: string): void {
 }
 
 describe('a rescued file', () => {
-  it('[P13] has a conversation under its id, although a bit of it is turned where its row says it', async () => {
+  it('[P13] a rescued file has a conversation under its id, although a bit of the id is flipped in its row', async () => {
     const { file, session, rescue } = await storeWithKeys()
     spoilShown(file, session.conversationId, 'select id from conversations not indexed')
     const { salvaged, rescued } = await rescue()
@@ -87,7 +87,7 @@ describe('a rescued file', () => {
     expect(await rescued.conversations.getMessages(session.conversationId)).toMatchObject([message])
   })
 
-  it('[P3] gives the first result to a call that is repeated by its key', async () => {
+  it('[P3] a rescued file returns the first result to a call that is repeated by its key', async () => {
     const { rescue, repeat, said, session } = await storeWithKeys()
     const { salvaged, rescued } = await rescue()
     expect(salvaged.losses).toEqual([])
@@ -96,7 +96,7 @@ describe('a rescued file', () => {
     expect((await rescued.verify({ allProjects: true })).damages).toEqual([])
   })
 
-  it('[P4] knows what was purged: it says so, and brings it back from its archive', async () => {
+  it('[P4] a rescued file has the records of purges: it names them, and restores the conversation from its archive', async () => {
     const { rescue, purged } = await storeWithKeys()
     const { rescued } = await rescue()
     const { conversations } = rescued
@@ -106,7 +106,7 @@ describe('a rescued file', () => {
     expect((await rescued.verify({ allProjects: true })).damages).toEqual([])
   })
 
-  it('[P13] of which the end is cut off later is found out by verify, whatever was purged before', async () => {
+  it('[P13] a rescued file whose end is cut off later is found by verify, whatever was purged before', async () => {
     const { rescue, open, file, session } = await storeWithKeys()
     const { rescued } = await rescue()
     for (const content of ['one', 'two']) await rescued.sessions.addMessage(session.id, { role: 'user', content })
@@ -120,7 +120,7 @@ describe('a rescued file', () => {
     ])
   })
 
-  it('[P3][P13] has the keys on either side of a damaged place, and says that some are lost', async () => {
+  it('[P3][P13] a rescued file has the keys on either side of a damaged place, and says that some are lost', async () => {
     const { file, rescue, repeat, said, session } = await storeWithKeys(300)
     expect(spoilPagesWith(file, inKeysPage, 1)).toBeGreaterThan(5)
     const { salvaged, rescued } = await rescue()
@@ -129,7 +129,7 @@ describe('a rescued file', () => {
     expect(await rescued.sessions.getAllMessages(session.id)).toHaveLength(300)
   })
 
-  it('[P13] of a file whose records of purges cannot be read says so', async () => {
+  it('[P13] a rescued file says so when the records of purges could not be read', async () => {
     const { file, rescue, session } = await storeWithKeys()
     expect(spoilPagesWith(file, '/archives/', 1)).toBe(1)
     const { salvaged, rescued } = await rescue()
@@ -138,7 +138,7 @@ describe('a rescued file', () => {
   })
 })
 
-it('[P13] keeps the hashes of damaged records: what follows them still proves', async () => {
+it('[P13] salvage keeps the hashes of damaged records: later records are still proved', async () => {
   const { colloquy, store, folder } = await freshColloquy({ store: `sqlite:${join(temporaryFolder(), 'shop.db')}` })
   const { id } = await colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'pm', threadId: 't' })
   for (const content of ['one', 'two', 'three']) await colloquy.sessions.addMessage(id, { role: 'user', content })
@@ -154,7 +154,7 @@ it('[P13] keeps the hashes of damaged records: what follows them still proves', 
   expect((await again.verify()).damages.map(({ version }) => version)).toEqual([4])
 })
 
-it('[P13] has its name when it is whole: a salvage that is killed leaves nothing that passes for a store', async () => {
+it('[P13] salvage names its file when it is whole: a salvage that is killed leaves nothing that passes for a store', async () => {
   const { file, rescue } = await storeWithKeys(200)
   const before = readdirSync(dirname(file)).length
   const { child, ended } = startCli(['--store', `sqlite:${file}`, 'verify', '--salvage', `${file}-rescued`])
@@ -169,7 +169,7 @@ it('[P13] has its name when it is whole: a salvage that is killed leaves nothing
   expect(left, 'what the killed one left').toEqual([basename(own)])
 })
 
-it('[P13] is not mixed with what the write-ahead log of a file that was there before holds', async () => {
+it('[P13] salvage does not mix its file with the write-ahead log of an earlier one', async () => {
   const { file, rescue } = await storeWithKeys()
   const { rescued } = await rescue()
   const wal = `${file}-rescued-wal`

@@ -90,7 +90,7 @@ describe('work items', () => {
   it.each([
     ['a server', freshServer],
     ['a file', async () => freshFile()],
-  ])('are found in %s as they were where they come from', async (_what, freshTarget) => {
+  ])('copied work items are found in %s as in their source', async (_what, freshTarget) => {
     const source = freshFile()
     const first = await openedAt(source)
     await first.work.addBead({ beadId: 'late', title: 'Late' })
@@ -144,7 +144,7 @@ describe('[P1][P13] a copy', () => {
     expect((await there.verify({ allProjects: true })).damages).toEqual([])
   })
 
-  it('of any log, there and back, is the same event for event', async () => {
+  it('[P1][P13] a copy of any log, there and back, is the same event for event', async () => {
     const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 })
     const step = fc.record({
       what: fc.constantFrom('say', 'say', 'say', 'begin', 'erase', 'branch', 'purge', 'join', 'archive', 'once'),
@@ -236,7 +236,7 @@ describe('a copy that is interrupted', () => {
 })
 
 describe('a target', () => {
-  it('that is the source under another name is refused', async () => {
+  it('a target that is the source under another name is refused', async () => {
     const { store } = await filledStore()
     const file = store.replace('sqlite:', '')
     linkSync(file, `${file}-same`)
@@ -273,7 +273,7 @@ describe('a target', () => {
     expect(await readAll(target)).toEqual(before)
   })
 
-  it('is not the source; a project that is not there is named', async () => {
+  it('a target is not the source; a missing project is named', async () => {
     const { store } = await filledStore()
     expect(await errorOf(() => copyStore({ from: store, to: store }))).toBeInstanceOf(StoreUnusable)
     const error = await errorOf(() => copyStore({ from: store, to: freshFile(), projects: ['nowhere'] }))
@@ -282,7 +282,7 @@ describe('a target', () => {
 })
 
 describe('colloquy store', () => {
-  it('copies, says what it did, and tells the status of both', async () => {
+  it('colloquy store copies, says what it did, and shows the status of both', async () => {
     const { store } = await filledStore()
     const server = await freshServer()
     const copied = await runCli(['store', 'copy', store, server])
