@@ -153,11 +153,11 @@ async function rewriteFile(path: string, size: number, atMostMs: number): Promis
 }
 
 function findings(fields: readonly Field[]): Finding[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   for (const kind of tokenKinds) {
     for (const { size, rounds, slowest } of fields) {
       const { ours, baseline, ratio, spread } = rounds[kind]
-      found.push({
+      findings.push({
         what: `history of ${count(size)}, steady state, ${kind} token counts`,
         ours: `${milliseconds(median(ours))} (p95 ${milliseconds(median(slowest[kind]))})`,
         baseline: milliseconds(median(baseline)),
@@ -166,8 +166,8 @@ function findings(fields: readonly Field[]): Finding[] {
       })
     }
   }
-  for (const kind of tokenKinds) found.push(growth(kind, fields[0]!, fields.at(-1)!))
-  return found
+  for (const kind of tokenKinds) findings.push(growth(kind, fields[0]!, fields.at(-1)!))
+  return findings
 }
 
 /** Ours at the longest history against ours at none, round by round. */

@@ -27,10 +27,10 @@ async function run(): Promise<Finding[]> {
   const byExact = recordedCalls(piSession, exact.count)
   const byFast = recordedCalls(piSession, fastEstimator.count)
   const byCharacters = recordedCalls(piSession, text => Math.ceil(text.length / 4))
-  const baseline = shown(errorsOf(byCharacters, uncalibrated))
+  const baseline = errorText(errorsOf(byCharacters, uncalibrated))
   const row = (what: string, errors: Errors, isOurs = false): Finding => ({
     what,
-    ours: shown(errors),
+    ours: errorText(errors),
     ...(isOurs && { baseline, measured: errors.p95, target: { atMost: 1 } }),
   })
   return [
@@ -61,6 +61,6 @@ function errorsOf(calls: readonly RecordedCall[], foresee: Foresee): Errors {
   return { p50: at(0.5), p95: at(0.95), max: at(1) }
 }
 
-function shown({ p50, p95, max }: Errors): string {
+function errorText({ p50, p95, max }: Errors): string {
   return `p50 ${p50.toFixed(2)} %, p95 ${p95.toFixed(2)} %, most ${max.toFixed(1)} %`
 }

@@ -15,7 +15,7 @@ import { manyMessages } from './support/text.ts'
 import { count, milliseconds } from './support/units.ts'
 
 /** About as many as fit into the baseline's log before it is moved into the file for the first time. */
-const most = 300
+const maxAppends = 300
 
 /** Two closed files with histories of the same length. */
 export interface ClosedFiles {
@@ -28,16 +28,16 @@ export interface ClosedFiles {
 }
 
 export async function firstAppends(sizes: Sizes, tokens: Tokens, files: ClosedFiles): Promise<Finding> {
-  const often = { times: Math.min(most, sizes.perRound), atMostMs: sizes.roundMs }
+  const often = { times: Math.min(maxAppends, sizes.perRound), atMostMs: sizes.roundMs }
   const rounds = new Rounds()
   for (let round = 0; round < sizes.rounds; round++) {
     const texts = manyMessages(often.times, 1000 + round)
-    const one = (places: Places) => appends(texts, { ...places, padding: files.padding, often, tokens, round })
+    const appendsOnce = (places: Places) => appends(texts, { ...places, padding: files.padding, often, tokens, round })
     const { size, bare, ours, session } = files
-    if (size > 0) rounds.add(await one({ bare, ours: ours[tokens], session }))
+    if (size > 0) rounds.add(await appendsOnce({ bare, ours: ours[tokens], session }))
     else {
       await inTemporaryFolder(async folder => {
-        rounds.add(await one({ bare: join(folder, 'bare.db'), ours: join(folder, 'ours.db') }))
+        rounds.add(await appendsOnce({ bare: join(folder, 'bare.db'), ours: join(folder, 'ours.db') }))
       })
     }
   }

@@ -23,7 +23,7 @@ if (values.help || unknown.length > 0) {
   process.exit(unknown.length > 0 ? 2 : 0)
 }
 
-const wanted = benchmarks.filter(
+const chosenBenchmarks = benchmarks.filter(
   ({ name }) => positionals.length === 0 || positionals.includes('all') || positionals.includes(name),
 )
 const machine = thisMachine()
@@ -31,7 +31,7 @@ const results: Result[] = []
 const print = (text: string) => values.json || console.log(text)
 print(machineText(machine))
 try {
-  for (const benchmark of wanted) {
+  for (const benchmark of chosenBenchmarks) {
     print(`\n${benchmark.title}`)
     const start = performance.now()
     const findings = await benchmark.run(values.quick ? quickSizes : fullSizes, tell)

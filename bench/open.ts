@@ -34,10 +34,11 @@ async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
     closeBare()
     const start = performance.now()
     const colloquy = await openAt(path)
-    const found = await colloquy.sessions.getRecentMessages(sessions[which]!, 50)
+    const recentMessages = await colloquy.sessions.getRecentMessages(sessions[which]!, 50)
     const ours = performance.now() - start
     await colloquy.close()
-    if (found.length !== Math.min(50, messagesEach)) throw new Error(`Found ${found.length} messages.`)
+    if (recentMessages.length !== Math.min(50, messagesEach))
+      throw new Error(`Found ${recentMessages.length} messages.`)
     if (time >= 0) rounds.add({ baseline, ours })
   }
   return [
@@ -62,8 +63,8 @@ function buildBare(
       // Interleaved as in ours, where many conversations grow at the same time.
       for (let start = 1; start <= conversations; start += 64) {
         for (let version = 1; version <= messagesEach; version++) {
-          for (let one = start; one < Math.min(start + 64, conversations + 1); one++) {
-            yield bareRow(next(), { conversation: one, version, padding })
+          for (let index = start; index < Math.min(start + 64, conversations + 1); index++) {
+            yield bareRow(next(), { conversation: index, version, padding })
           }
         }
       }

@@ -117,10 +117,10 @@ async function manyCallers({ sizes, tell, colloquy, bare, text }: Contestants): 
       ),
     )
     const feeding = await secondsOf(() => caughtUp(colloquy))
-    const done = callers * messagesEach
+    const messageCount = callers * messagesEach
     if (round < 0) continue
-    rounds.add({ ours: done / ours, baseline: done / baseline })
-    searchable.push(done / (ours + feeding))
+    rounds.add({ ours: messageCount / ours, baseline: messageCount / baseline })
+    searchable.push(messageCount / (ours + feeding))
   }
   return [
     {
@@ -186,8 +186,8 @@ async function bytesOf(client: pg.Client, colloquy: Colloquy): Promise<Finding[]
       pg_total_relation_size('colloquy.docs')::float as words, pg_total_relation_size('bare')::float as plain`)
   const { events, bare, heap, indexes, words, plain } = rows[0]!
   const position = async () => {
-    const found = await client.query<{ bytes: number }>(`select (pg_current_wal_lsn() - '0/0')::float as bytes`)
-    return found.rows[0]!.bytes
+    const position = await client.query<{ bytes: number }>(`select (pg_current_wal_lsn() - '0/0')::float as bytes`)
+    return position.rows[0]!.bytes
   }
   const id = await newSession(colloquy, 'bytes')
   const text = messages(5)

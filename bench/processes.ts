@@ -26,14 +26,14 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
   const session = await newSession(colloquy, 'shared')
   tell(`${processCount} processes of ${writersEach} writers for ${forMs / 1000} s`)
   const reports = await write(processCount, { path, session, writers: writersEach, forMs })
-  const found = await colloquy.sessions.getAllMessages(session)
+  const stored = await colloquy.sessions.getAllMessages(session)
   await colloquy.close()
 
-  const kept = new Set(found.map(message => message.id))
+  const storedIds = new Set(stored.map(message => message.id))
   const acknowledged = reports.flatMap(report => report.ids)
-  const lost = acknowledged.filter(id => !kept.has(id)).length
-  const gaps = found.filter((message, index) => index > 0 && message.version !== found[index - 1]!.version + 1).length
-  const twice = found.length - kept.size
+  const lost = acknowledged.filter(id => !storedIds.has(id)).length
+  const gaps = stored.filter((message, index) => index > 0 && message.version !== stored[index - 1]!.version + 1).length
+  const twice = stored.length - storedIds.size
   const shares = reports.map(report => report.ids.length / acknowledged.length)
   const fairShare = 1 / reports.length
   const waits = reports.flatMap(report => report.waits)
@@ -78,11 +78,11 @@ async function write(processCount: number, orders: WriterOrders): Promise<Writer
 }
 
 async function ask(child: ChildProcess, what: WriterOrders | 'go'): Promise<unknown> {
-  const ended = once(child, 'exit').then(([code]) => {
+  const exit = once(child, 'exit').then(([code]) => {
     throw new Error(`A writing process ended with ${code} before it reported.`)
   })
   child.send(what)
-  const [reply] = (await Promise.race([once(child, 'message'), ended])) as [unknown]
-  ended.catch(() => undefined)
+  const [reply] = (await Promise.race([once(child, 'message'), exit])) as [unknown]
+  exit.catch(() => undefined)
   return reply
 }

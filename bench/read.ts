@@ -19,15 +19,15 @@ export const read: Benchmark = {
 }
 
 async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]> {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   for (const size of sizes.histories) {
     const messages = size === 0 ? 50 : size
     tell(`history of ${count(messages)}`)
     const at = join(folder, String(size))
     mkdirSync(at)
-    found.push(await atSize(at, messages, sizes))
+    findings.push(await atSize(at, messages, sizes))
   }
-  return found
+  return findings
 }
 
 async function atSize(folder: string, size: number, sizes: Sizes): Promise<Finding> {

@@ -69,8 +69,8 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
       for (const [index, value] of longest.entries()) grown[index]!.add({ ours: value, baseline: (ours + again) / 2 })
     }
     const { ledger, totalTokens } = await shortest.ask()
-    const kept = ledger.entries.filter(one => one.why === 'recent').length
-    const what = `${count(totalTokens)} tokens, ${count(kept)} of ${count(shortest.size)} messages`
+    const recentCount = ledger.entries.filter(one => one.why === 'recent').length
+    const what = `${count(totalTokens)} tokens, ${count(recentCount)} of ${count(shortest.size)} messages`
     return [
       row(what, asMessages, { atMost: 2 }),
       row('the same, rendered as two prompts', asPrompts),
@@ -116,8 +116,8 @@ async function openStore(path: string, size: number, budget: number): Promise<St
     try {
       await another.sessions.getSession(session)
       const start = performance.now()
-      const asked = await another.sessions.previewRequest(session, question, { recall: false })
-      return asked.messages.length > 0 ? performance.now() - start : Number.NaN
+      const preview = await another.sessions.previewRequest(session, question, { recall: false })
+      return preview.messages.length > 0 ? performance.now() - start : Number.NaN
     } finally {
       await another.close()
     }

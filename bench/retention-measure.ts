@@ -62,9 +62,9 @@ export function isIn(text: string, thing: Thing): boolean {
   const words = new Set(thing.text.toLowerCase().match(/\p{L}{5,}/gu) ?? [])
   const lower = text.toLowerCase()
   if (words.size === 0) return lower.includes(thing.text.toLowerCase().trim())
-  let found = 0
-  for (const word of words) if (lower.includes(word)) found++
-  return found >= words.size * 0.6
+  let foundCount = 0
+  for (const word of words) if (lower.includes(word)) foundCount++
+  return foundCount >= words.size * 0.6
 }
 
 /** Finds each name in the checkpoint, in what recall quotes, or behind an item. */
@@ -77,19 +77,19 @@ export async function reach(colloquy: Colloquy, sessionId: string, things: reado
   let behind = ''
   for (const { id } of checkpoint.items)
     for (const message of await sessions.expand(sessionId, id)) behind += `${JSON.stringify(message.parts)}\n`
-  const found: Reached[] = []
+  const reachedThings: Reached[] = []
   for (const thing of things) {
     const question = `What was it about ${thing.text.slice(0, 300)}?`
     const { systemPrompt } = await sessions.previewRequest(sessionId, question, { recall: true })
     const at = systemPrompt.lastIndexOf('# Earlier messages that may matter')
-    found.push({
+    reachedThings.push({
       thing,
       inCheckpoint: isIn(sent, thing),
       byRecall: at >= 0 && isIn(systemPrompt.slice(at), thing),
       byExpand: isIn(behind, thing),
     })
   }
-  return found
+  return reachedThings
 }
 
 function checkpointText(system: string): string {

@@ -28,7 +28,7 @@ async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
     const random = randomFrom(5)
     const words = [...nouns, ...verbs, ...adjectives]
     const word = () => words[Math.floor(random() * words.length)]!
-    const found: Finding[] = []
+    const findings: Finding[] = []
     for (const length of [1, 2, 4]) {
       tell(`queries of ${length} ${length === 1 ? 'word' : 'words'}`)
       const samples: number[] = []
@@ -40,7 +40,7 @@ async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
         samples.push(performance.now() - start)
         hits += result.messages.length
       }
-      found.push({
+      findings.push({
         what: `${length} ${length === 1 ? 'word' : 'words'}, ${count(conversations * messagesEach)} messages`,
         ours: `p50 ${milliseconds(median(samples))}, p95 ${milliseconds(percentile(samples, 0.95))}, ${(hits / samples.length).toFixed(1)} hits`,
       })
@@ -54,12 +54,12 @@ async function run(sizes: Sizes, tell: Tell): Promise<Finding[]> {
       await colloquy.conversations.search({ text, limit: 8, conversationId: session.conversationId })
       samples.push(performance.now() - start)
     }
-    found.push({
+    findings.push({
       what: `8 words, in one conversation of ${count(messagesEach)}`,
       ours: `p50 ${milliseconds(median(samples))}, p95 ${milliseconds(percentile(samples, 0.95))}`,
     })
-    found.push({ what: 'what was left to index when it was opened', ours: `${catchUp.toFixed(1)} s` })
-    return found
+    findings.push({ what: 'what was left to index when it was opened', ours: `${catchUp.toFixed(1)} s` })
+    return findings
   } finally {
     await colloquy.close()
   }

@@ -29,12 +29,12 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
   const { rounds, connections, messagesEach } = sizes.server
   const colloquy = await openAt(join(folder, 'server.db'), { tokens: 'exact' })
   const token = newToken()
-  const made = createServer({
+  const httpServer = createServer({
     colloquy,
     owner: { token, name: 'bench' },
     configuration: { sweepEveryMs: null, limits: { requestsPerSecond: null } },
   })
-  const running = await listen(made, { port: 0, token })
+  const running = await listen(httpServer, { port: 0, token })
   const bare = await bareServer()
   const sessions: string[] = []
   for (let at = 0; at < connections; at++) sessions.push(await newSession(colloquy, `connection ${at}`))

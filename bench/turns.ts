@@ -42,7 +42,7 @@ async function run(folder: string, sizes: Sizes, tell: Tell): Promise<Finding[]>
     bare.insert({ conversation: 1, version: ++version, author: 'dev', role: 'user', at: version, body: question })
   const baseline = () => {
     read.all()
-    for (let one = 0; one < commits; one++) commit()
+    for (let index = 0; index < commits; index++) commit()
   }
   const often = { times: Math.min(sizes.perRound, 30), atMostMs: sizes.roundMs }
   const added = new Rounds()

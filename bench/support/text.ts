@@ -40,12 +40,12 @@ export function messages(seed: number): () => string {
 
   return function next() {
     let text = capital(word())
-    let left = 5 + Math.floor(random() * 12)
+    let wordsLeft = 5 + Math.floor(random() * 12)
     while (text.length < messageBytes) {
-      if (left-- > 0) text += ` ${word()}`
+      if (wordsLeft-- > 0) text += ` ${word()}`
       else {
         text += `. ${capital(word())}`
-        left = 5 + Math.floor(random() * 12)
+        wordsLeft = 5 + Math.floor(random() * 12)
       }
     }
     return Buffer.from(text.slice(0, messageBytes)).toString()

@@ -26,8 +26,8 @@ export function memoryArchives(): ArchivePlace & { files: Map<string, string[]> 
 export function failingArchives(linesTaken: number): ArchivePlace {
   return {
     async write(_name, lines) {
-      let taken = 0
-      for await (const _ of lines) if (taken++ === linesTaken) break
+      let lineCount = 0
+      for await (const _ of lines) if (lineCount++ === linesTaken) break
       throw new Error('no room for archives')
     },
     async remove() {},

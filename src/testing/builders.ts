@@ -91,13 +91,13 @@ export function fenceOf({ name, generation }: Lease): { name: string; generation
 
 /** The next `count` events of a subscription. */
 export async function nextEvents(events: AsyncIterator<RecordedEvent>, count: number): Promise<RecordedEvent[]> {
-  const taken: RecordedEvent[] = []
-  while (taken.length < count) {
+  const collected: RecordedEvent[] = []
+  while (collected.length < count) {
     const { done, value } = await events.next()
     if (done) break
-    taken.push(value)
+    collected.push(value)
   }
-  return taken
+  return collected
 }
 
 /** Returns the error of an operation, or undefined when it succeeded. */

@@ -20,11 +20,11 @@ export async function cutLine(): Promise<CutLine> {
       return
     }
     const upstream = connectTo(target, '127.0.0.1')
-    for (const one of [client, upstream]) {
-      open.add(one)
-      one.on('error', () => undefined)
-      one.on('close', () => {
-        open.delete(one)
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        open.delete(socket)
         client.destroy()
         upstream.destroy()
       })
@@ -35,7 +35,7 @@ export async function cutLine(): Promise<CutLine> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const cut = () => {
     isCut = true
-    for (const one of open) one.destroy()
+    for (const socket of open) socket.destroy()
   }
   onTestFinished(() => {
     cut()

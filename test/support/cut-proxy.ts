@@ -29,11 +29,11 @@ export async function openCutProxy(socketFolder: string): Promise<CutProxy> {
       client.destroy()
       upstream.destroy()
     }
-    for (const one of [client, upstream]) {
-      open.add(one)
-      one.on('error', () => undefined)
-      one.on('close', () => {
-        open.delete(one)
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        open.delete(socket)
         client.destroy()
         upstream.destroy()
       })
@@ -58,7 +58,7 @@ export async function openCutProxy(socketFolder: string): Promise<CutProxy> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     close() {
-      for (const one of open) one.destroy()
+      for (const socket of open) socket.destroy()
       server.close()
     },
     cutBy(how) {

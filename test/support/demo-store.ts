@@ -74,9 +74,10 @@ async function planWork({ work }: Colloquy): Promise<void> {
     reason: 'The first cut, agreed with the owner',
   })
   await work.moveFeature('passkeys', 'in_progress')
-  const done = ['in_dev', 'dev_complete', 'in_qa', 'qa_complete', 'ready_for_merge', 'merged'] as const
-  for (const taskId of ['schema', 'challenge']) for (const state of done) await work.moveTask('passkeys', taskId, state)
-  for (const state of done.slice(0, 3)) await work.moveTask('passkeys', 'register', state)
+  const statesToMerged = ['in_dev', 'dev_complete', 'in_qa', 'qa_complete', 'ready_for_merge', 'merged'] as const
+  for (const taskId of ['schema', 'challenge'])
+    for (const state of statesToMerged) await work.moveTask('passkeys', taskId, state)
+  for (const state of statesToMerged.slice(0, 3)) await work.moveTask('passkeys', 'register', state)
   await work.moveTask('passkeys', 'sign-in', 'in_dev')
 
   await work.addFeature({

@@ -10,18 +10,18 @@ export interface HeldModel extends Model {
 }
 
 export function heldModel(first: string, rest: string): HeldModel {
-  const begun = signal()
+  const start = signal()
   const held = signal()
   return {
     name: 'held',
     takesTools: true,
-    begun: begun.promise,
+    begun: start.promise,
     goOn: held.resolve,
     async *stream({ signal: stopping }): AsyncGenerator<ModelPart> {
       yield { type: 'start', model: 'held' }
       yield { type: 'text-start', id: 'text' }
       yield { type: 'text-delta', id: 'text', text: first }
-      begun.resolve()
+      start.resolve()
       const stopped = new Promise<void>(resolve => stopping?.addEventListener('abort', () => resolve(), { once: true }))
       await Promise.race([held.promise, stopped])
       if (stopping?.aborted) {

@@ -113,7 +113,7 @@ async function freshCluster(): Promise<Place> {
     const programs = copyPrograms(folder)
     const data = join(folder, 'data')
     mkdirSync(data, { mode: 0o700 })
-    if (user) for (const one of [folder, data]) chownSync(one, user.uid, user.gid)
+    if (user) for (const path of [folder, data]) chownSync(path, user.uid, user.gid)
     await run(
       join(programs, 'initdb'),
       ['-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
@@ -179,7 +179,7 @@ async function serverIn({ folder, data, programs, user }: Place, settings: Serve
     }
   }
 
-  function ended(): Promise<void> {
+  function exited(): Promise<void> {
     if (server.exitCode !== null || server.signalCode !== null) return Promise.resolve()
     return new Promise(resolve => server.once('exit', () => resolve()))
   }
@@ -188,9 +188,9 @@ async function serverIn({ folder, data, programs, user }: Place, settings: Serve
   async function crash(): Promise<void> {
     if (server.exitCode !== null || server.signalCode !== null) return
     server.ref()
-    const gone = ended()
+    const exit = exited()
     server.kill('SIGQUIT')
-    await gone
+    await exit
   }
 
   await start()

@@ -19,16 +19,16 @@ export async function startServe(args: string[], options: { cwd: string; entry?:
   const entry = options.entry ?? join(root, 'dist/cli.js')
   const child = spawn(process.execPath, [entry, ...args], { cwd: options.cwd, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const ended = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
+  const exit = new Promise<number | null>(resolve => child.on('close', code => resolve(code)))
   let text = ''
-  const told = await new Promise<ServeProcess['told']>((resolve, reject) => {
+  const address = await new Promise<ServeProcess['told']>((resolve, reject) => {
     child.stdout!.setEncoding('utf8').on('data', piece => {
       text += piece
       const line = text.split('\n').find(one => one.startsWith('{') && one.endsWith('}'))
       if (line) resolve(JSON.parse(line))
       else if (text.trimEnd().endsWith('\n}')) resolve(JSON.parse(text.slice(text.indexOf('{'))))
     })
-    ended.then(code => reject(new Error(`it ended with ${code}: ${text}`)))
+    exit.then(code => reject(new Error(`it ended with ${code}: ${text}`)))
   })
-  return { child, told, token: readFileSync(told.tokenFile, 'utf8').trim(), ended }
+  return { child, told: address, token: readFileSync(address.tokenFile, 'utf8').trim(), ended: exit }
 }

@@ -70,10 +70,10 @@ export function send(
   sent: HttpCall = {},
 ): Promise<HttpAnswer> {
   const { method = 'GET', body, headers = {} } = sent
-  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
+  const definedHeaders = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { host, port, path, method, headers: given as Record<string, string>, agent },
+      { host, port, path, method, headers: definedHeaders as Record<string, string>, agent },
       response => {
         let text = ''
         response.setEncoding('utf8').on('data', piece => {

@@ -39,10 +39,10 @@ export async function teamShop({
   const { colloquy } = place
   await colloquy.work.addFeature({ featureId: 'f', name: 'Answers', goal: 'Answers are good.' })
   if (tasks.length > 0) await colloquy.work.planTasks('f', { add: tasks })
-  const told: TeamProgress[] = []
-  const onProgress = (progress: TeamProgress) => void told.push(progress)
+  const progress: TeamProgress[] = []
+  const onProgress = (step: TeamProgress) => void progress.push(step)
   const worktree = join(root, '.colloquy', 'worktrees', 'f')
-  return { ...place, colloquy, root, worktree, told, onProgress }
+  return { ...place, colloquy, root, worktree, told: progress, onProgress }
 }
 
 /** The text that code asked with last. */
@@ -67,8 +67,8 @@ const usage = { input: 100, output: 20 }
 /** Calls tools one after the other, then says something. */
 export function calls(...steps: Array<{ name: string; input: Record<string, unknown> }>): Player {
   return ({ messages }) => {
-    const done = messages.flatMap(({ content }) => content.filter(part => part.type === 'tool-result')).length
-    const next = steps[done]
+    const resultCount = messages.flatMap(({ content }) => content.filter(part => part.type === 'tool-result')).length
+    const next = steps[resultCount]
     if (!next) return { text: 'Done.', usage }
     return { calls: [{ ...next, callId: `call-${crypto.randomUUID()}` }], usage }
   }

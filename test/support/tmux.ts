@@ -34,10 +34,10 @@ export function personAt(
   const { NO_COLOR: _, FORCE_COLOR: __, TMUX: ___, ...inherited } = process.env
   const size = ['-x', String(columns), '-y', String(rows)]
   // The window stays when the program has ended, so that its last words can be read.
-  const shown = ['set-option', '-g', 'remain-on-exit', 'on', ';']
+  const keepWindow = ['set-option', '-g', 'remain-on-exit', 'on', ';']
   execFileSync(
     'tmux',
-    ['-L', server, '-f', '/dev/null', ...shown, 'new-session', '-d', ...size, '-c', cwd, ...command],
+    ['-L', server, '-f', '/dev/null', ...keepWindow, 'new-session', '-d', ...size, '-c', cwd, ...command],
     {
       env: { ...inherited, TERM: 'xterm-256color', LANG: 'C.UTF-8', ...env },
       stdio: 'pipe',

@@ -64,7 +64,7 @@ export async function transactionPooler(socketFolder: string, { size = 2 } = {})
         upstream = await pool.take()
         transactions++
         const mine = upstream
-        for (const one of ['data', 'close']) upstream.socket.removeAllListeners(one)
+        for (const event of ['data', 'close']) upstream.socket.removeAllListeners(event)
         upstream.socket.on('data', data => {
           for (const answer of mine.frames.take(data)) {
             client.write(answer)
@@ -85,9 +85,9 @@ export async function transactionPooler(socketFolder: string, { size = 2 } = {})
   function poolOf(parameters: Map<string, string>): Pool {
     const [user, database] = [parameters.get('user')!, parameters.get('database')!]
     const key = `${user} ${database}`
-    const known = pools.get(key)
-    if (known) return known
-    const made = new Pool(size, async () => {
+    const pool = pools.get(key)
+    if (pool) return pool
+    const newPool = new Pool(size, async () => {
       const socket = connectTo(join(socketFolder, '.s.PGSQL.5432'))
       keep(socket)
       socket.write(startup({ user, database }))
@@ -100,8 +100,8 @@ export async function transactionPooler(socketFolder: string, { size = 2 } = {})
       })
       return { socket, frames }
     })
-    pools.set(key, made)
-    return made
+    pools.set(key, newPool)
+    return newPool
   }
 
   function keep(socket: Socket): void {

@@ -57,10 +57,10 @@ export async function killedChat({ folder, turns, budget, kills, seed, onKill }:
   }
   const dice = random(seed)
   // The whole of it writes about this much; so the kills fall all over it.
-  const most = (turns * 250_000) / kills
+  const maxTokens = (turns * 250_000) / kills
   let killed = 0
   for (let at = 1; at <= kills; at++) {
-    if ((await chat(settings, dice.between(most * 0.05, most))) === 'killed') killed++
+    if ((await chat(settings, dice.between(maxTokens * 0.05, maxTokens))) === 'killed') killed++
     onKill?.(at)
   }
   const problems: string[] = []
@@ -120,8 +120,8 @@ async function logOf({ store, turns }: Settings, kills: number, problems: string
     const messages = await colloquy.sessions.getAllMessages(session!.id)
     const expected = Array.from({ length: turns }, (_, at) => String(at + 1)).join()
     const numbers = (pattern: RegExp) => messages.flatMap(one => pattern.exec(one.content)?.[1] ?? []).join()
-    const asked = messages.filter(one => one.role === 'user' && !one.internal)
-    if (asked.length !== turns || numbers(/^Turn (\d+):/) !== expected)
+    const questions = messages.filter(one => one.role === 'user' && !one.internal)
+    if (questions.length !== turns || numbers(/^Turn (\d+):/) !== expected)
       problems.push('[P3] the turns are not each there once')
     if (numbers(/^Answer to turn (\d+):/) !== expected) problems.push('[P3] the answers are not each there once')
     const parts = messages.flatMap(one => one.parts)

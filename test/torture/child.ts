@@ -51,7 +51,7 @@ export function startChild({ program, args = [], env = {}, uid, onLine }: ChildO
   const lines = createInterface({ input: child.stdio[3] as NodeJS.ReadableStream })
   if (onLine) lines.on('line', onLine)
   const drained = new Promise<void>(resolve => lines.once('close', resolve))
-  const gone = new Promise<Ended>((resolve, reject) => {
+  const exit = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve({ code, signal, words }))
   })
@@ -60,7 +60,7 @@ export function startChild({ program, args = [], env = {}, uid, onLine }: ChildO
     kill: () => child.kill('SIGKILL'),
     tell: line => child.stdin!.write(`${line}\n`),
     endInput: () => child.stdin!.end(),
-    ended: gone.then(async ended => {
+    ended: exit.then(async ended => {
       await drained
       return ended
     }),
@@ -89,7 +89,7 @@ export async function runChild(
     }, silenceMs)
   }
   watch()
-  const ended = await child.ended
+  const result = await child.ended
   clearTimeout(timer)
-  return { ...ended, hung }
+  return { ...result, hung }
 }

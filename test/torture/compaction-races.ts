@@ -40,13 +40,13 @@ export async function compactionRaces({ folder, races, seed, onRace }: RacesOpti
   const programs = await Promise.all([1, 2, 3].map(() => program(store)))
   const [first, second, third] = programs as [Program, Program, Program]
   const report: RacesReport = { races: 0, checkpoints: 0, added: 0, problems: [] }
-  let said = new Set<number>()
+  let versionsSeen = new Set<number>()
   let session = ''
   try {
     for (let race = 0; race < races && report.problems.length === 0; race++) {
       if (race % racesPerSession === 0) {
         session = await freshSession(race)
-        said = new Set()
+        versionsSeen = new Set()
       }
       for (let turn = 0; turn < 16; turn++) await speak(`${race}-${turn}`)
       const additions = from.between(1, 4)
@@ -59,7 +59,7 @@ export async function compactionRaces({ folder, races, seed, onRace }: RacesOpti
       ])
       for (const answer of answers) {
         if (answer.error !== undefined) report.problems.push(`race ${race}: ${answer.error}`)
-        if (typeof answer.version === 'number') said.add(answer.version)
+        if (typeof answer.version === 'number') versionsSeen.add(answer.version)
       }
       report.added += additions
       report.problems.push(...(await look(race)))
@@ -83,9 +83,9 @@ export async function compactionRaces({ folder, races, seed, onRace }: RacesOpti
 
   async function speak(name: string): Promise<void> {
     const content = `Question ${name} about src/module-${name}.ts ${'and its neighbours '.repeat(12)}`
-    said.add((await colloquy.sessions.addMessage(session, { role: 'user', content })).version)
+    versionsSeen.add((await colloquy.sessions.addMessage(session, { role: 'user', content })).version)
     const answer = `Answer ${name}: it is done ${'as it was asked for '.repeat(12)}`
-    said.add((await colloquy.sessions.addMessage(session, { role: 'assistant', content: answer })).version)
+    versionsSeen.add((await colloquy.sessions.addMessage(session, { role: 'assistant', content: answer })).version)
   }
 
   /** Checks the log after a race. */
@@ -97,17 +97,20 @@ export async function compactionRaces({ folder, races, seed, onRace }: RacesOpti
     if (history.some(checkpoint => checkpoint.base !== checkpoint.number - 1))
       problems.push(`race ${race}: a checkpoint does not stand on the one before it (${bases})`)
     const all = (await colloquy.sessions.getAllMessages(session)).map(message => message.version)
-    const lost = [...said].filter(version => !all.includes(version))
+    const lost = [...versionsSeen].filter(version => !all.includes(version))
     if (lost.length > 0) problems.push(`race ${race}: lost ${lost}`)
-    if (all.length !== said.size) problems.push(`race ${race}: ${all.length} messages, ${said.size} were said`)
+    if (all.length !== versionsSeen.size)
+      problems.push(`race ${race}: ${all.length} messages, ${versionsSeen.size} were said`)
     const newest = history[0]
     const covered = all.filter(version => version <= (newest?.upTo ?? 0)).length
     if (newest && newest.messages !== covered)
       problems.push(`race ${race}: the checkpoint says ${newest.messages} messages, it is ${covered}`)
     const { ledger, omitted } = await colloquy.sessions.previewRequest(session, 'And now?')
-    const kept = ledger.entries.flatMap(one => (one.what === 'message' ? (one.versions ?? []) : []))
-    if (covered + kept.length + omitted !== all.length)
-      problems.push(`race ${race}: ${covered} covered, ${kept.length} kept, ${omitted} left out of ${all.length}`)
+    const keptVersions = ledger.entries.flatMap(one => (one.what === 'message' ? (one.versions ?? []) : []))
+    if (covered + keptVersions.length + omitted !== all.length)
+      problems.push(
+        `race ${race}: ${covered} covered, ${keptVersions.length} kept, ${omitted} left out of ${all.length}`,
+      )
     return problems
   }
 
@@ -138,13 +141,13 @@ async function program(store: string): Promise<Program> {
     onLine: line => waiting.shift()?.(JSON.parse(line) as Answer),
   })
   // A program that died answers no more.
-  const gone = child.ended.then(({ code, words }): Answer => ({ error: `a program ended with ${code}: ${words}` }))
-  await Promise.race([ready, gone])
+  const exit = child.ended.then(({ code, words }): Answer => ({ error: `a program ended with ${code}: ${words}` }))
+  await Promise.race([ready, exit])
   return {
     ask(order) {
       const answer = new Promise<Answer>(resolve => waiting.push(resolve))
       child.tell(JSON.stringify(order))
-      return Promise.race([answer, gone])
+      return Promise.race([answer, exit])
     },
     async end() {
       child.endInput()

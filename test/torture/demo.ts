@@ -128,8 +128,8 @@ export async function problemsOf(folder: string): Promise<string[]> {
     const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)]
     if (one !== other) problems.push(`${what}: ${one} and not ${other}`)
   }
-  const made = runGit(folder, 'log', '--topo-order', '--reverse', '--format=%s', 'main').trim().split('\n')
-  expect('commits', made, commits)
+  const madeCommits = runGit(folder, 'log', '--topo-order', '--reverse', '--format=%s', 'main').trim().split('\n')
+  expect('commits', madeCommits, commits)
   expect('checkout', runGit(folder, 'status', '--porcelain', '--branch').trim(), '## main')
   expect('worktrees', runGit(folder, 'worktree', 'list').trim().split('\n').length, 1)
   expect('left behind', readdirSync(join(folder, '.colloquy', 'worktrees')), ['.gitignore'])
@@ -142,8 +142,8 @@ export async function problemsOf(folder: string): Promise<string[]> {
     for (const [taskId, story] of Object.entries(stories)) {
       const item = { type: 'task' as const, featureId: 'coupons', taskId }
       expect(taskId, (await eventsOf(colloquy, item)).flatMap(storyStep), story)
-      const asked = story.filter(one => /^iteration|^pass$|^return/.test(one))
-      expect(`asked in ${taskId}`, (await askedIn(colloquy, item)).length, asked.length)
+      const prompts = story.filter(one => /^iteration|^pass$|^return/.test(one))
+      expect(`asked in ${taskId}`, (await askedIn(colloquy, item)).length, prompts.length)
     }
     expect('damage', (await colloquy.verify()).clean, true)
   } finally {

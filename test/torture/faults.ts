@@ -112,15 +112,15 @@ async function writeBehindShim({
   const said: Said[] = []
   const problems: string[] = []
   const input = { store, project, folder: place, appends, waitsForFaults: fault !== undefined && !fault.fromStart }
-  const ended = await runChild({
+  const child = await runChild({
     program: 'fault-writer.mjs',
     args: [JSON.stringify(input)],
     env: shimEnvironment(library, { path: place, ...(trace !== undefined && { trace }) }, fault),
     onLine: line => said.push(JSON.parse(line) as Said),
   })
-  if (ended.hung) problems.push(`it hung after ${said.at(-1)?.name}`)
-  else if (ended.code !== 0 || said.at(-1)?.kind !== 'end') {
-    problems.push(`it ended with ${ended.code ?? ended.signal} after ${said.at(-1)?.name}: ${ended.words}`)
+  if (child.hung) problems.push(`it hung after ${said.at(-1)?.name}`)
+  else if (child.code !== 0 || said.at(-1)?.kind !== 'end') {
+    problems.push(`it ended with ${child.code ?? child.signal} after ${said.at(-1)?.name}: ${child.words}`)
   }
   return { said, problems }
 }
@@ -134,7 +134,7 @@ async function differences(
   const problems: string[] = []
   try {
     const conversation = await colloquy.conversations.findConversation({ type: 'thread', threadId: 'faults' })
-    const found = new Map<string, { version: number; id: string }>()
+    const storedByKey = new Map<string, { version: number; id: string }>()
     if (conversation) {
       let version = 0
       for (const event of await colloquy.conversations.getEvents(conversation.id, { limit: 100_000 })) {
@@ -143,16 +143,16 @@ async function differences(
       }
       for await (const { content, version, id } of messagesOf(colloquy, conversation.id)) {
         const name = content.split(' ', 1)[0]!
-        if (found.has(name)) problems.push(`${name} stands twice`)
-        found.set(name, { version, id })
+        if (storedByKey.has(name)) problems.push(`${name} stands twice`)
+        storedByKey.set(name, { version, id })
       }
     }
     for (const { name, version, id } of acknowledged) {
-      const stored = found.get(name)
+      const stored = storedByKey.get(name)
       if (stored?.version !== version || stored?.id !== id) problems.push(`${name} was acknowledged and is lost`)
     }
     for (const { name } of unwritten) {
-      if (found.has(name)) problems.push(`${name} is there though "nothing was written" was said`)
+      if (storedByKey.has(name)) problems.push(`${name} is there though "nothing was written" was said`)
     }
     const { damages } = await colloquy.verify({ allProjects: true })
     for (const damage of damages) problems.push(`verify: ${damage.version ?? ''} ${damage.what}`)

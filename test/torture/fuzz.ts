@@ -20,7 +20,7 @@ export interface FuzzReport {
 
 type Schema = Record<string, unknown>
 
-const odd: readonly unknown[] = [
+const oddValues: readonly unknown[] = [
   null,
   '',
   0,
@@ -59,22 +59,22 @@ export async function fuzz(options: {
   const running = await listen(server, { port: 0, token })
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   const report: FuzzReport = { requests: 0, statuses: {}, slowestMs: 0, slowest: '', overOneSecond: 0, problems: [] }
-  const known = await someIds(colloquy)
+  const knownIds = await someIds(colloquy)
   const bodies = new Map<NamedEndpoint, Schema>()
-  const asked = endpoints.filter(({ endpoint }) => endpoint.streams !== 'text/event-stream')
+  const testedEndpoints = endpoints.filter(({ endpoint }) => endpoint.streams !== 'text/event-stream')
 
-  async function one(): Promise<void> {
-    const target = chance.pick(asked)
+  async function sendOne(): Promise<void> {
+    const target = chance.pick(testedEndpoints)
     const { endpoint } = target
     let schema = bodies.get(target)
     if (!schema) {
       schema = z.toJSONSchema(endpoint.body, { io: 'input', unrepresentable: 'any' }) as Schema
       bodies.set(target, schema)
     }
-    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => pathPart(chance, name, known))
-    const query = queryOf(chance, endpoint.query, known)
+    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => pathPart(chance, name, knownIds))
+    const query = queryOf(chance, endpoint.query, knownIds)
     const isGet = endpoint.method === 'get'
-    const body = isGet ? undefined : bodyOf(chance, schema, known)
+    const body = isGet ? undefined : bodyOf(chance, schema, knownIds)
     const started = performance.now()
     const { status, text } = await send(
       { agent, host: running.host, port: running.port, path: path + query, method: endpoint.method.toUpperCase() },
@@ -94,7 +94,7 @@ export async function fuzz(options: {
 
   try {
     const lane = async () => {
-      while (report.requests + 4 <= requests) await one()
+      while (report.requests + 4 <= requests) await sendOne()
     }
     await Promise.all([lane(), lane(), lane(), lane()])
   } finally {
@@ -111,21 +111,23 @@ interface Known {
 }
 
 async function someIds(colloquy: Colloquy): Promise<Known> {
-  const known: Known = { conversationId: [], sessionId: [], messageId: [] }
+  const knownIds: Known = { conversationId: [], sessionId: [], messageId: [] }
   for (let number = 0; number < 5; number++) {
     const session = await colloquy.sessions.getOrCreateSession({
       type: 'thread',
       agentType: 'dev',
       threadId: `fuzz ${number}`,
     })
-    known.sessionId.push(session.id)
-    known.conversationId.push(session.conversationId)
-    for (let said = 0; said < 20; said++) {
-      const role = said % 2 ? 'assistant' : 'user'
-      known.messageId.push((await colloquy.sessions.addMessage(session.id, { role, content: `Message ${said}` })).id)
+    knownIds.sessionId.push(session.id)
+    knownIds.conversationId.push(session.conversationId)
+    for (let index = 0; index < 20; index++) {
+      const role = index % 2 ? 'assistant' : 'user'
+      knownIds.messageId.push(
+        (await colloquy.sessions.addMessage(session.id, { role, content: `Message ${index}` })).id,
+      )
     }
   }
-  return known
+  return knownIds
 }
 
 function idLike(chance: Random, name: string, known: Known): string | undefined {
@@ -146,7 +148,7 @@ function queryOf(chance: Random, schema: z.ZodObject, known: Known): string {
   for (const name of Object.keys(schema.shape)) {
     if (chance.below(3) === 0) continue
     const plain = name.startsWith('project') ? 'shop' : (idLike(chance, name, known) ?? String(chance.below(20)))
-    query.set(name, chance.below(4) === 0 ? textOf(chance.pick(odd)) : plain)
+    query.set(name, chance.below(4) === 0 ? textOf(chance.pick(oddValues)) : plain)
   }
   if (chance.below(20) === 0) query.set('unknown', 'x')
   const text = query.toString()
@@ -159,13 +161,13 @@ function bodyOf(chance: Random, schema: Schema, known: Known): string | undefine
   const kind = chance.below(30)
   if (kind === 0) return undefined
   if (kind === 1) return '{"role":'
-  if (kind === 2) return JSON.stringify(chance.pick(odd))
+  if (kind === 2) return JSON.stringify(chance.pick(oddValues))
   if (kind === 3) return `${'['.repeat(5000)}${']'.repeat(5000)}`
   return JSON.stringify(madeOf(chance, schema, (schema.$defs ?? {}) as Record<string, Schema>, known, ''))
 }
 
 function madeOf(chance: Random, schema: Schema, defs: Record<string, Schema>, known: Known, name: string): unknown {
-  if (chance.below(25) === 0) return chance.pick(odd)
+  if (chance.below(25) === 0) return chance.pick(oddValues)
   const inner = (next: Schema, key = name) => madeOf(chance, next, defs, known, key)
   if (typeof schema.$ref === 'string') return inner(defs[schema.$ref.split('/').at(-1)!] ?? {})
   const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined
@@ -176,8 +178,8 @@ function madeOf(chance: Random, schema: Schema, defs: Record<string, Schema>, kn
     case 'object': {
       const required = new Set((schema.required as string[] | undefined) ?? [])
       const entries = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
-      const taken = entries.filter(([key]) => chance.below(required.has(key) ? 20 : 3) > 0)
-      return Object.fromEntries(taken.map(([key, next]) => [key, inner(next, key)]))
+      const chosenEntries = entries.filter(([key]) => chance.below(required.has(key) ? 20 : 3) > 0)
+      return Object.fromEntries(chosenEntries.map(([key, next]) => [key, inner(next, key)]))
     }
     case 'array':
       return Array.from({ length: chance.below(4) }, () => inner((schema.items ?? {}) as Schema))
@@ -192,7 +194,7 @@ function madeOf(chance: Random, schema: Schema, defs: Record<string, Schema>, kn
     case 'string':
       return idLike(chance, name, known) ?? chance.pick(['dev', 'qa', 'chat', 'plan', 'some words of it', 'x'])
     default:
-      return chance.pick(odd)
+      return chance.pick(oddValues)
   }
 }
 

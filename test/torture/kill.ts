@@ -96,10 +96,10 @@ export async function killWriters({
         program: 'kill-writer.mjs',
         args: [JSON.stringify(input)],
         onLine(line) {
-          const one = JSON.parse(line) as Acknowledgement
-          acknowledged.push(one)
+          const acknowledgement = JSON.parse(line) as Acknowledgement
+          acknowledged.push(acknowledgement)
           writer.fresh++
-          if (one.place === 'keyed') writer.keyedFrom++
+          if (acknowledgement.place === 'keyed') writer.keyedFrom++
           if (windowOpen) writer.together++
           heard?.()
         },
@@ -116,9 +116,9 @@ export async function killWriters({
   async function until(condition: () => boolean): Promise<boolean> {
     const deadline = Date.now() + patienceMs
     while (!condition() && crashes.length === 0) {
-      const left = deadline - Date.now()
-      if (left <= 0) return false
-      const timeout = AbortSignal.timeout(left)
+      const remainingMs = deadline - Date.now()
+      if (remainingMs <= 0) return false
+      const timeout = AbortSignal.timeout(remainingMs)
       await new Promise<void>(resolve => {
         heard = resolve
         timeout.addEventListener('abort', () => resolve(), { once: true })
@@ -135,8 +135,8 @@ export async function killWriters({
     }
     await disturb?.(cycle)
     windowOpen = true
-    const wanted = acknowledged.length + choose.between(20, 200)
-    await until(() => acknowledged.length >= wanted)
+    const goal = acknowledged.length + choose.between(20, 200)
+    await until(() => acknowledged.length >= goal)
     windowOpen = false
     // Any moment is as good as another: in a transaction, a sync, a checkpoint, the feeding of the index.
     await pass(choose.below(20))
@@ -192,13 +192,13 @@ async function prepare(store: string) {
     colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'writer', threadId, expiresInMs: null })
   const shared = await session('shared')
   const keyed = await session('keyed')
-  const own = await Promise.all(Array.from({ length: writers }, (_, number) => session(`own-${number}`)))
+  const ownSessions = await Promise.all(Array.from({ length: writers }, (_, number) => session(`own-${number}`)))
   await colloquy.close()
   return {
     shared: shared.id,
     keyed: keyed.id,
-    own: own.map(one => one.id),
-    conversations: [shared, keyed, ...own].map(one => one.conversationId),
+    own: ownSessions.map(one => one.id),
+    conversations: [shared, keyed, ...ownSessions].map(one => one.conversationId),
   }
 }
 

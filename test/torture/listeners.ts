@@ -59,14 +59,14 @@ export async function listeners(options: {
     const conversation = at % conversations
     const socket = listenTo(`/api/v1/events?from=start&conversation=${encodeURIComponent(ids[conversation]!)}`)
     const ear: Ear = { socket, answered: once(socket, 'data'), conversation, versions: [] }
-    let rest = ''
+    let partialLine = ''
     socket.setEncoding('utf8').on('data', piece => {
-      rest += piece
-      const end = rest.lastIndexOf('\n')
-      for (const [, version] of rest.slice(0, end).matchAll(/^data: .*?"version":(\d+)/gm)) {
+      partialLine += piece
+      const end = partialLine.lastIndexOf('\n')
+      for (const [, version] of partialLine.slice(0, end).matchAll(/^data: .*?"version":(\d+)/gm)) {
         ear.versions.push(Number(version))
       }
-      rest = rest.slice(end + 1)
+      partialLine = partialLine.slice(end + 1)
     })
     ears.push(ear)
   }
@@ -87,16 +87,18 @@ export async function listeners(options: {
     onSecond?.(appended)
   }
   const tookSeconds = (performance.now() - started) / 1000
-  const wanted = await Promise.all(ids.map(async id => (await colloquy.conversations.getConversation(id)).version))
+  const lastVersions = await Promise.all(
+    ids.map(async id => (await colloquy.conversations.getConversation(id)).version),
+  )
   const end = performance.now() + 60_000
-  const isDone = () => ears.every(({ versions, conversation }) => versions.length >= wanted[conversation]!)
+  const isDone = () => ears.every(({ versions, conversation }) => versions.length >= lastVersions[conversation]!)
   while (!isDone() && performance.now() < end) await new Promise(resolve => setTimeout(resolve, 50))
   const grownMb = (process.memoryUsage().rss - before) / 1e6
   delay.disable()
   const problems = ears.flatMap(({ versions, conversation }, at) =>
-    versions.length === wanted[conversation] && versions.every((version, index) => version === index + 1)
+    versions.length === lastVersions[conversation] && versions.every((version, index) => version === index + 1)
       ? []
-      : [`client ${at} got ${versions.length} of ${wanted[conversation]} events, or not in order`],
+      : [`client ${at} got ${versions.length} of ${lastVersions[conversation]} events, or not in order`],
   )
   const metrics = await (
     await fetch(`${running.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })

@@ -70,7 +70,7 @@ const tortures: Record<string, Torture> = {
   postgres: onServer(killedNodes),
   'postgres-nodes': onServer(followedNodes),
   'postgres-outages': onServer(outages),
-  fuzz: odd,
+  fuzz: fuzzServer,
   listeners: live,
   demo: team,
   storm: stormy,
@@ -250,7 +250,7 @@ async function chat(folder: string, { cycles = 30, seed }: Settings): Promise<st
   return report.problems
 }
 
-async function odd(folder: string, { cases = 100_000, seed }: Settings): Promise<string[]> {
+async function fuzzServer(folder: string, { cases = 100_000, seed }: Settings): Promise<string[]> {
   const colloquy = await openColloquy({
     store: `sqlite:${join(folder, 'fuzz.db')}`,
     project: 'shop',

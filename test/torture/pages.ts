@@ -66,7 +66,7 @@ async function scrollAbout(
   const before = await heapMb(devtools)
   let mostRows = 0
   let mostNodes = 0
-  let most = before
+  let peak = before
   for (let jump = 0; jump < jumps; jump++) {
     const share = chance.below(10_000) / 10_000
     const isNear = jump % 3 !== 0
@@ -86,7 +86,7 @@ async function scrollAbout(
     const nodes = await page.locator('*').count()
     mostRows = Math.max(mostRows, rows)
     mostNodes = Math.max(mostNodes, nodes)
-    if (jump % 25 === 24) most = Math.max(most, await heapMb(devtools))
+    if (jump % 25 === 24) peak = Math.max(peak, await heapMb(devtools))
     onJump(jump + 1)
   }
   await page.locator('.scroller').evaluate(element => element.scrollTo(0, 0))
@@ -96,8 +96,8 @@ async function scrollAbout(
   const after = await heapMb(devtools)
   if (mostRows > allowed.rows) problems.push(`${mostRows} rows were on the page at once`)
   if (mostNodes > allowed.nodes) problems.push(`${mostNodes} elements were on the page at once`)
-  if (Math.max(most, after) > allowed.heapMb) problems.push(`the page took ${Math.max(most, after).toFixed(0)} MB`)
-  return { mostRows, mostNodes, heapMb: { before, most: Math.max(most, after), after }, problems }
+  if (Math.max(peak, after) > allowed.heapMb) problems.push(`the page took ${Math.max(peak, after).toFixed(0)} MB`)
+  return { mostRows, mostNodes, heapMb: { before, most: Math.max(peak, after), after }, problems }
 }
 
 async function heapMb(devtools: CDPSession): Promise<number> {

@@ -32,37 +32,37 @@ export async function manyNodes(
   const session = (threadId: string) =>
     colloquy.sessions.getOrCreateSession({ type: 'thread', agentType: 'writer', threadId, expiresInMs: null })
   const shared = await session('shared')
-  const own = await Promise.all(Array.from({ length: nodes }, (_, node) => session(`own-${node}`)))
+  const ownSessions = await Promise.all(Array.from({ length: nodes }, (_, node) => session(`own-${node}`)))
   const total = nodes * writers * each
   const problems: string[] = []
   let [ready, done, appended, seconds, slowestMs] = [0, 0, 0, 0, 0]
   let heard: (() => void) | undefined
-  const children = own.map(({ id }, node) => {
+  const children = ownSessions.map(({ id }, node) => {
     const input = { store, project, node, writers, each, total, shared: shared.id, own: id }
     return startChild({
       program: 'node.mjs',
       args: [JSON.stringify(input)],
       onLine(line) {
-        const said = JSON.parse(line)
-        if (said.ready) ready++
-        if (said.seen && !said.done) onSeen?.(said.seen)
-        if (said.wrote) {
-          appended += said.wrote
-          seconds = Math.max(seconds, said.seconds)
-          slowestMs = Math.max(slowestMs, said.slowest)
+        const report = JSON.parse(line)
+        if (report.ready) ready++
+        if (report.seen && !report.done) onSeen?.(report.seen)
+        if (report.wrote) {
+          appended += report.wrote
+          seconds = Math.max(seconds, report.seconds)
+          slowestMs = Math.max(slowestMs, report.slowest)
         }
-        if (said.done) {
+        if (report.done) {
           done++
-          problems.push(...said.problems)
-          if (said.seen !== total || said.twice > 0) {
-            problems.push(`node ${node} saw ${said.seen} of ${total}, ${said.twice} more than once`)
+          problems.push(...report.problems)
+          if (report.seen !== total || report.twice > 0) {
+            problems.push(`node ${node} saw ${report.seen} of ${total}, ${report.twice} more than once`)
           }
         }
         heard?.()
       },
     })
   })
-  const ended = children.map(({ ended }, node) =>
+  const exits = children.map(({ ended }, node) =>
     ended.then(({ code, words }) => {
       if (code !== 0) problems.push(`node ${node} ended with ${code}: ${words}`)
       heard?.()
@@ -70,10 +70,10 @@ export async function manyNodes(
   )
   while (ready < nodes && problems.length === 0) await new Promise<void>(resolve => (heard = resolve))
   for (const child of children) child.tell('go')
-  await Promise.all(ended)
+  await Promise.all(exits)
   if (done !== nodes || appended !== total) problems.push(`${appended} of ${total} acknowledged by ${done} nodes`)
   let messages = 0
-  for (const conversationId of [shared, ...own].map(one => one.conversationId)) {
+  for (const conversationId of [shared, ...ownSessions].map(one => one.conversationId)) {
     let version = 0
     for (;;) {
       const events = await colloquy.conversations.getEvents(conversationId, { from: version + 1 })
@@ -106,19 +106,19 @@ export async function stoppedNode(url: string, { forMs }: { forMs: number }): Pr
       program: 'fenced-node.mjs',
       args: [JSON.stringify({ store: url, project, lease, forMs })],
       onLine(line) {
-        const said = JSON.parse(line)
-        if (said.version) acknowledged = said.version
-        if (said.refused) refused = said.refused
+        const report = JSON.parse(line)
+        if (report.version) acknowledged = report.version
+        if (report.refused) refused = report.refused
         heard?.()
       },
     })
     while (acknowledged === 0) await new Promise<void>(resolve => (heard = resolve))
     process.kill(child.pid, 'SIGSTOP')
     // By the server's clock; asked for again and again, as a node does that waits for its turn.
-    let taken: Awaited<ReturnType<Store['claim']>> | undefined
-    while (!taken)
-      taken = await store.claim({ project, name: lease, holder: 'next', forMs: 60_000 }).catch(() => undefined)
-    const fence = { name: lease, generation: taken.generation }
+    let newLease: Awaited<ReturnType<Store['claim']>> | undefined
+    while (!newLease)
+      newLease = await store.claim({ project, name: lease, holder: 'next', forMs: 60_000 }).catch(() => undefined)
+    const fence = { name: lease, generation: newLease.generation }
     const { events } = await store.append(proposal('c', messageAdded('taken over'), { project, fence }))
     process.kill(child.pid, 'SIGCONT')
     const { code, words } = await child.ended
@@ -153,10 +153,10 @@ export async function underOutages(
   try {
     const id = `outages ${performance.now()}`
     await stores[0]!.append(proposal(id, conversationCreated(), { project }))
-    const seen: string[] = []
+    const seenTexts: string[] = []
     const following = stores[0]!.subscribe({ project, from: 'start' })
     const isFollowed = (async () => {
-      for await (const event of following) if (event.conversationId === id) seen.push(...textsIn([event]))
+      for await (const event of following) if (event.conversationId === id) seenTexts.push(...textsIn([event]))
     })()
     const writing = Promise.all(
       stores.flatMap((store, node) =>
@@ -191,13 +191,13 @@ export async function underOutages(
     }
     // One that never gets there is a problem to report, not one to wait for.
     const late = performance.now() + longestWaitMs
-    while (seen.length < stored.length && performance.now() < late) await pass(5)
+    while (seenTexts.length < stored.length && performance.now() < late) await pass(5)
     await following.return?.()
     await isFollowed
-    const there = new Set(stored)
-    for (const words of acknowledged) if (!there.has(words)) problems.push(`lost: ${words}`)
-    if (there.size !== stored.length) problems.push(`${stored.length - there.size} messages stand twice`)
-    if (seen.join() !== stored.join()) problems.push('the subscriber saw something else than the log says')
+    const storedTexts = new Set(stored)
+    for (const words of acknowledged) if (!storedTexts.has(words)) problems.push(`lost: ${words}`)
+    if (storedTexts.size !== stored.length) problems.push(`${stored.length - storedTexts.size} messages stand twice`)
+    if (seenTexts.join() !== stored.join()) problems.push('the subscriber saw something else than the log says')
     const { damages } = await stores[0]!.verify({ project })
     problems.push(...damages.map(one => `${one.conversationId} ${one.version ?? ''}: ${one.what}`))
     return { acknowledged: acknowledged.length, outages, slowestBackMs, problems }
@@ -220,9 +220,9 @@ export async function underCuts(
       each: Math.floor(appends / 2),
       async disturb() {
         proxy.cutBy(() => (choose.below(40) === 0 ? choose.pick(['before', 'after'] as const) : undefined))
-        const wanted = proxy.cuts + Math.max(5, Math.floor(appends / 50))
+        const cutGoal = proxy.cuts + Math.max(5, Math.floor(appends / 50))
         const late = performance.now() + longestWaitMs
-        while (proxy.cuts < wanted && performance.now() < late) await pass(1)
+        while (proxy.cuts < cutGoal && performance.now() < late) await pass(1)
         proxy.cutBy(() => undefined)
       },
     }).then(report => ({ ...report, outages: proxy.cuts }))

@@ -26,8 +26,11 @@ export function random(seed: number): Random {
     between: (low, high) => low + below(high - low + 1),
     pick: list => list[below(list.length)]!,
     some(list, count) {
-      const left = [...list]
-      return Array.from({ length: Math.min(count, list.length) }, () => left.splice(below(left.length), 1)[0]!)
+      const remaining = [...list]
+      return Array.from(
+        { length: Math.min(count, list.length) },
+        () => remaining.splice(below(remaining.length), 1)[0]!,
+      )
     },
     bytes: count => Buffer.from(Array.from({ length: count }, () => below(256))),
   }

@@ -89,16 +89,17 @@ function coverage({ table, seat, request, asked }: Checking): string[] {
   for (const version of kept)
     if (version <= upTo && version !== asked.stored?.message.version)
       problems.push(`[P6] ${version} is kept and in the checkpoint`)
-  const left = [...visible].filter(version => version > upTo && !sent.includes(version))
-  if (left.length !== request.omitted)
-    problems.push(`[P6] ${request.omitted} said to be left out, it is ${left.length}: ${left}`)
+  const omittedVersions = [...visible].filter(version => version > upTo && !sent.includes(version))
+  if (omittedVersions.length !== request.omitted)
+    problems.push(`[P6] ${request.omitted} said to be left out, it is ${omittedVersions.length}: ${omittedVersions}`)
   const first = Math.min(...kept.filter(version => version !== asked.stored?.message.version))
-  if (left.some(version => version > first)) problems.push(`[P6] a hole: ${left} left out, ${kept} kept`)
+  if (omittedVersions.some(version => version > first))
+    problems.push(`[P6] a hole: ${omittedVersions} left out, ${kept} kept`)
   const stays = [...all.filter(one => one.message.pinned), ...(seat.kept && isTalk(seat.kept) ? [seat.kept] : [])]
   for (const { message } of stays)
     if (!sent.includes(message.version)) problems.push(`[P10] pinned ${message.version} is not in the request`)
-  const said = request.omitted > 0 ? `${request.omitted} older messages are left out` : ''
-  if (!request.systemPrompt.includes(said)) problems.push('[P6] what was left out is not said')
+  const notice = request.omitted > 0 ? `${request.omitted} older messages are left out` : ''
+  if (!request.systemPrompt.includes(notice)) problems.push('[P6] what was left out is not said')
   return problems
 }
 

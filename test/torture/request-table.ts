@@ -132,15 +132,15 @@ export class RequestTable {
       parts,
       ...(audience && { audience }),
     })
-    const one: Said = {
+    const entry: Said = {
       message,
       mark: JSON.stringify(parts).includes(mark) ? mark : '',
       calls: parts.flatMap(part => (part.type === 'tool-call' ? [part.callId] : [])),
       results: parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : [])),
       hidden: audience?.to === 'internal' || audience?.to === 'delegation',
     }
-    this.said.push(one)
-    return one
+    this.said.push(entry)
+    return entry
   }
 
   async #call(seat: Seat, { calls: count, answered }: Extract<Step, { do: 'call' }>): Promise<void> {
@@ -164,18 +164,18 @@ export class RequestTable {
       await this.#say(seat, { role: 'assistant', parts: calls.flatMap((call, index) => [call, results[index]!]) })
       return
     }
-    const asked = await this.#say(seat, { role: 'assistant', parts: calls })
-    if (answered === 'not yet') return void seat.waiting.push(asked)
+    const callMessage = await this.#say(seat, { role: 'assistant', parts: calls })
+    if (answered === 'not yet') return void seat.waiting.push(callMessage)
     const groups = answered === 'together' ? [results] : results.map(result => [result])
     for (const parts of groups) await this.#say(seat, { role: 'user', author: 'tools', parts })
   }
 
   /** The result of the oldest call that waits. */
   async #answer(seat: Seat, filler: string): Promise<void> {
-    const asked = seat.waiting.shift()
-    if (!asked) return
+    const callMessage = seat.waiting.shift()
+    if (!callMessage) return
     const output = `${markPlace} ${filler}`
-    const parts = asked.calls.map((callId): Part => ({ type: 'tool-result', callId, output }))
+    const parts = callMessage.calls.map((callId): Part => ({ type: 'tool-result', callId, output }))
     await this.#say(seat, { role: 'user', author: 'tools', parts })
   }
 

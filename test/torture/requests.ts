@@ -102,10 +102,10 @@ export async function requestPromises({
       if ((await play(fewer, colloquy)).length > 0) steps = fewer
     }
     const broken = [...(await play(steps, colloquy)), ...seen].slice(0, 3)
-    const shown = JSON.stringify(steps, (_, value) =>
+    const stepsText = JSON.stringify(steps, (_, value) =>
       typeof value === 'string' && value.length > 80 ? `${value.slice(0, 60)}… (${value.length})` : value,
     )
-    return `case ${number} (--seed ${seed} --first ${number} --cases 1): ${broken.join('; ')}\n    ${shown}`
+    return `case ${number} (--seed ${seed} --first ${number} --cases 1): ${broken.join('; ')}\n    ${stepsText}`
   }
 }
 

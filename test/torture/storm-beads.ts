@@ -22,11 +22,11 @@ export const recordedBeadsAreThere = existsSync(recorded)
 /** Those that depend on others first, with what they depend on; then others until there are enough. In an order in which they can be added. */
 export function recordedBeads(count: number): StormBead[] {
   const read = readBeads(readFileSync(recorded, 'utf8')).beads
-  const known = new Map(read.map(bead => [bead.beadId, bead]))
+  const beadsById = new Map(read.map(bead => [bead.beadId, bead]))
   const chosen = new Map<string, StormBead>()
   const add = ({ beadId, title, description, priority = 2, dependencies = [] }: ReadBead): void => {
     if (chosen.has(beadId)) return
-    const before = dependencies.flatMap(id => known.get(id) ?? [])
+    const before = dependencies.flatMap(id => beadsById.get(id) ?? [])
     for (const one of before) add(one)
     chosen.set(beadId, {
       beadId,

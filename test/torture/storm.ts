@@ -88,7 +88,7 @@ export async function storm(options: StormOptions): Promise<StormReport> {
       child.ended.then(({ code, words }) => {
         const at = Date.now()
         // A node that died had the item until then.
-        for (const one of stretches) if (one.node === name) one.to ??= at
+        for (const stretch of stretches) if (stretch.node === name) stretch.to ??= at
         if (!node.isDying && code !== 0) problems.push(`${name} ended by itself (${code}): ${words.slice(0, 500)}`)
       })
       return node
@@ -125,9 +125,9 @@ export async function storm(options: StormOptions): Promise<StormReport> {
     }
     await Promise.all(running.map(node => node.child.ended))
     problems.push(...overlaps(stretches))
-    const told = await checkLog(colloquy, options, problems)
+    const totals = await checkLog(colloquy, options, problems)
     if (!(await colloquy.verify()).clean) problems.push('the log is damaged')
-    return { beads: options.beads.length, kills, tookMs, ...told, problems }
+    return { beads: options.beads.length, kills, tookMs, ...totals, problems }
   } finally {
     await colloquy.close()
   }
@@ -164,10 +164,10 @@ function overlaps(stretches: readonly Stretch[]): string[] {
   const problems: string[] = []
   for (const bead of new Set(stretches.map(one => one.bead))) {
     const sorted = stretches.filter(one => one.bead === bead).sort((a, b) => a.from - b.from)
-    for (const [index, one] of sorted.entries()) {
+    for (const [index, stretch] of sorted.entries()) {
       const next = sorted[index + 1]
-      if (next && next.from < (one.to ?? Number.POSITIVE_INFINITY))
-        problems.push(`${bead} was worked on by ${one.node} and ${next.node} at once`)
+      if (next && next.from < (stretch.to ?? Number.POSITIVE_INFINITY))
+        problems.push(`${bead} was worked on by ${stretch.node} and ${next.node} at once`)
     }
   }
   return problems
@@ -177,7 +177,7 @@ type Told = Pick<StormReport, 'done' | 'parked' | 'dispatches' | 'crashed' | 'fa
 
 /** Reads the whole log in its order, as any subscriber would. */
 async function checkLog(colloquy: Colloquy, options: StormOptions, problems: string[]): Promise<Told> {
-  const told: Told = { done: 0, parked: 0, dispatches: 0, crashed: 0, failed: 0, tripped: {} }
+  const totals: Told = { done: 0, parked: 0, dispatches: 0, crashed: 0, failed: 0, tripped: {} }
   const dependencies = new Map(options.beads.map(bead => [bead.beadId, bead.dependencies]))
   const states = new Map<string, { state: string; reason: string; open?: string; hops: number; done: number }>()
   const { events } = await colloquy.stats()
@@ -190,7 +190,7 @@ async function checkLog(colloquy: Colloquy, options: StormOptions, problems: str
       const bead = states.get(id) ?? { state: 'open', reason: '', hops: 0, done: 0 }
       states.set(id, bead)
       if (event.type === 'dispatch.started') {
-        told.dispatches++
+        totals.dispatches++
         bead.hops++
         if (bead.open !== undefined) problems.push(`${id} was given to two at once`)
         bead.open = event.dispatchId
@@ -199,26 +199,26 @@ async function checkLog(colloquy: Colloquy, options: StormOptions, problems: str
       } else if (event.type === 'dispatch.ended') {
         if (event.dispatchId !== bead.open) problems.push(`${id}: a dispatch ended that was not open`)
         delete bead.open
-        if (event.outcome === 'crashed') told.crashed++
-        if (event.outcome === 'failed') told.failed++
+        if (event.outcome === 'crashed') totals.crashed++
+        if (event.outcome === 'failed') totals.failed++
       } else if (event.type === 'work.moved') {
         bead.state = event.to
         bead.reason = event.reason ?? ''
         if (event.to === 'done') bead.done++
       } else if (event.type === 'guard.tripped') {
-        told.tripped[event.kind] = (told.tripped[event.kind] ?? 0) + 1
+        totals.tripped[event.kind] = (totals.tripped[event.kind] ?? 0) + 1
       }
     }
     if (++read === events) break
   }
   for (const { beadId } of options.beads) {
     const { state, reason, open, hops = 0, done = 0 } = states.get(beadId) ?? {}
-    if (state === 'done') told.done++
-    else if (state === 'parked' && reason !== '') told.parked++
+    if (state === 'done') totals.done++
+    else if (state === 'parked' && reason !== '') totals.parked++
     else problems.push(`${beadId} ended ${state} (${reason})`)
     if (open !== undefined) problems.push(`${beadId}: its last dispatch never ended`)
     if (hops > options.hopLimit) problems.push(`${beadId} was given to agents ${hops} times`)
     if (done > 1) problems.push(`${beadId} was done ${done} times`)
   }
-  return told
+  return totals
 }

@@ -50,18 +50,18 @@ export function acknowledgements(trace: readonly TraceEntry[]): Array<{ index: n
 /** Acknowledgements that came while bytes of the write-ahead log were written but not synced. */
 export function unsyncedAppends(trace: readonly TraceEntry[]): string[] {
   let dirty = 0
-  const found: string[] = []
+  const problems: string[] = []
   for (const entry of trace) {
     const name = basename(entry.path)
     if (name === 'acks') {
       if (dirty > 0)
-        found.push(`${entry.data.toString().trim()}: ${dirty} writes of the write-ahead log are not synced`)
+        problems.push(`${entry.data.toString().trim()}: ${dirty} writes of the write-ahead log are not synced`)
     } else if (name.endsWith('.db-wal')) {
       if (entry.kind === 'sync' && entry.error === undefined) dirty = 0
       else if (entry.kind === 'write') dirty++
     }
   }
-  return found
+  return problems
 }
 
 /** Counts the successful syncs of the write-ahead log. */
@@ -82,15 +82,15 @@ export function powerLossImage(
   const past = trace.slice(0, index + 1)
   const paths = [...new Set(past.map(one => one.path))].filter(path => /\.db(-wal)?$/.test(path))
   for (const path of paths) {
-    const own = past.filter(one => one.path === path)
-    const born = past.indexOf(own[0]!)
+    const entriesOfPath = past.filter(one => one.path === path)
+    const born = past.indexOf(entriesOfPath[0]!)
     const folderSynced = past.some(
       (one, at) => at > born && one.kind === 'sync' && !one.error && one.path === dirname(path),
     )
     if (!folderSynced) continue
-    const lastSync = own.findLastIndex(one => one.kind === 'sync' && one.error === undefined)
+    const lastSync = entriesOfPath.findLastIndex(one => one.kind === 'sync' && one.error === undefined)
     const image = new Image()
-    for (const [at, entry] of own.entries()) {
+    for (const [at, entry] of entriesOfPath.entries()) {
       if (entry.kind === 'truncate' && !entry.error) {
         if (at < lastSync || choose.below(2) === 0) image.truncate(entry.at)
       } else if (entry.kind === 'write') {

@@ -59,9 +59,9 @@ export function ends({ stop = 'stop', usage }: Scene): string {
 }
 
 function blocks({ reasoning, text, calls = [] }: Scene): string[] {
-  const found: ((index: number) => string)[] = []
+  const blocks: ((index: number) => string)[] = []
   if (reasoning) {
-    found.push(index =>
+    blocks.push(index =>
       block(
         index,
         { type: 'thinking', thinking: '', signature: '' },
@@ -72,12 +72,12 @@ function blocks({ reasoning, text, calls = [] }: Scene): string[] {
   }
   if (text !== undefined) {
     const deltas = words(text).map(word => ({ type: 'text_delta', text: word }))
-    found.push(index => block(index, { type: 'text', text: '' }, ...deltas))
+    blocks.push(index => block(index, { type: 'text', text: '' }, ...deltas))
   }
   for (const call of calls) {
     const { id, name, arguments: json } = call
     const half = Math.ceil(json.length / 2)
-    found.push(index =>
+    blocks.push(index =>
       block(
         index,
         { type: 'tool_use', id, name, input: {} },
@@ -86,7 +86,7 @@ function blocks({ reasoning, text, calls = [] }: Scene): string[] {
       ),
     )
   }
-  return found.map((make, index) => make(index))
+  return blocks.map((make, index) => make(index))
 }
 
 export function block(index: number, content_block: unknown, ...deltas: unknown[]): string {

@@ -34,9 +34,9 @@ export async function providerServer(...replies: Reply[]): Promise<ProviderServe
     })
     let text = ''
     for await (const piece of request) text += piece
-    const one = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) }
-    asked.push(one)
-    await replies[Math.min(asked.length, replies.length) - 1]!(response, one)
+    const recorded = { path: request.url ?? '', headers: request.headers, body: JSON.parse(text) }
+    asked.push(recorded)
+    await replies[Math.min(asked.length, replies.length) - 1]!(response, recorded)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

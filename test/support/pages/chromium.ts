@@ -51,20 +51,20 @@ async function inflated(): Promise<string> {
   const cache = join(modules, '.cache', 'colloquy')
   const folder = join(cache, `chromium-${version}`)
   if (existsSync(folder)) return folder
-  const own = `${folder}-${process.pid}`
-  mkdirSync(own, { recursive: true })
+  const draft = `${folder}-${process.pid}`
+  mkdirSync(draft, { recursive: true })
   await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', "await (await import('@sparticuz/chromium')).default.executablePath()"],
     // Says that the libraries it brings are wanted, too.
-    { cwd: dirname(modules), env: { ...process.env, TMPDIR: own, AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' } },
+    { cwd: dirname(modules), env: { ...process.env, TMPDIR: draft, AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' } },
   )
-  writeFileSync(join(own, 'fonts', 'fonts.conf'), fontsFor(join(folder, 'fonts')))
+  writeFileSync(join(draft, 'fonts', 'fonts.conf'), fontsFor(join(folder, 'fonts')))
   try {
-    renameSync(own, folder)
+    renameSync(draft, folder)
   } catch (error) {
     // Another process was faster.
-    rmSync(own, { recursive: true, force: true })
+    rmSync(draft, { recursive: true, force: true })
     if (!existsSync(folder)) throw error
   }
   for (const name of readdirSync(cache)) {

@@ -4,11 +4,11 @@ import type { Colloquy } from 'colloquy'
 export async function longConversation(colloquy: Colloquy, messages: number): Promise<string> {
   const { id } = await colloquy.conversations.createConversation({ title: `${messages} messages` })
   const atOnce = 1000
-  for (let done = 0; done < messages; done += atOnce) {
-    const some = Math.min(atOnce, messages - done)
+  for (let start = 0; start < messages; start += atOnce) {
+    const some = Math.min(atOnce, messages - start)
     await Promise.all(
       Array.from({ length: some }, (_, n) => {
-        const number = done + n + 1
+        const number = start + n + 1
         return colloquy.conversations.addEvent(id, {
           role: number % 2 === 0 ? 'assistant' : 'user',
           author: number % 2 === 0 ? 'dev' : 'owner',

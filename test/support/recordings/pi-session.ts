@@ -47,8 +47,8 @@ export function recordedCalls(file: string, count: (text: string) => number): Re
   let previous: Measured | undefined
   for (const [index, entry] of entries.entries()) {
     if (entry.type === 'compaction') {
-      const kept = sizes.slice(entry.firstKeptEntryIndex, index)
-      estimated = kept.reduce((sum, size) => sum + size, count(entry.summary ?? ''))
+      const keptSizes = sizes.slice(entry.firstKeptEntryIndex, index)
+      estimated = keptSizes.reduce((sum, size) => sum + size, count(entry.summary ?? ''))
       previous = undefined
       continue
     }

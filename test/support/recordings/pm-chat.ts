@@ -37,9 +37,9 @@ export async function pmChat(
     const question = questionOf(turn)
     await sessions.addMessage(session.id, { role: 'user', content: question })
     const request = await sessions.buildRequest(session.id, question, { reserve })
-    const said = await send(request, server.url.replace(/\/v1$/, ''))
-    await sessions.addMessage(session.id, { role: 'assistant', content: said.text, usage: said.usage })
-    if (said.sessionId !== undefined) await sessions.setOutsideId(session.id, 'claude', said.sessionId)
+    const answer = await send(request, server.url.replace(/\/v1$/, ''))
+    await sessions.addMessage(session.id, { role: 'assistant', content: answer.text, usage: answer.usage })
+    if (answer.sessionId !== undefined) await sessions.setOutsideId(session.id, 'claude', answer.sessionId)
     sent.push({ question, request, arrived: server.asked.at(-1)! })
   }
   return { sessionId: session.id, sent, asked: server.asked }
@@ -68,6 +68,6 @@ function anthropicServer(): Promise<ProviderServer> {
 /** Every text of a request to the Messages API. */
 export function textsIn({ body }: RecordedRequest): string[] {
   const system: unknown[] = typeof body.system === 'string' ? [body.system] : body.system
-  const said = body.messages.flatMap(({ content }: { content: unknown }) => content)
-  return [...system, ...said].map(one => (typeof one === 'string' ? one : (one as { text: string }).text))
+  const parts = body.messages.flatMap(({ content }: { content: unknown }) => content)
+  return [...system, ...parts].map(one => (typeof one === 'string' ? one : (one as { text: string }).text))
 }

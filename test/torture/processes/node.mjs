@@ -9,7 +9,7 @@ const { store, project, node, writers, each, total, shared, own } = JSON.parse(p
 const colloquy = await openColloquy({ store, project, tokens: 'fast', sweepEveryMs: null, busyTimeoutMs: 60_000 })
 const say = what => writeSync(3, `${JSON.stringify(what)}\n`)
 
-const seen = new Map()
+const seenVersions = new Map()
 const problems = []
 const versions = new Map()
 const updates = colloquy.subscribe({ from: 'start' })
@@ -21,9 +21,9 @@ const following = (async () => {
     versions.set(conversationId, version)
     if (update.action !== 'message_added') continue
     const key = `${conversationId} ${version}`
-    seen.set(key, (seen.get(key) ?? 0) + 1)
-    if (seen.size % 500 === 0) say({ seen: seen.size })
-    if (seen.size >= total) break
+    seenVersions.set(key, (seenVersions.get(key) ?? 0) + 1)
+    if (seenVersions.size % 500 === 0) say({ seen: seenVersions.size })
+    if (seenVersions.size >= total) break
   }
 })()
 
@@ -36,9 +36,9 @@ await Promise.all(
   Array.from({ length: writers }, async (_, writer) => {
     for (let i = 0; i < each; i++) {
       const session = i % 2 === 0 ? shared : own
-      const asked = performance.now()
+      const appendStarted = performance.now()
       await colloquy.sessions.addMessage(session, { role: 'user', content: `${node} ${writer} ${i}` })
-      slowest = Math.max(slowest, performance.now() - asked)
+      slowest = Math.max(slowest, performance.now() - appendStarted)
       acknowledged++
     }
   }),
@@ -46,7 +46,7 @@ await Promise.all(
 const seconds = (performance.now() - started) / 1000
 say({ wrote: acknowledged, seconds, slowest })
 await following
-const twice = [...seen.values()].filter(times => times > 1).length
-say({ done: true, seen: seen.size, twice, problems })
+const twice = [...seenVersions.values()].filter(times => times > 1).length
+say({ done: true, seen: seenVersions.size, twice, problems })
 await colloquy.close()
 process.exit(0)

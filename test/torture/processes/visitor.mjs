@@ -28,8 +28,8 @@ if (colloquy) {
     say({ step: 'count', outcome: String(messages?.length) })
     await attempt('append', () => colloquy.sessions.addMessage(sessionId, { role: 'user', content: 'one more' }))
   }
-  const found = await attempt('search', () => colloquy.conversations.search({ text: 'two' }))
-  if (found) say({ step: 'found', outcome: String(found.messages.length) })
+  const search = await attempt('search', () => colloquy.conversations.search({ text: 'two' }))
+  if (search) say({ step: 'found', outcome: String(search.messages.length) })
   await attempt('verify', () => colloquy.verify())
   await attempt('close', () => colloquy.close())
 }
