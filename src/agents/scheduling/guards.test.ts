@@ -71,7 +71,7 @@ const words = (() => {
 const settings = GuardSettings.parse({ backOffMs: 0 })
 
 describe('guards', () => {
-  it('stop an item that was dispatched too often', () => {
+  it('guards stop an item that was dispatched too often', () => {
     const bead = log()
     for (let hop = 0; hop < settings.hopLimit; hop++) {
       expect(bead.dispatch('dev', settings).some(event => event.type === 'dispatch.started')).toBe(true)
@@ -85,7 +85,7 @@ describe('guards', () => {
     })
   })
 
-  it('stop an item that two agents hand to each other', () => {
+  it('guards stop an item that two agents hand to each other', () => {
     const bead = log()
     for (let round = 0; round < 7; round++) {
       const agent = round % 2 === 0 ? 'dev' : 'qa'
@@ -96,7 +96,7 @@ describe('guards', () => {
     expect(findGuard(bead.state, 'qa', settings)).toMatchObject({ kind: 'alternation' })
   })
 
-  it('stop an item whose dispatches bring nothing new', () => {
+  it('guards stop an item whose dispatches bring nothing new', () => {
     const bead = log()
     const same = 'I looked at the processor and found several workers'
     for (const text of [same, `${same} again`, `Again ${same}`]) {
@@ -120,7 +120,7 @@ describe('guards', () => {
     expect(findGuard(bead.state, 'dev', settings)).toMatchObject({ kind, evidence: expect.any(Array) })
   })
 
-  it('delay an item after a failure, longer after each further one, and by a cool-down after any dispatch', () => {
+  it('guards delay an item after a failure, longer after each further one, and by a cool-down after any dispatch', () => {
     const bead = log()
     const patient = { ...settings, backOffMs: 1000, mostBackOffMs: 3000, coolDownMs: 10 }
     const waits: number[] = []
@@ -159,7 +159,7 @@ describe('guards over any sequence of dispatches', () => {
     else bead.record({ type: 'work.moved', item, from: bead.head.info.work!.state, to: performed.to })
   }
 
-  it('are not reset by anything a dispatcher does', () => {
+  it('guards are not reset by anything a dispatcher does', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), steps => {
         const bead = log()
@@ -182,7 +182,7 @@ describe('guards over any sequence of dispatches', () => {
     )
   })
 
-  it('start over when a person clears them: earlier dispatches cannot trip them again', () => {
+  it('guards start over when a person clears them: earlier dispatches cannot trip them again', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), agents, (steps, agent) => {
         const bead = log()
@@ -195,7 +195,7 @@ describe('guards over any sequence of dispatches', () => {
     )
   })
 
-  it('depend on the log only: the same log gives the same finding', () => {
+  it('guards depend on the log only: the same log gives the same finding', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), agents, (steps, agent) => {
         const [bead, copy] = [log(), log()]
