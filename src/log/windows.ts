@@ -37,8 +37,6 @@ export interface Page {
   after?: number
   /** How many at the most. With `after` the oldest of them, else the newest. */
   limit: number
-  /** Whoever asks changes nothing of what it is given: the store may hand out the same objects again. Newest only. */
-  shared?: boolean
 }
 
 export interface Windows {

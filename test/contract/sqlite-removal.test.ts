@@ -96,7 +96,7 @@ describe('an erase', () => {
     await store.append(proposal('c', [conversationCreated(), secret]))
     const viewer = { sees: 'everything' } as const
     const window = { project, conversationId: 'c', viewer, kinds: ['talk'] as const, start: 0, kept: [] }
-    const read = async () => JSON.stringify(await store.messages(window, { limit: 10, shared: true }))
+    const read = async () => JSON.stringify(await store.messages(window, { limit: 10 }))
     // More than once: then it is kept in memory.
     for (let time = 0; time < 3; time++) expect(await read()).toContain(marker)
     const updates = store.subscribe({ project, from: await store.position() })

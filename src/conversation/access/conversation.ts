@@ -1,5 +1,4 @@
 /** A conversation as callers see it, theirs to change. */
-import { ownCopy } from '../../log/freeze.ts'
 import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
 
 export interface Conversation extends ConversationInfo {
@@ -9,5 +8,5 @@ export interface Conversation extends ConversationInfo {
 }
 
 export function shown({ info, version, activeAt }: ConversationHead): Conversation {
-  return { ...ownCopy(info), version, activeAt }
+  return { ...structuredClone(info), version, activeAt }
 }

@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Engine } from '../../log/engine.ts'
 import { WorkItemType } from '../../log/events/work-item.ts'
-import { ownCopy } from '../../log/freeze.ts'
 import { expiryOf, SessionHead } from '../../log/views/session.ts'
 import { lifeOf, windowOf } from '../../log/windows.ts'
 
@@ -45,7 +44,7 @@ export async function sessionFrom({ store, clock }: Engine, head: SessionHead): 
   // An overdue session takes no more writes, even if the sweep has not marked it yet.
   const isOver = head.status === 'active' && expiry !== undefined && expiry <= clock()
   return {
-    ...ownCopy(head),
+    ...structuredClone(head),
     status: isOver ? 'expired' : head.status,
     type: head.workItem.type,
     expiresAt: expiry === undefined ? null : new Date(expiry).toISOString(),

@@ -24,7 +24,7 @@ export async function newestStretch(
   for (;;) {
     const limit = maxMessages ?? Math.min(maxPage, Math.max(minPage, Math.ceil(((budget - size) / average) * 1.05)))
     const before = messages[0]?.version
-    const page = await store.messages(window, { limit, shared: true, ...(before !== undefined && { before }) })
+    const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
     messages = messages.length === 0 ? page : [...page, ...messages]
     for (const message of page) size += messageSize(message)
     if (page.length < limit || size >= budget || maxMessages !== undefined) return stretch(messages)

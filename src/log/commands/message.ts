@@ -5,7 +5,7 @@ import { ContentTooLarge, InvalidInput } from '../../errors.ts'
 import { type Audience, everyone } from '../events/audience.ts'
 import type { ConversationEvent } from '../events/event.ts'
 import { Id } from '../events/id.ts'
-import { type MessageAdded, Role, type TokenCount } from '../events/message.ts'
+import type { MessageAdded, TokenCount } from '../events/message.ts'
 import type { Metadata } from '../events/metadata.ts'
 import type { Part } from '../events/part.ts'
 import type { ConversationHead } from '../views/conversation.ts'
@@ -42,11 +42,6 @@ const KnownMetadata = z.object({
 
 /** Checks a caller's message. `callId` is the id of a tool call given as `metadata.toolUse`, which has none. */
 export function checkMessage(input: MessageInput, limits: { maxMessageBytes: number; callId: string }): CheckedMessage {
-  if (isPlain(input)) {
-    const message: CheckedMessage = { role: input.role, parts: [{ type: 'text', text: input.content }] }
-    refuseOversize(message, limits.maxMessageBytes)
-    return message
-  }
   const { content, parts: partsInput = [], metadata: _, envelope, ...fields } = parseInput(MessageInput, input)
   // From the input itself: the schema's copy lacks a key called `__proto__`.
   const { known, free } = splitMetadata(input)
@@ -68,16 +63,6 @@ export function checkMessage(input: MessageInput, limits: { maxMessageBytes: num
   refuseOversize(checked, limits.maxMessageBytes)
   return checked
 }
-
-/** Most messages are a role and a text; these two checks replace the schema for them. */
-function isPlain(input: MessageInput): input is { role: Role; content: string } {
-  if (typeof input !== 'object' || input === null) return false
-  for (const key in input) if (key !== 'role' && key !== 'content') return false
-  const { role, content } = input
-  return typeof content === 'string' && content !== '' && roles.has(role)
-}
-
-const roles: ReadonlySet<unknown> = new Set(Role.options)
 
 /**
  * Splits metadata into known fields and free metadata. A field that the message also has itself, or a value with

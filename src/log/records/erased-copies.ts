@@ -25,7 +25,7 @@ export interface RewrittenRow {
 }
 
 export function rewrittenRow({ version, event }: Copies['facts'][number]): RewrittenRow {
-  const salt = Buffer.from(freshSalt())
+  const salt = freshSalt()
   const { type, body } = encode(event)
   return { version, type, body, salt, digest: digestOf(salt, body).toString('base64') }
 }

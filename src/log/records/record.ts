@@ -5,7 +5,7 @@
  * these bytes and a salt, so that erased content cannot be guessed from its digest. Every store uses the same bytes: a
  * copied conversation keeps its hashes.
  */
-import { createHash, hash, randomFillSync } from 'node:crypto'
+import { createHash, hash, randomBytes } from 'node:crypto'
 import { type Audience, everyone } from '../events/audience.ts'
 import { type ConversationEvent, revive, type StoredEvent, schemaOf } from '../events/event.ts'
 import type { MessageAdded } from '../events/message.ts'
@@ -56,10 +56,7 @@ export function encode(event: ConversationEvent): Encoded {
   return {
     type: event.type,
     schema: schemaOf(event.type),
-    body:
-      event.type === 'message.added'
-        ? JSON.stringify(packed(event, blobs))
-        : JSON.stringify({ ...event, type: undefined }),
+    body: JSON.stringify(event.type === 'message.added' ? packed(event, blobs) : { ...event, type: undefined }),
     blobs,
     messageId: event.type === 'message.added' ? event.messageId : undefined,
     lane: place?.lane,
@@ -249,31 +246,12 @@ export function genesis(project: string, conversationId: string): Buffer {
 
 /** The digest of the content alone, which stays when the content is erased. */
 export function digestOf(salt: Uint8Array, body: string): Buffer {
-  const bytes = scratchFor(salt.length + body.length * 3)
-  bytes.set(salt)
-  const end = salt.length + bytes.write(body, salt.length)
-  return sha256(bytes.subarray(0, end))
+  return createHash('sha256').update(salt).update(body).digest()
 }
 
 /** The next link of the chain. */
 export function hashOf(previous: Uint8Array, header: Header, digest: Uint8Array): Buffer {
-  const text = headerText(header)
-  const bytes = scratchFor(previous.length + text.length * 3 + digest.length)
-  bytes.set(previous)
-  const end = previous.length + bytes.write(text, previous.length)
-  bytes.set(digest, end)
-  return sha256(bytes.subarray(0, end + digest.length))
-}
-
-/** Asks for text, because each buffer that `hash` makes is a separate allocation. */
-function sha256(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash('sha256', bytes, 'binary'), 'latin1')
-}
-
-const scratch = Buffer.allocUnsafeSlow(64 * 1024)
-
-function scratchFor(bytes: number): Buffer {
-  return bytes <= scratch.length ? scratch : Buffer.allocUnsafeSlow(bytes)
+  return createHash('sha256').update(previous).update(headerText(header)).update(digest).digest()
 }
 
 function headerText(header: Header): string {
@@ -292,16 +270,6 @@ function headerText(header: Header): string {
   ])
 }
 
-const saltBytes = 16
-let pool = Buffer.alloc(0)
-let used = 0
-
-/** Random bytes. One call of the system's generator serves 256 events. */
 export function freshSalt(): Buffer {
-  if (used === pool.length) {
-    pool = randomFillSync(Buffer.alloc(saltBytes * 256))
-    used = 0
-  }
-  used += saltBytes
-  return pool.subarray(used - saltBytes, used)
+  return randomBytes(16)
 }

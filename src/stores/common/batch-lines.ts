@@ -1,12 +1,12 @@
-/** Lines put together into larger pieces: packing or writing each by itself takes a turn of the event loop for each. */
-const enough = 64 * 1024
+/** Joins lines into larger pieces: compressing or writing each by itself takes a turn of the event loop. */
+const pieceCharacters = 64 * 1024
 
-/** Each line with its end. */
+/** Yields whole lines, each with its newline. */
 export async function* gatheredLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   let piece = ''
   for await (const line of lines) {
     piece += `${line}\n`
-    if (piece.length < enough) continue
+    if (piece.length < pieceCharacters) continue
     yield piece
     piece = ''
   }

@@ -1,4 +1,4 @@
-/** Whether the system refused a write because there is no room: none on the disk, or none left of a quota. */
+/** True when the system refused a write because the disk or a quota is full. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }

@@ -1,25 +1,25 @@
-/** How much of the log readers hold in memory: by number, and by characters, for messages may be large. */
+/** Limits for the events that readers hold in memory: by number and by characters, because messages may be large. */
 
-/** Of what one reader reads ahead, and of the newest that all at the end share. At least one event, however large. */
+/** Limits of the page that one reader reads ahead, and of the tail that readers at the end share. One event is always allowed. */
 export const feedLimits = {
   page: { events: 256, characters: 256 * 1024 },
   tail: { events: 1024, characters: 8 * 1024 * 1024 },
 } as const
 
-/** Characters of an event, near enough: what stands beside its body is read along with it. */
+/** Estimates the characters of an event. Its blobs are read with it. */
 export function eventCharacters(body: string | null): number {
   if (body === null) return 0
   return body.includes('"blobs":[[') ? body.length + feedLimits.page.characters : body.length
 }
 
-/** Whether there may be more behind a page than it has. */
+/** True when there may be more events after the page. */
 export function isFullPage(page: ReadonlyArray<{ size: number }>): boolean {
   let characters = 0
   for (const { size } of page) characters += size
   return page.length >= feedLimits.page.events || characters >= feedLimits.page.characters
 }
 
-/** How many of the oldest leave so that the rest is within the tail's limits. The newest always stays. */
+/** Counts the oldest events to drop so that the tail is within its limits. The newest always stays. */
 export function tooManyInTail(tail: ReadonlyArray<{ size: number }>): number {
   let characters = 0
   let first = tail.length
@@ -31,7 +31,7 @@ export function tooManyInTail(tail: ReadonlyArray<{ size: number }>): number {
   return first
 }
 
-/** What a reader takes of the tail at once, from an index on: as much as a page has. */
+/** Returns a page of the tail from an index on. */
 export function pageOfTail<E extends { size: number }>(tail: readonly E[], from: number): E[] {
   let characters = 0
   let end = from

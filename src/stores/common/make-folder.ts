@@ -1,10 +1,10 @@
-/** A folder for a store's files, and the folders above it. */
+/** Makes a folder for a store's files, and the folders above it. */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Step by step, because Node's own `recursive` never ends where a system says of a folder that it cannot be made (as
- * `/proc` does) what it says of one whose parent is missing.
+ * Step by step, because `mkdirSync` with `recursive` never ends where the system reports a missing parent for a folder
+ * that cannot be made, as `/proc` does.
  */
 export function makeFolder(folder: string): void {
   if (isFolder(folder)) return

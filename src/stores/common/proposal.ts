@@ -1,27 +1,27 @@
-/** What every store does with a proposal before it is decided: refuses what cannot be stored, offers the heads. */
+/** Steps that every store takes with a proposal before it is decided. */
 import { InvalidInput, NotFound, VersionConflict } from '../../errors.ts'
 import type { Once, Proposal } from '../../log/event-log.ts'
 import { idProblem } from '../../log/events/id.ts'
 import type { SessionInUse } from '../../log/views/heads.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 
-/** Columns take no NUL bytes and no lone surrogates: what stands in one beside the body must be well formed. */
-export function refuseOddText({ project, conversation, origin, once }: Proposal): void {
-  refuseOdd('project', project)
-  if (conversation !== 'of-session') refuseOdd('conversationId', conversation.id)
-  refuseOdd('actor', origin.actor)
-  refuseOdd('channel', origin.channel)
-  if (origin.requestId !== undefined) refuseOdd('requestId', origin.requestId)
-  if (once) refuseOdd('idempotencyKey', once.key)
+/** Refuses NUL bytes and lone surrogates in texts that have a column of their own. The body escapes them. */
+export function refuseInvalidText({ project, conversation, origin, once }: Proposal): void {
+  refuseInvalid('project', project)
+  if (conversation !== 'of-session') refuseInvalid('conversationId', conversation.id)
+  refuseInvalid('actor', origin.actor)
+  refuseInvalid('channel', origin.channel)
+  if (origin.requestId !== undefined) refuseInvalid('requestId', origin.requestId)
+  if (once) refuseInvalid('idempotencyKey', once.key)
 }
 
-function refuseOdd(field: string, value: string): void {
+function refuseInvalid(field: string, value: string): void {
   const problem = idProblem(value)
   if (problem) throw new InvalidInput(field, problem)
 }
 
-/** The conversation that a proposal names and that is not there, by what it was refused with: it may have been purged. */
-export function missedBy({ conversation }: Proposal, refusal: unknown): string | undefined {
+/** Returns the conversation that a proposal names and that was not found, by its refusal: it may have been purged. */
+export function missingConversation({ conversation }: Proposal, refusal: unknown): string | undefined {
   if (conversation === 'of-session') return undefined
   const { id } = conversation
   const isMissing =
@@ -31,7 +31,7 @@ export function missedBy({ conversation }: Proposal, refusal: unknown): string |
   return isMissing ? id : undefined
 }
 
-/** A session for a decision. Its last use is looked up only if the decision asks. */
+/** A session for a decision. Its last use is read only if the decision asks for it. */
 export class LiveSession implements SessionInUse {
   readonly head: SessionHead
   readonly #lastActiveAt: () => number
@@ -47,12 +47,12 @@ export class LiveSession implements SessionInUse {
 }
 
 /**
- * In place of the digest of a call whose message was erased: its content could be guessed back from the digest, which has
- * no salt. From then on the key alone tells the call.
+ * Replaces the digest of a call whose message was erased: the digest has no salt, so the content could be guessed from it.
+ * From then on the key alone identifies the call.
  */
 export const wipedDigest = ''
 
-/** Whether a key that was recorded with this digest stands for this call. */
+/** True when a key that was recorded with this digest belongs to this call. */
 export function isSameCall(stored: string, { digest, earlierDigest }: Once): boolean {
   return stored === digest || stored === earlierDigest || stored === wipedDigest
 }

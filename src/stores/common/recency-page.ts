@@ -1,8 +1,8 @@
 /**
  * A page of conversations in the order of their last use.
  *
- * What they are found by says it to the minute, so that a busy conversation does not move with every message: which of
- * one minute are on a page, where there are more than it holds, is the order they were made in.
+ * Their index has the time to the minute, so that a busy conversation does not move with every message. So the
+ * conversations of one minute come to pages in the order they were created.
  */
 type Used = readonly [
   conversation: number,

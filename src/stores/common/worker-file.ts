@@ -1,21 +1,20 @@
-/** That a store's worker can be started. */
+/** Checks that a store's worker can be started. */
 import { existsSync } from 'node:fs'
 import { StoreUnusable } from '../../errors.ts'
 
 /**
- * A worker is a file beside the one its store is built into, and a bundler that makes one file of a program leaves it
- * behind. Looked for at opening: appends would go on without it, until the first search fails and the write-ahead log
- * fills the disk. Once found it is not looked for again.
+ * The worker is a file of its own next to the store's. A bundler that makes one file of a program leaves it behind. The
+ * check is made at opening: without a worker, appends would go on until the write-ahead log fills the disk.
  *
- * @returns what throws `StoreUnusable` when it is not there
+ * @returns a function that throws `StoreUnusable` when the file is not there
  */
 export function needsWorker(file: () => URL): () => void {
-  let wasFound = false
+  let isPresent = false
   return () => {
-    wasFound ||= isThere(file)
-    if (wasFound) return
+    isPresent ||= isThere(file)
+    if (isPresent) return
     throw new StoreUnusable(
-      'The worker of the store is not beside it: colloquy was bundled into another file. Keep the package external (esbuild: --external:colloquy; Next.js: serverExternalPackages) and installed where the program runs.',
+      'The worker of the store is missing: colloquy was bundled into another file. Keep the package external (esbuild: --external:colloquy; Next.js: serverExternalPackages) and installed where the program runs.',
     )
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One connection to the file: WAL and an explicit sync before the first write, foreign keys, no waiting in the driver
- * (its busy wait blocks the event loop and starves; see `writer.ts` for how we wait).
+ * One connection to the file, with foreign keys on. The driver does not wait for locks, because that would block the
+ * event loop; `write/writer.ts` waits instead.
  */
 import { existsSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,19 +9,16 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { StoreUnusable } from '../../errors.ts'
 import { makeFolder } from '../common/make-folder.ts'
 import { asStoreError, damaged, isUnreadable } from './errors.ts'
-import { Line, LineStatement, type Statement } from './statement.ts'
+import { LazyStatement, type Statement } from './statement.ts'
 
 export interface Database {
   readonly path: string
   readonly readOnly: boolean
-  /** To be called once before the first write: who only reads need not pay for it. */
+  /** To be called once before the first write: switches to WAL and sets how commits are synced. */
   prepareToWrite(): void
   exec(sql: string): void
-  /** Compiled when first used: opening a store and asking one thing should not compile what it never runs. */
+  /** Compiled when first used. */
   prepare(sql: string): Statement
-  /** Puts what was left for later. */
-  settle(): void
-  /** Also of what was left for later. */
   rollback(): void
   close(): void
 }
@@ -33,11 +30,11 @@ export interface OpenDatabase {
   path: string
   durability: 'full' | 'relaxed'
   readOnly?: boolean
-  /** Only the worker beside the engine waits inside the driver. */
+  /** The driver waits this long for a lock. Only the worker does: it has its thread to itself. */
   busyTimeoutMs?: number
-  /** Looks at the file before anything is written to it; throws to refuse it. */
+  /** Inspects the file before anything is written to it; throws to refuse it. */
   inspect?: (database: Database) => void
-  /** Read what is there of a file that was cut off; SQLite refuses it otherwise. */
+  /** Reads a file that was cut off, which SQLite otherwise refuses. */
   cutOff?: boolean
 }
 
@@ -50,11 +47,10 @@ export function openDatabase({
   cutOff = false,
 }: OpenDatabase): Database {
   try {
-    const there = statSync(path, { throwIfNoEntry: false })
-    const missing = there === undefined
-    if (missing && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
-    if (missing) makeFolder(dirname(path))
-    else refuseOtherFiles(path, there)
+    const file = statSync(path, { throwIfNoEntry: false })
+    if (!file && readOnly) throw new StoreUnusable(`There is no store at ${path}.`, { path })
+    if (file) refuseOtherFiles(path, file)
+    else makeFolder(dirname(path))
     const connection = connect(path, { readOnly, busyTimeoutMs, cutOff })
     try {
       refuseOldSqlite(connection)
@@ -70,21 +66,21 @@ export function openDatabase({
   }
 }
 
-/** The smallest file that can hold a database; a shorter one SQLite takes for empty and would write over. */
+/** The smallest file that can hold a database. SQLite takes a shorter one for empty and would write over it. */
 const smallestDatabase = 512
 
 /**
- * Only looks at the size. The file must never be opened by other means: closing it would drop every lock that this
- * process holds on it (POSIX), and other programs would think that nobody is using the store.
+ * Reads only the size. The file must never be opened by other means than SQLite: closing it would drop every lock that
+ * this process holds on it (POSIX).
  */
-function refuseOtherFiles(path: string, there: Stats): void {
-  if (there.isDirectory()) throw new StoreUnusable(`${path} is a folder. Name the file of a store in it.`, { path })
-  // Opening a pipe would wait for whoever writes to it.
-  if (!there.isFile()) throw new StoreUnusable(`${path} is no regular file. Name the file of a store.`, { path })
-  const { size } = there
+function refuseOtherFiles(path: string, file: Stats): void {
+  if (file.isDirectory()) throw new StoreUnusable(`${path} is a folder. Name the file of a store in it.`, { path })
+  // Opening a pipe would wait for its writer.
+  if (!file.isFile()) throw new StoreUnusable(`${path} is no regular file. Name the file of a store.`, { path })
+  const { size } = file
   if (size >= smallestDatabase) return
   if (size === 0) {
-    // In this order: whoever makes a new store at this moment writes to the file before there is a log.
+    // In this order: another process that makes a new store writes to the file before there is a log.
     if (!existsSync(`${path}-wal`) || statSync(path, { throwIfNoEntry: false })?.size !== 0) return
     throw damaged(path, 'it is empty, but its write-ahead log is there')
   }
@@ -92,9 +88,9 @@ function refuseOtherFiles(path: string, there: Stats): void {
 }
 
 /**
- * A closed connection keeps its files and its memory until the garbage collector has taken its statements, which the
- * driver has no other way to end, and the collector does not see what hangs on them: hundreds would pile up. So something
- * hangs on each closed one that it does see. Nobody writes to it, so it takes no memory of the machine.
+ * Memory that the garbage collector sees on closed connections. The driver frees a connection's files only when its
+ * statements are collected, and the collector cannot see how much hangs on them. The buffer is never written to, so it
+ * takes no memory of the machine.
  */
 const weights = new WeakMap<DatabaseSyncInstance, Buffer>()
 const weight = 2 * 1024 * 1024
@@ -123,15 +119,14 @@ function connect(
   try {
     return open(path)
   } catch (error) {
-    // In a folder that cannot be written there is no room for the shared memory of a WAL. Nobody can be writing then
-    // either, so the file may be read as it is, unless a WAL holds what is newer.
+    // A folder that cannot be written has no room for the shared memory of a WAL. No process can be writing there either,
+    // so the file may be read as it is, unless a WAL holds newer commits.
     const hasWal = existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0
     if (!readOnly || hasWal || !isUnreadable(error)) throw error
     return open(`${pathToFileURL(path)}?immutable=1`)
   }
 }
 
-/** The same for every connection of a program. */
 let isNewEnough = false
 
 function refuseOldSqlite(connection: DatabaseSyncInstance): void {
@@ -146,9 +141,9 @@ function refuseOldSqlite(connection: DatabaseSyncInstance): void {
 }
 
 /**
- * The sync of each commit; without fullfsync macOS acknowledges a sync that sits in the drive's cache. The worker
- * beside the engine checkpoints, and the automatic one is for when it cannot keep up. Erased and purged content must
- * not linger in free pages.
+ * The sync of each commit. Without fullfsync, macOS acknowledges a sync that sits in the drive's cache. The worker
+ * checkpoints; the automatic checkpoint is for when it cannot keep up. `secure_delete` overwrites erased and purged
+ * content in free pages.
  */
 const common = 'pragma wal_autocheckpoint = 16000; pragma secure_delete = on;'
 const settings = {
@@ -160,7 +155,6 @@ function wrapped(
   connection: DatabaseSyncInstance,
   { path, readOnly, durability }: { path: string; readOnly: boolean; durability: 'full' | 'relaxed' },
 ): Database {
-  const line = new Line(connection)
   return {
     path,
     readOnly,
@@ -168,16 +162,9 @@ function wrapped(
       connection.exec('pragma journal_mode = wal')
       connection.exec(settings[durability])
     },
-    exec(sql) {
-      line.settle()
-      connection.exec(sql)
-    },
-    prepare: sql => new LineStatement(line, sql),
-    settle: () => line.settle(),
-    rollback() {
-      line.drop()
-      connection.exec('rollback')
-    },
+    exec: sql => connection.exec(sql),
+    prepare: sql => new LazyStatement(connection, sql),
+    rollback: () => connection.exec('rollback'),
     close() {
       connection.close()
       weights.set(connection, Buffer.allocUnsafeSlow(weight))

@@ -1,6 +1,6 @@
 /**
- * Which store this is. A file that was copied, or put back from a backup, is another store: positions handed out by
- * the old one must not resume in it. A new inode gives it away, and it then gets an epoch of its own.
+ * The epoch tells one store from another. A file that was copied, or put back from a backup, is another store: positions
+ * of the old one must not resume in it. It has another inode, and then gets an epoch of its own.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -11,16 +11,16 @@ export function readEpoch(database: Database): string {
   const values = database.prepare(`
     select (select value from meta where name = 'file'), (select value from meta where name = 'epoch')`)
   const file = identityOf(database.path)
-  const [knownFile, knownEpoch] = values.get() as [string | null, string | null]
-  if (knownFile === file && knownEpoch !== null) return knownEpoch
-  if (database.readOnly) return knownEpoch === null ? newEpoch() : epochOfCopy(knownEpoch, file)
+  const [storedFile, storedEpoch] = values.get() as [string | null, string | null]
+  if (storedFile === file && storedEpoch !== null) return storedEpoch
+  if (database.readOnly) return storedEpoch === null ? newEpoch() : epochOfCopy(storedEpoch, file)
   database.prepareToWrite()
   return inTransaction(database, () => {
     // Read again under the lock: another process may have noticed first.
-    const [known, old] = values.get() as [string | null, string | null]
-    const isCopy = known !== null && known !== file
-    // Damage can take away what it says of itself: then nobody goes on in it on a guess either.
-    const epoch = isCopy || old === null ? newEpoch() : old
+    const [originalFile, originalEpoch] = values.get() as [string | null, string | null]
+    const isCopy = originalFile !== null && originalFile !== file
+    // Damage may have taken the epoch away: then no reader resumes on a guess.
+    const epoch = isCopy || originalEpoch === null ? newEpoch() : originalEpoch
     const put = database.prepare(
       'insert into meta (name, value) values (?, ?) on conflict do update set value = excluded.value',
     )
@@ -30,7 +30,7 @@ export function readEpoch(database: Database): string {
   })
 }
 
-/** Who may only read cannot note a new one, and yet goes on tomorrow where it stopped today. */
+/** The epoch of a copy that is opened for reading only: it cannot be stored, so it follows from the file. */
 function epochOfCopy(epoch: string, file: string): string {
   return createHash('sha256').update(`${epoch} ${file}`).digest('base64url').slice(0, 12)
 }

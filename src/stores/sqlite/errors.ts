@@ -30,9 +30,9 @@ const code = {
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff
-  // No number of ours is too large for JavaScript, so one that is was not written by us.
+  // The store writes no number that is too large for JavaScript.
   if (error instanceof RangeError && error.message.includes('too large to be represented')) return code.corrupt
-  // The driver gives no code for what fails while rows are fetched; SQLite's words tell it all the same.
+  // The driver gives no code for an error while rows are fetched, only SQLite's message.
   if (!('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return undefined
   return wordings.find(([words]) => error.message.includes(words))?.[1] ?? code.io
 }
@@ -48,8 +48,8 @@ const wordings: ReadonlyArray<readonly [string, number]> = [
 ]
 
 export function isBusy(error: unknown): boolean {
-  const found = sqliteCode(error)
-  return found === code.busy || found === code.locked
+  const primary = sqliteCode(error)
+  return primary === code.busy || primary === code.locked
 }
 
 /** True when a row breaks a rule of its table: a unique, a foreign or a required column. */
@@ -57,30 +57,30 @@ export function isConstraint(error: unknown): boolean {
   return sqliteCode(error) === code.constraint
 }
 
-/** Whether the place, not the file, keeps SQLite from opening it: a folder that cannot be written. */
+/** True when a folder that cannot be written keeps SQLite from opening the file. */
 export function isUnreadable(error: unknown): boolean {
-  const found = sqliteCode(error)
-  return found === code.cannotOpen || found === code.readOnly
+  const primary = sqliteCode(error)
+  return primary === code.cannotOpen || primary === code.readOnly
 }
 
-/** Whether it is not the file's content that keeps it from being written: somebody has the lock, or there is no room. */
+/** True when a lock, a full disk or missing permissions keep the file from being written. */
 export function isUnwritable(error: unknown): boolean {
   return isBusy(error) || [code.full, code.readOnly].includes(sqliteCode(error) ?? 0)
 }
 
-/** Whether what the file says of itself keeps SQLite from opening it. */
+/** True when the file's own header or schema keeps SQLite from opening it. */
 export function isBroken(error: unknown): boolean {
-  const found = sqliteCode(error instanceof ColloquyError ? error.cause : error)
-  return found === code.error || found === code.corrupt || found === code.notADatabase
+  const primary = sqliteCode(error instanceof ColloquyError ? error.cause : error)
+  return primary === code.error || primary === code.corrupt || primary === code.notADatabase
 }
 
-/** The code that says most: SQLite calls it an I/O error when a full disk has no room for its shared memory. */
+/** The most telling code: SQLite reports an I/O error when a full disk has no room for its shared memory. */
 function primaryCode(error: unknown, path: string): number | undefined {
-  const found = sqliteCode(error) ?? systemCode(error)
-  return found === code.io && hasNoRoom(path) ? code.full : found
+  const primary = sqliteCode(error) ?? systemCode(error)
+  return primary === code.io && hasNoRoom(path) ? code.full : primary
 }
 
-/** What the operating system refuses around the file, as SQLite would say it. */
+/** The code for an error of the operating system. */
 function systemCode(error: unknown): number | undefined {
   if (isDiskFull(error)) return code.full
   if (!(error instanceof Error) || !('code' in error)) return undefined
@@ -100,7 +100,7 @@ function systemCode(error: unknown): number | undefined {
   }
 }
 
-/** Less room than the smallest write-ahead log needs. */
+/** True when the disk has less room than the smallest write-ahead log needs. */
 function hasNoRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
@@ -120,11 +120,11 @@ function damagedText(path: string, how: string): string {
 
 export function asStoreError(error: unknown, path: string): Error {
   if (error instanceof ColloquyError) return error
-  const found = primaryCode(error, path)
-  if (found === undefined) return error instanceof Error ? error : new Error(String(error))
+  const primary = primaryCode(error, path)
+  if (primary === undefined) return error instanceof Error ? error : new Error(String(error))
   const facts = { path, sqlite: error instanceof Error ? error.message : String(error) }
   const because: ErrorOptions = { cause: error }
-  switch (found) {
+  switch (primary) {
     case code.busy:
     case code.locked:
       return new StoreBusy(`${path} is locked by another process. Nothing was written; try again.`, facts, because)
@@ -136,7 +136,7 @@ export function asStoreError(error: unknown, path: string): Error {
       )
     case code.readOnly:
       return new StoreReadOnly(
-        `${path} cannot be written. Check its permissions, those of its folder, and those of ${basename(path)}-wal beside it.`,
+        `${path} cannot be written. Check its permissions, those of its folder, and those of ${basename(path)}-wal.`,
         facts,
         because,
       )
@@ -144,7 +144,7 @@ export function asStoreError(error: unknown, path: string): Error {
       return new StoreDamaged(damagedText(path, facts.sqlite), facts, because)
     case code.constraint:
       return new IllegalState(
-        'Somebody else changed the same thing at the same moment. Nothing was written; try again.',
+        'Another process changed the same row at the same moment. Nothing was written; try again.',
         facts,
         because,
       )
@@ -162,7 +162,7 @@ export function asStoreError(error: unknown, path: string): Error {
       )
     default:
       return new StoreFailed(
-        `${path}: ${facts.sqlite}. What was not acknowledged may or may not be stored.`,
+        `${path}: ${facts.sqlite}. Writes that were not acknowledged may or may not be stored.`,
         facts,
         because,
       )

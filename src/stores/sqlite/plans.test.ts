@@ -48,10 +48,10 @@ function noting(database: Database, asked: Set<string>): Database {
 function scansIn(database: Database, asked: Iterable<string>): string[] {
   const scans: string[] = []
   for (const sql of asked) {
-    // What a search shows is in a table that is there only then.
+    // Hits that a search shows are in a temporary table.
     if (!/^\s*select/.test(sql) || sql.includes('temp.shown')) continue
     const plan = database.prepare(`explain query plan ${sql}`).all() as Array<[number, number, number, string]>
-    // What a part of the question gave is gone through as it comes.
+    // The rows of a sub-query are read as they come.
     const parts = new Set(plan.map(([, , , step]) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)/.exec(step)?.[1]))
     for (const [, , , step] of plan) {
       if (parts.has(/^SCAN (\w+)/.exec(step)?.[1])) continue
@@ -61,6 +61,7 @@ function scansIn(database: Database, asked: Iterable<string>): string[] {
   return scans
 }
 
+const access = { reading: async <T>(read: () => T) => read(), writing: async <T>(write: () => T) => write() }
 const project = 'shop'
 const times = { since: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z' }
 const who = { participant: 'dev', agent: 'dev', phase: 'plan', archived: false } as const
@@ -85,7 +86,7 @@ it('lists, heads, windows, reading, archives, audit and due work are planned by 
   const asked = new Set<string>()
   const noted = noting(database, asked)
   const heads = headStore(noted)
-  const lists = directory({ database: noted, heads })
+  const lists = directory({ database: noted, heads, ...access })
   for (const page of [{}, { cursor: '5' }]) {
     const where = { conversationId: 'c', agentName: 'dev', workItem, status: ['active'] as const }
     lists.sessions({ project, ...page })
@@ -97,7 +98,7 @@ it('lists, heads, windows, reading, archives, audit and due work are planned by 
   windows.messages(window, { limit: 10 })
   reader({ database: noted, heads, epoch: () => '' })
   new RowReader(noted)
-  maintenance({ database: noted, heads, reading: async read => read(), writing: async write => write() })
+  maintenance({ database: noted, heads, ...access })
   expect(asked.size).toBeGreaterThan(50)
   expect(scansIn(database, asked)).toEqual([])
 })
@@ -106,7 +107,6 @@ it('conversations due for the archive are found in the order of their pages: no 
   const { database } = filledDatabase()
   const asked = new Set<string>()
   const noted = noting(database, asked)
-  const access = { reading: async <T>(read: () => T) => read(), writing: async <T>(write: () => T) => write() }
   maintenance({ database: noted, heads: headStore(noted), ...access })
   const [archivable] = [...asked].filter(sql => sql.includes(`status <> 'archived'`))
   const plan = database.prepare(`explain query plan ${archivable}`).all() as Array<[number, number, number, string]>

@@ -1,9 +1,9 @@
 /**
  * Positions as callers hold them: opaque, and checked when they come back.
  *
- * A position names the store (its epoch), the row, and a few characters of the hash found there. A store that was
- * restored from a backup, or copied and written since, has another hash at that row, and the resuming reader is told
- * instead of silently missing what it never saw.
+ * A position names the store (its epoch), the row, and a few characters of the hash there. A store that was restored from
+ * a backup, or copied and written since, has another hash at that row. Then the reader gets an error, and does not
+ * silently miss events.
  */
 import { PositionUnknown } from '../../errors.ts'
 
@@ -30,12 +30,12 @@ export function positionParts(position: string): PositionParts {
 }
 
 /**
- * Behind which the next position is handed out at least, whatever was removed there, as an expression of SQL. Damage may
- * have taken it away: then the log itself is all that is known.
+ * The floor of new positions, so that those of removed events are never used again, as an expression of SQL. Where damage
+ * took it away, the log alone counts.
  */
 export const positionFloor = (schema: 'main' | 'log' = 'main') =>
   `coalesce((select cast(value as integer) from ${schema}.meta where name = 'position_floor'), 0)`
 
-/** The newest position that was ever handed out, whether what stands there is still there or not. */
+/** The newest position that was ever given, whether its event is still there or not. */
 export const lastPosition = (schema: 'main' | 'log' = 'main') =>
   `max(coalesce((select max(position) from ${schema}.events), 0), ${positionFloor(schema)})`

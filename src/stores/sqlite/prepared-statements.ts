@@ -1,19 +1,16 @@
-/** Statements that are put together from a few pieces, kept by their text: compiling one takes longer than most run. */
+/** A cache of statements whose text is put together from parts. */
 import { Recent } from '../../log/lru.ts'
 import type { Database } from './database.ts'
 import type { Statement } from './statement.ts'
 
-const mostKept = 50
+const maxStatements = 50
 
 export function preparedStatements(database: Database) {
-  const kept = new Recent<Statement>(mostKept)
+  const statements = new Recent<Statement>(maxStatements)
   return {
     get(sql: string): Statement {
-      let statement = kept.get(sql)
-      if (!statement) {
-        statement = database.prepare(sql)
-        kept.set(sql, statement)
-      }
+      const statement = statements.get(sql) ?? database.prepare(sql)
+      statements.set(sql, statement)
       return statement
     },
   }

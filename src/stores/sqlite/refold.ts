@@ -1,7 +1,6 @@
 /**
- * Heads from the log itself, for when a stored one is damaged: one bad record must not hide a conversation.
- *
- * Reads only the facts of the conversation that are not messages, so it is quick enough to do on the way.
+ * Folds heads from the log when a stored one is damaged: one bad record must not hide a conversation. Reads only the
+ * facts that are not messages, which are few.
  */
 import { type FoldedHeads, foldHeads } from '../../log/fold.ts'
 import type { Database } from './database.ts'
@@ -16,7 +15,7 @@ export function refolder(database: Database): Refold {
   return (row, place) => {
     const rows = facts.all(row) as EventRow[]
     return foldHeads(
-      rows.map(one => recordedEvent(one, { ...place, epoch: '' }, () => undefined)),
+      rows.map(event => recordedEvent(event, { ...place, epoch: '' }, () => undefined)),
       place,
     )
   }

@@ -6,7 +6,7 @@ import { isoTime } from '../../log/time.ts'
 import type { Database } from './database.ts'
 import { positionText } from './position.ts'
 
-/** What reading an event back takes, in this order. */
+/** The columns of an `EventRow`, in its order. */
 export const eventColumns =
   'e.position, e.version, e.type, e.schema, e.at, e.actor, e.channel, e.request, e.message, e.lane, e.crc, e.body, e.hash'
 
@@ -26,7 +26,7 @@ export type EventRow = [
   hash: Uint8Array,
 ]
 
-/** Looks a blob up; its own digest is checked by `verify`, its presence here. */
+/** Loads blobs of a project. `verify` checks that they match their digests. */
 export function blobLoader(database: Database): (project: number) => LoadBlob {
   const find = database.prepare('select json from blobs where project = ? and digest = ?')
   return project => digest => {
@@ -41,7 +41,7 @@ export function recordedEvent(
   loadBlob: LoadBlob,
 ): RecordedEvent {
   const [position, version, type, schema, at, actor, channel, request, message, lane, crc, body, stored] = row
-  // In a damaged row it may be anything.
+  // A damaged row may hold any type.
   const hash = stored instanceof Uint8Array ? stored : undefined
   return {
     project: place.project,

@@ -1,27 +1,27 @@
 /**
- * Whether the file that is open still stands at its path. One that was removed, moved or replaced takes what is written
- * without an error on most systems, and all of it is gone when the file is closed.
+ * Checks that the open file is still the one at its path. Most systems accept writes to a file that was removed, moved or
+ * replaced, and lose them when it is closed.
  */
-import { type Stats, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { StoreUnusable } from '../../errors.ts'
 
-/** @returns what throws when it does not any more */
+/** @returns a function that throws when another file, or none, is at the path */
 export function sameFile(path: string): () => void {
-  const opened = found(path)?.ino
+  const openInode = inodeAt(path, undefined)
   return () => {
-    if (found(path)?.ino === opened) return
+    if (inodeAt(path, openInode) === openInode) return
     throw new StoreUnusable(
-      `${path} was removed, moved or replaced while it was open. Nothing was written. What it held can be read as long as it stays open; put the file back, or open the store again.`,
+      `${path} was removed, moved or replaced while it was open. Nothing was written. Its messages can be read until it is closed; put the file back, or open the store again.`,
       { path },
     )
   }
+}
 
-  function found(path: string): Pick<Stats, 'ino'> | undefined {
-    try {
-      return statSync(path, { throwIfNoEntry: false })
-    } catch {
-      // A folder that may not be looked into any more says nothing of its files.
-      return opened === undefined ? undefined : { ino: opened }
-    }
+/** `unreadable` stands for a file in a folder that can no longer be read. */
+function inodeAt(path: string, unreadable: number | undefined): number | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.ino
+  } catch {
+    return unreadable
   }
 }

@@ -96,6 +96,8 @@ create table sessions (
   unique (project, id)
 );
 create unique index sessions_active on sessions (project, session_key) where status = 'active';
+-- In the order they were made, as an index ends with the row number.
+create index sessions_by_project on sessions (project);
 create index sessions_by_conversation on sessions (conversation);
 create index sessions_by_expiry on sessions (project, expires_at) where status = 'active' and expires_at is not null;
 

@@ -3,7 +3,16 @@ import type { Database } from './database.ts'
 
 /** Runs work in a transaction that takes the write lock up front: all of it is done, or nothing. */
 export function inTransaction<T>(database: Database, work: () => T): T {
-  database.exec('begin immediate')
+  return between(database, 'begin immediate', work)
+}
+
+/** Runs reads that see one state of the file, whatever other connections write meanwhile. */
+export function inSnapshot<T>(database: Database, read: () => T): T {
+  return between(database, 'begin', read)
+}
+
+function between<T>(database: Database, begin: string, work: () => T): T {
+  database.exec(begin)
   try {
     const result = work()
     database.exec('commit')
@@ -14,27 +23,11 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Gives what runs reads that see one state of the file, whatever others write between them. */
-export function snapshots(database: Database): <T>(read: () => T) => T {
-  const begin = database.prepare('begin')
-  const end = database.prepare('commit')
-  return read => {
-    begin.put()
-    try {
-      const result = read()
-      end.put()
-      return result
-    } catch (error) {
-      rollBack(database)
-      throw error
-    }
-  }
-}
-
-function rollBack(database: Database): void {
+/** Some failures, such as a full disk, have rolled back by themselves. Then there is nothing left to undo. */
+export function rollBack(database: Database): void {
   try {
-    database.rollback()
+    database.exec('rollback')
   } catch {
-    // Some failures, a full disk among them, have rolled back by themselves. The first error is the one to tell.
+    // The first error is the one to report.
   }
 }

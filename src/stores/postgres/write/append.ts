@@ -2,7 +2,7 @@
 import { StoreClosed } from '../../../errors.ts'
 import type { Appended, Proposal } from '../../../log/event-log.ts'
 import type { WriteQueue } from '../../../log/store.ts'
-import { refuseOddText } from '../../common/proposal.ts'
+import { refuseInvalidText } from '../../common/proposal.ts'
 import { isConstraint } from '../errors.ts'
 import type { ReadEvents } from '../read/events.ts'
 import type { Outcome } from './decide-batch.ts'
@@ -46,7 +46,7 @@ export class AppendQueue {
   append(proposal: Proposal): Promise<Appended> {
     if (this.#isClosed) return Promise.reject(new StoreClosed())
     try {
-      refuseOddText(proposal)
+      refuseInvalidText(proposal)
     } catch (error) {
       return Promise.reject(error)
     }

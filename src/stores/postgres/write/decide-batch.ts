@@ -4,7 +4,7 @@ import { ConversationPurged, LeaseLost, NotFound, VersionConflict } from '../../
 import type { Appended, Proposal } from '../../../log/event-log.ts'
 import type { ConversationEvent } from '../../../log/events/event.ts'
 import type { SessionHead } from '../../../log/views/session.ts'
-import { LiveSession, missedBy } from '../../common/proposal.ts'
+import { LiveSession, missingConversation } from '../../common/proposal.ts'
 import type { Run } from '../database.ts'
 import { isLostConnection } from '../errors.ts'
 import { type Heads, lastActiveAt, workHash } from '../heads.ts'
@@ -168,7 +168,7 @@ class Batch {
   /** The refusal, or that the conversation it misses was purged. */
   async #asPurged(proposal: Proposal, error: unknown): Promise<unknown> {
     const number = this.#facts.projects.get(proposal.project)
-    const conversationId = missedBy(proposal, error)
+    const conversationId = missingConversation(proposal, error)
     if (conversationId === undefined || number === undefined) return error
     const archive = await purgedArchive(this.#run, number, conversationId)
     return archive === undefined ? error : new ConversationPurged({ conversationId, archive })

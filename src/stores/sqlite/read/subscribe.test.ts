@@ -1,4 +1,4 @@
-/** A file that is busy for a moment, because somebody puts its write-ahead log right, is waited for. */
+/** Readers wait for a file that is busy for a moment, because another process repairs its write-ahead log. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,8 @@ import { type Database, openDatabase } from '../database.ts'
 import { headStore } from '../heads.ts'
 import { makeSchema } from '../open-schema.ts'
 import { rowStore } from '../upkeep/row-store.ts'
-import { feed } from './subscribe.ts'
+import { logPages } from './log-pages.ts'
+import { Subscriptions } from './subscribe.ts'
 
 const place = { project: 'shop', conversationId: 'c' }
 
@@ -38,7 +39,9 @@ async function busyDatabase(busy: number) {
       })
     },
   }
-  const events = feed({ database: often, heads: headStore(database), epoch: () => 'e' })
+  const heads = headStore(database)
+  const pages = logPages({ database: often, heads, epoch: () => 'e' })
+  const events = new Subscriptions({ path: database.path, heads, pages })
   onTestFinished(() => {
     events.close()
     database.close()

@@ -14,7 +14,7 @@ type Place = [version: number, lane: number, position: number]
 
 type MessageRow = [position: number, at: number, message: string, crc: number, schema: number, body: string | null]
 
-/** What a place leads to where its row is gone: the message keeps its place and is shown as damaged. */
+/** Stands in for a row that is gone: the message keeps its place and is shown as damaged. */
 const lostRow: MessageRow = [0, 0, '', -1, 0, null]
 
 const messageColumns = 'e.position, e.at, e.message, e.crc, e.schema, e.body'

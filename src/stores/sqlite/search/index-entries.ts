@@ -53,7 +53,7 @@ export class IndexEntries {
 
   /** Writes the words of the batch. */
   endBatch(): void {
-    for (const text of this.#texts) this.#sql.insertWords.put(...text)
+    for (const text of this.#texts) this.#sql.insertWords.run(...text)
     this.#texts = []
   }
 
@@ -127,7 +127,7 @@ export class IndexEntries {
   ): void {
     const { lane, author, role, phase, id } = message
     const number = messageNumber(id)
-    this.#sql.insertDoc.putLater(position, project, conversation, version, lane, at, author, role, phase, number)
+    this.#sql.insertDoc.run(position, project, conversation, version, lane, at, author, role, phase, number)
   }
 
   #phaseOf(conversation: number): number | null {
@@ -149,6 +149,6 @@ export class IndexEntries {
     const cached = this.#participants.get(conversation) ?? new Set()
     if (cached.has(name)) return
     this.#participants.set(conversation, cached.add(name))
-    this.#sql.putParticipant.putLater(conversation, name)
+    this.#sql.putParticipant.run(conversation, name)
   }
 }

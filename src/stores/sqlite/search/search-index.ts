@@ -104,7 +104,7 @@ export class SearchIndex {
   tidy(): boolean {
     const changes = () => (this.#sql.changes.get() as [number])[0]
     const before = changes()
-    this.#change(() => this.#sql.merge.put(pagesPerMerge))
+    this.#change(() => this.#sql.merge.run(pagesPerMerge))
     // The command itself is one change.
     return changes() - before > 1
   }

@@ -14,10 +14,12 @@ import type { ConversationHead, ConversationInfo } from '../../../log/views/conv
 import { expiryOf, type SessionHead, sessionKey } from '../../../log/views/session.ts'
 import { wipedDigest } from '../../common/proposal.ts'
 import type { Database } from '../database.ts'
-import { headStore, infoColumns } from '../heads.ts'
+import { infoColumns } from '../heads/conversations.ts'
+import { headStore } from '../heads.ts'
 import { lastPosition } from '../position.ts'
 import { reader } from '../read/read.ts'
 import { appender } from '../write/append.ts'
+import { eventRecorder } from '../write/record-events.ts'
 import { RowReader } from './row-reader.ts'
 
 const minute = 60_000
@@ -94,18 +96,15 @@ export class RowChanges extends RowReader implements RowChangesPort {
     super(database)
     this.#sql = statements(database)
     this.#heads = headStore(database)
-    const { append } = appender({
-      database,
-      heads: this.#heads,
-      epoch: () => epoch,
+    const shared = { database, heads: this.#heads, epoch: () => epoch }
+    this.#append = appender({
+      ...shared,
       clock: () => this.#now,
-      read: reader({ database, heads: this.#heads, epoch: () => epoch }),
+      read: reader(shared),
       // Upkeep writes under no lease.
       checkFence: () => undefined,
-      nextPosition: () => ++this.#position,
-      onStored: () => undefined,
+      record: eventRecorder({ ...shared, nextPosition: () => ++this.#position, onStored: () => undefined }),
     })
-    this.#append = append
   }
 
   /** Begins a transaction: nothing that an earlier one read counts any more. */

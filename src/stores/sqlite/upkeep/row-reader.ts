@@ -24,7 +24,7 @@ import type {
 import type { ConversationInfo } from '../../../log/views/conversation.ts'
 import { sessionKey } from '../../../log/views/session.ts'
 import type { Database } from '../database.ts'
-import { infoColumns } from '../heads.ts'
+import { infoColumns } from '../heads/conversations.ts'
 import { lastUse, newestPosition } from '../read/event-queries.ts'
 import { blobLoader } from '../rows.ts'
 import { fileProblems } from './file-problems.ts'

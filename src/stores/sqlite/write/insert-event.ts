@@ -1,15 +1,16 @@
-/** Puts one event into the log: its row, its place in its lane's sums, and the blobs it uses. */
+/** Puts one event into the log: its row, its lane's running sums, and the blobs it uses. */
 import type { Audience } from '../../../log/events/audience.ts'
 import { addSums } from '../../../log/records/lane.ts'
 import type { Blob, Header } from '../../../log/records/record.ts'
 import { checksum } from '../../../log/records/stored-row.ts'
 import type { Database } from '../database.ts'
-import type { ConversationEntry, HeadStore } from '../heads.ts'
+import type { ConversationEntry } from '../heads/head-cache.ts'
+import type { HeadStore } from '../heads.ts'
 
-/** The rest of a row beside its header. Apart, because merging the two into one object costs as much as the insert. */
+/** The columns of an event's row that its header does not have. */
 export interface EventContent {
   position: number
-  /** Whom the lane is for, where there is a lane. */
+  /** The audience of a message, which its lane is for. */
   audience: Audience | undefined
   /** Null together when the content was erased. */
   salt: Uint8Array | null
@@ -32,9 +33,10 @@ export function eventInserter(database: Database, heads: HeadStore) {
 
   return function insert(entry: ConversationEntry, projectRow: number, header: Header, content: EventContent): void {
     const { adds } = header
-    const lane = header.lane && adds && content.audience ? heads.lane(entry, header.lane, content.audience) : undefined
+    const lane =
+      header.lane && adds && content.audience ? heads.ensureLane(entry, header.lane, content.audience) : undefined
     if (lane && adds) lane.sums = addSums(lane.sums, adds)
-    sql.insert.putLater(
+    sql.insert.run(
       content.position,
       entry.row,
       header.version,
@@ -64,10 +66,9 @@ export function eventInserter(database: Database, heads: HeadStore) {
       content.hash,
     )
     for (const blob of content.blobs) {
-      const known = sql.findBlob.get(projectRow, blob.digest) as [number] | undefined
-      const row = known
-        ? known[0]
-        : Number(sql.insertBlob.run(projectRow, blob.digest, Buffer.from(blob.json)).lastInsertRowid)
+      const found = sql.findBlob.get(projectRow, blob.digest) as [number] | undefined
+      const row =
+        found?.[0] ?? Number(sql.insertBlob.run(projectRow, blob.digest, Buffer.from(blob.json)).lastInsertRowid)
       sql.useBlob.run(row, content.position)
     }
   }

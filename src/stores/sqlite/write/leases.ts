@@ -1,7 +1,6 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../../errors.ts'
 import { idProblem } from '../../../log/events/id.ts'
-import { furthestTime } from '../../../log/events/time.ts'
 import { checkLeaseTime, type Lease, type Leases } from '../../../log/leases.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Access } from '../access.ts'
@@ -10,14 +9,13 @@ import type { HeadStore } from '../heads.ts'
 
 type LeaseRow = [holder: string, generation: number, expiresAt: number]
 
+export type LeaseKeeper = ReturnType<typeof leaseKeeper>
+
 export type CheckFence = (project: number | undefined, fence: { name: string; generation: number }) => void
 
 export function leaseKeeper({ database, heads, clock }: { database: Database; heads: HeadStore; clock: () => number }) {
   const sql = {
-    // One that says it ends later than a date can be was written before leases were bounded: nobody holds it.
-    find: database.prepare(`
-      select holder, generation, iif(expires_at > ${furthestTime}, 0, expires_at) from leases
-      where project = ? and name = ?`),
+    find: database.prepare('select holder, generation, expires_at from leases where project = ? and name = ?'),
     put: database.prepare(`
       insert into leases (project, name, holder, generation, expires_at) values (?, ?, ?, ?, ?)
       on conflict (project, name) do update

@@ -12,29 +12,29 @@ export function nodeRegister({
   reading,
   writing,
 }: { database: Database; clock: () => number } & Access): Nodes {
-  // Prepared when it is needed: a file of an older schema that is only read has no such table.
-  const run = (sql: string) => database.prepare(sql)
+  const sql = {
+    forgetExpired: database.prepare('delete from nodes where expires_at <= ?'),
+    announce: database.prepare(`
+      insert into nodes (id, facts, seen_at, expires_at) values (?, ?, ?, ?)
+      on conflict (id) do update
+      set facts = excluded.facts, seen_at = excluded.seen_at, expires_at = excluded.expires_at`),
+    forget: database.prepare('delete from nodes where id = ?'),
+    all: database.prepare('select id, facts, seen_at from nodes where expires_at > ?'),
+  }
   return {
     announceNode: ({ id, facts, forMs }) =>
       writing(() => {
         const now = clock()
-        run('delete from nodes where expires_at <= ?').run(now)
-        run(`insert into nodes (id, facts, seen_at, expires_at) values (?, ?, ?, ?)
-          on conflict (id) do update
-          set facts = excluded.facts, seen_at = excluded.seen_at, expires_at = excluded.expires_at`).run(
-          id,
-          JSON.stringify(facts),
-          now,
-          now + forMs,
-        )
+        sql.forgetExpired.run(now)
+        sql.announce.run(id, JSON.stringify(facts), now, now + forMs)
       }),
     forgetNode: id =>
       writing(() => {
-        run('delete from nodes where id = ?').run(id)
+        sql.forget.run(id)
       }),
     nodes: () =>
       reading(() => {
-        const rows = run('select id, facts, seen_at from nodes where expires_at > ?').all(clock()) as NodeRow[]
+        const rows = sql.all.all(clock()) as NodeRow[]
         return rows
           .map(([id, facts, seenAt]) => ({ id, ...(JSON.parse(facts) as NodeFacts), seenAt: isoTime(seenAt) }))
           .sort((a, b) => a.startedAt.localeCompare(b.startedAt))

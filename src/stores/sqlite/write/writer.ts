@@ -1,248 +1,179 @@
 /**
- * Group commit: everything asked for in one tick shares one transaction and one sync, and each caller hears back after
- * the commit. All writing of the engine's connection goes through here.
+ * Group commit: everything asked for in one turn of the event loop shares one transaction and one sync, and each caller
+ * is answered after the commit. All writing of the engine's connection goes through here.
  *
- * The write lock is taken up front. When another process has it we try again a moment later without blocking the event
- * loop, and after a commit we step aside briefly if others are writing, so that nobody starves.
+ * The write lock is taken up front. When another process has it, the writer tries again a moment later without blocking
+ * the event loop. After a commit it pauses briefly if others are writing, so that no process starves.
  */
 import { ColloquyError, StoreBusy, StoreClosed } from '../../../errors.ts'
 import type { WriteQueue } from '../../../log/store.ts'
 import type { Database } from '../database.ts'
 import { asStoreError, isBusy } from '../errors.ts'
+import { rollBack } from '../transaction.ts'
 
-/** Something to do inside the write transaction. It throws before it writes, or not at all. */
+/** Work inside the write transaction. It throws before it writes, or not at all. */
 export type Write<T> = () => T
-
-export interface Writer {
-  /** `lightly` does the same in a single statement if that is all there is to do, else gives undefined. */
-  submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T>
-  queue(): WriteQueue
-  /** Begins no transaction until the work is done, or for a moment at most if it takes longer. */
-  standAsideFor(work: Promise<unknown>): void
-  /** Resolves when nothing is waiting any more; refuses what comes later. */
-  close(): Promise<void>
-}
 
 interface Waiting {
   write: Write<unknown>
-  lightly: Write<unknown> | undefined
   resolve(value: unknown): void
   reject(error: Error): void
   deadline: number
-  /** It shared a transaction that failed, and is tried again alone. */
-  alone: boolean
-  /** What to answer after the commit. */
-  value: unknown
-  refusal: ColloquyError | undefined
+  /** Its group failed; it is tried again without the others. */
+  isAlone: boolean
 }
 
-/** More than this in one transaction would hold the lock, and the event loop, for too long. */
-const largestGroup = 256
-/** Whoever writes waits no longer than this for work that wants the lock to itself. */
-const mostAsideMs = 25
+type Outcome = { value: unknown } | { refusal: ColloquyError }
 
-export function writer({
-  database,
-  busyTimeoutMs,
-  prepare,
-  begun,
-  transactionsFirst,
-  refresh,
-  forget,
-  committed,
-}: {
+export interface WriterInput {
   database: Database
+  /** A write that waits longer for the lock is refused. */
   busyTimeoutMs: number
   /** Called once before the first transaction; may be refused as busy and is then called again. */
   prepare(): void
-  /** Called inside each transaction before anything is written, with the number of transactions so far. */
-  begun(transactions: number): void
-  /** So many writes get a transaction of their own before single statements may do. */
-  transactionsFirst: number
-  /** Drops what is kept in memory if another process wrote; true if it did. */
-  refresh(): boolean
-  /** Drops what is kept in memory because the transaction it came from is gone. */
-  forget(): void
+  /** Called inside each transaction before anything is written. Returns whether another process wrote since the last. */
+  begun(): boolean
+  /** Called when a transaction failed: heads that were changed in it must be dropped. */
+  failed(): void
   /** Called after each commit with the number of writes in it. */
   committed(writes: number): void
-}): Writer {
-  const sql = {
-    begin: database.prepare('begin immediate'),
-    commit: database.prepare('commit'),
-  }
-  let queue: Waiting[] = []
-  /** The most that waited since somebody last asked. */
-  let most = 0
-  let scheduled = false
-  /** How many shared the last transaction. */
-  let lastGroup = 0
-  let closed = false
-  let isAside = false
-  let transactions = 0
-  let idle: (() => void) | undefined
+}
 
-  function submit<T>(write: Write<T>, lightly?: Write<T | undefined>): Promise<T> {
-    if (closed) return Promise.reject(new StoreClosed())
+/** More in one transaction would hold the lock, and the event loop, for too long. */
+const maxGroup = 256
+/** Writes wait no longer than this for work that wants the lock to itself. */
+const maxAsideMs = 25
+
+export class Writer {
+  readonly #input: WriterInput
+  #queue: Waiting[] = []
+  /** The most that waited since `size` was last called. */
+  #most = 0
+  #isScheduled = false
+  #isPrepared = false
+  #lastGroup = 0
+  #isAside = false
+  #isClosed = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(input: WriterInput) {
+    this.#input = input
+  }
+
+  /** Runs a write inside the next transaction and resolves when it is durable. */
+  submit<T>(write: Write<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new StoreClosed())
     return new Promise<T>((resolve, reject) => {
-      queue.push({
+      this.#queue.push({
         write,
-        lightly,
         resolve: resolve as (value: unknown) => void,
         reject,
-        deadline: performance.now() + busyTimeoutMs,
-        alone: false,
-        value: undefined,
-        refusal: undefined,
+        deadline: performance.now() + this.#input.busyTimeoutMs,
+        isAlone: false,
       })
-      if (queue.length > most) most = queue.length
-      if (!scheduled) schedule(0)
+      this.#most = Math.max(this.#most, this.#queue.length)
+      this.#schedule(0)
     })
   }
 
-  /** Where several wrote together, more are on their way: one turn of the event loop later they share the same sync. */
-  const gather = () => setImmediate(flush)
-
-  function schedule(afterMs: number): void {
-    scheduled = true
-    if (afterMs === 0) setImmediate(lastGroup > 1 ? gather : flush)
-    else setTimeout(flush, afterMs)
+  size(): WriteQueue {
+    const waiting = this.#queue.length
+    const most = this.#most
+    this.#most = waiting
+    return { waiting, most }
   }
 
-  function flush(): void {
-    scheduled = false
-    if (queue.length === 0) {
-      idle?.()
-      return
+  /** Begins no transaction until the work is done, or for a moment at most if it takes longer. */
+  standAsideFor(work: Promise<unknown>): void {
+    this.#isAside = true
+    const goOn = () => {
+      clearTimeout(timer)
+      this.#isAside = false
+      this.#schedule(0)
     }
-    if (isAside) return
-    if (queue.length === 1 && transactions >= transactionsFirst && wroteLightly(queue[0]!)) {
-      lastGroup = 1
-      return
+    const timer = setTimeout(goOn, maxAsideMs)
+    work.then(goOn, goOn)
+  }
+
+  /** Resolves when nothing is waiting any more; refuses what comes later. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#queue.length > 0 || this.#isScheduled) await new Promise<void>(resolve => (this.#whenIdle = resolve))
+  }
+
+  #schedule(afterMs: number): void {
+    if (this.#isScheduled || this.#queue.length === 0) return
+    this.#isScheduled = true
+    const flush = () => {
+      this.#isScheduled = false
+      this.#flush()
+      if (this.#queue.length === 0) this.#whenIdle?.()
     }
+    if (afterMs > 0) setTimeout(flush, afterMs)
+    // After a group, more writes are likely on their way: one turn of the event loop later they share the same sync.
+    else setImmediate(this.#lastGroup > 1 ? () => setImmediate(flush) : flush)
+  }
+
+  #flush(): void {
+    if (this.#isAside || this.#queue.length === 0) return
+    const { database, prepare } = this.#input
     try {
-      if (transactions === 0) prepare()
-      sql.begin.run()
+      if (!this.#isPrepared) prepare()
+      this.#isPrepared = true
+      database.exec('begin immediate')
     } catch (error) {
-      if (isBusy(error)) waitForLock()
-      else refuseAll(asStoreError(error, database.path))
+      if (isBusy(error)) this.#waitForLock()
+      else for (const { reject } of this.#queue.splice(0)) reject(asStoreError(error, database.path))
       return
     }
-    const group = queue[0]?.alone ? queue.splice(0, 1) : queue.splice(0, largestGroup)
-    lastGroup = group.length
-    const othersWrote = writeGroup(group)
-    if (queue.length > 0) schedule(othersWrote ? 1 + Math.random() * 2 : 0)
-    else idle?.()
+    const group = this.#queue.splice(0, this.#queue[0]!.isAlone ? 1 : maxGroup)
+    this.#lastGroup = group.length
+    const othersWrote = this.#writeGroup(group)
+    this.#schedule(othersWrote ? 1 + Math.random() * 2 : 0)
   }
 
-  /**
-   * A single write that is a single statement needs no transaction of its own. If it was refused for whatever reason,
-   * nothing was written, and the long way finds out why.
-   */
-  function wroteLightly(waiting: Waiting): boolean {
-    if (!waiting.lightly) return false
-    try {
-      if (refresh()) return false
-      const value = waiting.lightly()
-      if (value === undefined) return false
-      database.settle()
-      queue = []
-      waiting.resolve(value)
-    } catch {
-      forget()
-      return false
-    }
-    committed(1)
-    idle?.()
-    return true
-  }
-
-  /** Returns whether another process wrote since our last commit. */
-  function writeGroup(group: Waiting[]): boolean {
+  /** Returns whether another process wrote since the last commit. */
+  #writeGroup(group: readonly Waiting[]): boolean {
+    const { database, begun, failed, committed } = this.#input
     let othersWrote = false
+    let outcomes: Outcome[]
     try {
-      othersWrote = refresh()
-      begun(++transactions)
-      for (const waiting of group) {
-        try {
-          waiting.value = waiting.write()
-        } catch (error) {
-          // A refusal wrote nothing, so the others go on. Anything else leaves the transaction in doubt.
-          if (!(error instanceof ColloquyError)) throw error
-          waiting.refusal = error
-        }
-      }
-      sql.commit.run()
+      othersWrote = begun()
+      outcomes = group.map(({ write }) => outcomeOf(write))
+      database.exec('commit')
     } catch (error) {
-      rollBack()
-      fail(group, error)
+      rollBack(database)
+      failed()
+      // One bad write must not take the others of its group with it.
+      if (group.length === 1) group[0]!.reject(asStoreError(error, database.path))
+      else this.#queue.unshift(...group.map(waiting => ({ ...waiting, isAlone: true })))
       return othersWrote
     }
-    for (const waiting of group) {
-      if (waiting.refusal) waiting.reject(waiting.refusal)
-      else waiting.resolve(waiting.value)
+    for (const [index, outcome] of outcomes.entries()) {
+      if ('refusal' in outcome) group[index]!.reject(outcome.refusal)
+      else group[index]!.resolve(outcome.value)
     }
     committed(group.length)
     return othersWrote
   }
 
-  function rollBack(): void {
-    try {
-      database.rollback()
-    } catch {
-      // A failed commit may have rolled back by itself; there is nothing left to undo then.
-    }
-    forget()
-  }
-
-  /** One bad write must not take the others of its group with it: each gets a transaction of its own. */
-  function fail(group: Waiting[], error: unknown): void {
-    if (group.length === 1) group[0]!.reject(asStoreError(error, database.path))
-    else queue = [...group.map(waiting => ({ ...waiting, alone: true, refusal: undefined })), ...queue]
-  }
-
-  function waitForLock(): void {
+  #waitForLock(): void {
+    const { database, busyTimeoutMs } = this.#input
     const now = performance.now()
-    const late = queue.filter(waiting => waiting.deadline <= now)
-    if (late.length > 0) {
-      queue = queue.filter(waiting => waiting.deadline > now)
-      const message = `Another process held the write lock of ${database.path} for ${busyTimeoutMs} ms. Nothing was written; try again.`
-      for (const waiting of late) waiting.reject(new StoreBusy(message, { path: database.path }))
-    }
-    if (queue.length > 0) schedule(1 + Math.random() * 3)
-    else idle?.()
+    const late = this.#queue.filter(({ deadline }) => deadline <= now)
+    this.#queue = this.#queue.filter(({ deadline }) => deadline > now)
+    const message = `Another process held the write lock of ${database.path} for ${busyTimeoutMs} ms. Nothing was written; try again.`
+    for (const { reject } of late) reject(new StoreBusy(message, { path: database.path }))
+    this.#schedule(1 + Math.random() * 3)
   }
+}
 
-  function refuseAll(error: Error): void {
-    const refused = queue
-    queue = []
-    for (const waiting of refused) waiting.reject(error)
-    idle?.()
-  }
-
-  function standAsideFor(work: Promise<unknown>): void {
-    isAside = true
-    const goOn = () => {
-      clearTimeout(timer)
-      isAside = false
-      if (queue.length > 0 && !scheduled) schedule(0)
-    }
-    const timer = setTimeout(goOn, mostAsideMs)
-    work.then(goOn, goOn)
-  }
-
-  async function close(): Promise<void> {
-    closed = true
-    if (queue.length > 0 || scheduled) await new Promise<void>(resolve => (idle = resolve))
-  }
-
-  return {
-    submit,
-    queue() {
-      const seen = { waiting: queue.length, most }
-      most = queue.length
-      return seen
-    },
-    standAsideFor,
-    close,
+/** A refusal wrote nothing, so the others of the group go on. Any other error leaves the transaction in doubt. */
+function outcomeOf(write: Write<unknown>): Outcome {
+  try {
+    return { value: write() }
+  } catch (error) {
+    if (!(error instanceof ColloquyError)) throw error
+    return { refusal: error }
   }
 }
